@@ -424,12 +424,12 @@ def test_objects_that_share_state_are_refused(kept: str, is_shared: bool, tmp_pa
     source = "".join(f"    {line}\n" for line in (*lines, "def clear(self): self.kept.clear()"))
     source += "    def put(self, key, value): self.kept[key] = value\n"
     (tmp_path / "shared.py").write_text(f"KEPT = {{}}\n\n\nclass Shared:\n{source}", encoding="utf-8")
-    name = class_type_name(f"{tmp_path / 'shared.py'}:Shared")
+    spec = f"{tmp_path / 'shared.py'}:Shared"
     if not is_shared:
-        target_type_named(name)
+        target_type_named(class_type_name(spec)).load(spec)
         return
     with pytest.raises(TargetError, match=r"share state.*: add\('a'\) returns . on a new object, and . on another"):
-        target_type_named(name)
+        target_type_named(class_type_name(spec)).load(spec)
 
 
 ONCE = "class Once:\n    made = []\n    def __init__(self):\n        if self.made: raise KeyError('made twice')\n"
@@ -438,7 +438,7 @@ ONCE = "class Once:\n    made = []\n    def __init__(self):\n        if self.mad
 def test_a_class_of_which_there_can_be_but_one_object_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "once.py").write_text(f"{ONCE}        self.made.append(1)\n    def call(self): ...\n", encoding="utf-8")
     with pytest.raises(TargetError, match=r"making a second object of .* raised KeyError: 'made twice'"):
-        target_type_named(class_type_name(f"{tmp_path / 'once.py'}:Once"))
+        target_type_named(class_type_name(spec := f"{tmp_path / 'once.py'}:Once")).load(spec)
 
 
 OWNER = """
@@ -496,7 +496,7 @@ def test_a_standard_specification_serves(start: str, is_right: bool, tmp_path: P
 def test_a_specification_that_does_not_fit_is_one_clear_line(model: str, text: str) -> None:
     spec = f"{STOCK}:Stock"
     with pytest.raises(TargetError, match=text):
-        target_type_named(class_type_name(spec, model))
+        target_type_named(class_type_name(spec, model)).load(spec)
 
 
 ALONE = """

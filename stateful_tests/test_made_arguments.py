@@ -219,7 +219,7 @@ def test_a_method_that_cannot_be_called_is_left_out_with_the_reason(folder: Path
     (folder / "orders.py").write_text(ORDERS.replace("side: Side", "side: type(print)"), encoding="utf-8")
     reason = r"left out: save\(order: field 'side' of class Order has the type"
     with pytest.raises(TargetError, match=reason):
-        target_type_named(class_type_name("orders.py:Book"))
+        target_type_named(class_type_name("orders.py:Book")).load("orders.py:Book")
 
 
 def test_a_machine_of_a_class_is_given_them_too() -> None:

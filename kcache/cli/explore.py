@@ -12,6 +12,7 @@ from dataclasses import replace
 import click
 from rich.text import Text
 
+from kcache_conformance.classes.called_under_lock import advice_of_left_out
 from kcache_conformance.report.run_report import RunReport, report_of_one_phase
 from kcache_conformance.runs.batch import Batch, describe
 from kcache_conformance.runs.explored_examples import explore_examples
@@ -220,9 +221,8 @@ def explore(
     console.print(f"  {explored}")
     if tally.note:
         console.print(f"  no proof: {tally.note}", soft_wrap=True)
-    findings = [
-        weighed(finding, target_type.rules, suite_options, target_type.advised_against) for finding in tally.findings
-    ]
+    advised_against = {**target_type.advised_against, **advice_of_left_out(description.left_out)}
+    findings = [weighed(finding, target_type.rules, suite_options, advised_against) for finding in tally.findings]
     for finding in findings:
         console.print()
         show_finding(console, finding, target)

@@ -176,6 +176,7 @@ def _run_phases(
     """Run the phases on a loaded target."""
     exhausted: set[Any] = set()
     target_type = target_type_named(options.kind)
+    advised_against = {**target_type.advised_against, **target_type.advised(target)}
     target = target_type.spare(target_type.prepare(target, options), frozenset(options.declared))
     listener(TargetLoaded(target_type.not_tested(target), tested, target_type.calls(target)))
 
@@ -200,7 +201,7 @@ def _run_phases(
         return replace(outcome, counts={**outcome.counts, **context.met})
 
     def weigh(finding: Finding) -> Finding:
-        return weighed(finding, target_type.rules, options, target_type.advised_against)
+        return weighed(finding, target_type.rules, options, advised_against)
 
     _Turns(options, run, weigh, listener, known, deadline).run()
 

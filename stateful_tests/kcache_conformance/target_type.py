@@ -126,6 +126,7 @@ class TargetType:
         exploring: what the commands explore and verify need; ``None`` if its programs are explored by phases only.
         rules: id -> rule, of what its findings break.
         advised_against: the name of a call -> why threads are not to make it: what goes wrong with it is advice.
+        advised: the same, of what only a loaded target shows.
         spare: the target, spared what these declarations stand for.
         hash_seed: the hash seed of the process in which it is tested, for a seed of the run.
     """
@@ -150,6 +151,7 @@ class TargetType:
     exploring: Exploring | None = None
     rules: Mapping[str, Rule] = field(default_factory=common_rules)
     advised_against: Mapping[str, str] = field(default_factory=dict)
+    advised: Callable[[Any], Mapping[str, str]] = lambda _: {}
     spare: Callable[[Any, frozenset[str]], Any] = lambda target, _: target
     hash_seed: Callable[[int], int] = lambda _: 0
     calls: Callable[[Any], tuple[str, ...]] = lambda _: ()

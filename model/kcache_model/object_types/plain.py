@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from ..call_program import CallProgram
 from ..codec import Codec
-from ..decoding import Json, fields_of, list_of, shown, text_of
+from ..decoding import Json, fields_of, list_of, member_of, shown, text_of, texts_of
 from ..errors import FormatError, TargetError
 from ..history import FINAL_THREAD
 from ..outcomes import Outcome, error_text, raised, returned
@@ -277,7 +277,12 @@ def _encode(program: ObjectProgram) -> Json:
 
 def _encode_operation(operation: MethodCall) -> Json:
     arguments = [value.json() if isinstance(value, LateArgument) else value for value in operation.arguments]
-    return {"op": operation.name, "arguments": arguments}
+    data: Json = {"op": operation.name, "arguments": arguments}
+    if operation.form is not Form.CALL:
+        data["form"] = operation.form.value
+    if operation.keywords:
+        data["keywords"] = list(operation.keywords)
+    return data
 
 
 def _decode(decode_operation: Callable[[Any], MethodCall], data: Any) -> ObjectProgram:
@@ -291,9 +296,14 @@ def _decode(decode_operation: Callable[[Any], MethodCall], data: Any) -> ObjectP
 def _decode_operation(
     known: Mapping[tuple[str, int], MethodCall], argument: Callable[[Any], Any], data: Any
 ) -> MethodCall:
-    fields = fields_of(data, "an operation", {"op"}, {"arguments"})
+    fields = fields_of(data, "an operation", {"op"}, {"arguments", "form", "keywords"})
     arguments = tuple(map(argument, list_of(fields.get("arguments", []))))
-    return known_call(known, text_of(fields["op"]), arguments)
+    if known:
+        return known_call(known, text_of(fields["op"]), arguments)
+    form = member_of(Form, fields.get("form", Form.CALL.value), "form of a call")
+    return MethodCall(
+        text_of(fields["op"]), arguments, form is not Form.RESULTS, form, texts_of(fields.get("keywords", []))
+    )
 
 
 def known_call(known: Mapping[tuple[str, int], MethodCall], name: str, arguments: tuple[Any, ...]) -> MethodCall:

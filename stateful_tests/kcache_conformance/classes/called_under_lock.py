@@ -9,7 +9,7 @@ import ast
 import inspect
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 _LOCK_NAME: Final = re.compile(r"lock|mutex|cond", re.IGNORECASE)
@@ -79,3 +79,13 @@ def _own(node: ast.AST) -> str:
     """The name in ``self.NAME``; empty for anything else."""
     is_own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
     return node.attr if is_own and isinstance(node, ast.Attribute) else ""
+
+
+def advice_of_left_out(left_out: Iterable[str]) -> dict[str, str]:
+    """The calls that are left out, as :meth:`TargetType.not_tested` has them -> why findings are not made of them."""
+    found: dict[str, str] = {}
+    for text in left_out:
+        name, _, reason = text.partition(" (")
+        if reason and " " not in name:  # not ``what NAME returns (...)``, which is called
+            found[name] = f"is left out: {reason.removesuffix(')')}"
+    return found

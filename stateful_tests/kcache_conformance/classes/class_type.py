@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,20 +22,22 @@ from kcache_model.object_types.plain import (
 from kcache_model.object_types.plain_driver import PlainDriver
 from kcache_model.object_types.replayed import ReplaySpecification
 from kcache_model.object_types.vocabulary import Vocabulary
-from kcache_model.outcomes import error_text
+from kcache_model.outcomes import Outcome, error_text
 from kcache_model.target_name import Applied
 from kcache_stress.loading import load_object
 
-from ..objects.as_target_type import target_type
+from ..objects.as_target_type import late_exploring, target_type
 from ..objects.specifications import specification_named
+from ..phase import PhaseContext, PhaseOutcome
 from ..target_type import TargetType
 from . import parse_class_type_name
 from .call_replay import Replay
-from .called_under_lock import methods_called_under_lock
+from .called_under_lock import advice_of_left_out, methods_called_under_lock
 from .probing import Probed
 from .public_calls import method_name, public_calls
 from .vocabulary_choice import vocabulary_of
 
+_SUMMARY: Final = "a class whose results are those of calls in one thread"
 _OWN_PHASES: Final = ("explorer", "stress")
 """In one thread a class always does what it does itself."""
 
@@ -63,8 +66,53 @@ class _Calls:
 def class_type(name: str) -> TargetType:
     """The type of a class, by its name.
 
+    The methods of a class are tried when a target is loaded, which a child process does: they may do anything to the
+    process that calls them. Until then, nothing but the import of its module runs.
+
     Raises:
-        TargetError: there is no such class or model, its objects cannot be made, or none of its methods can be called.
+        TargetError: there is no such class or model.
+    """
+    target, model, _ = parse_class_type_name(name)
+    made = load_object(target, wanted="Class")
+    kind = made.func if isinstance(made, Applied) else made
+    if not callable(kind):
+        raise TargetError(f"{target} is a {type(kind).__name__}, not a class")
+    if isinstance(kind, type) and _is_machine(kind):
+        return _whole_type(name)
+    whole = functools.cache(partial(_whole_type, name))
+    called = getattr(kind, "__name__", "object").lower()
+    light = target_type(
+        replace(
+            object_type(
+                name,
+                reference=target,
+                specification=ReplaySpecification(_not_replayed),
+                vocabulary=(),
+                summary=_SUMMARY,
+                called=called,
+            ),
+            codec=plain_codec((), _argument),
+        )
+    )
+    return replace(
+        light,
+        phases={phase: partial(_run_phase, whole, phase) for phase in (light.phases if model else _OWN_PHASES)},
+        load=lambda spec: whole().load(spec),
+        not_tested=lambda loaded: whole().not_tested(loaded),
+        calls=lambda loaded: whole().calls(loaded),
+        replay=lambda *arguments: whole().replay(*arguments),
+        specification=lambda program: _specification_of(whole())(program),
+        exploring=late_exploring(lambda: whole().exploring),
+        advised_against=_under_lock(kind) if isinstance(kind, type) else {},
+        advised=lambda loaded: whole().advised(loaded),
+    )
+
+
+def _whole_type(name: str) -> TargetType:
+    """The type of a class with all that trying its methods has shown.
+
+    Raises:
+        TargetError: its objects cannot be made, or none of its methods can be called.
     """
     target, model, leave_out = parse_class_type_name(name)
     kind, makes = _loaded(target)
@@ -79,7 +127,7 @@ def class_type(name: str) -> TargetType:
                 reference=target,
                 specification=calls.specification,
                 vocabulary=calls.vocabulary,
-                summary="a class whose results are those of calls in one thread",
+                summary=_SUMMARY,
                 called=kind.__name__.lower(),
                 compares_results=calls.compares_results,
             ),
@@ -92,8 +140,22 @@ def class_type(name: str) -> TargetType:
         phases={phase: run for phase, run in found.phases.items() if calls.has_checks or phase in _OWN_PHASES},
         not_tested=lambda loaded: _left_out(loaded, calls.left_out),
         calls=lambda loaded: tuple(one.name for one in calls.vocabulary if one.name not in loaded.unsupported),
-        advised_against=_advised_against(kind, calls.left_out),
+        advised_against=_under_lock(kind),
+        advised=lambda _: advice_of_left_out(calls.left_out),
     )
+
+
+def _not_replayed(_: object) -> Outcome:
+    raise AssertionError("the light type of a class makes no calls")
+
+
+def _run_phase(whole: Callable[[], TargetType], phase: str, context: PhaseContext) -> PhaseOutcome:
+    return whole().phases[phase](context)
+
+
+def _specification_of(whole: TargetType) -> Callable[[Any], Any]:
+    assert whole.specification is not None
+    return whole.specification
 
 
 def _left_out(target: PlainTarget, reasons: Sequence[str]) -> tuple[str, ...]:
@@ -102,15 +164,11 @@ def _left_out(target: PlainTarget, reasons: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted({*chosen, *(text for text in reasons if method_name(text) not in chosen)}))
 
 
-def _advised_against(kind: type, left_out: Sequence[str]) -> dict[str, str]:
-    """The calls of which findings are no faults of the class -> why."""
-    internal = "" if _is_machine(kind) else "needs the lock that the class holds when it calls it itself"
-    found = dict.fromkeys(methods_called_under_lock(kind) if internal else (), internal)
-    for text in left_out:
-        name, _, reason = text.partition(" (")
-        if reason and " " not in name:  # not ``what NAME returns (...)``, which is called
-            found[name] = f"is left out: {reason.removesuffix(')')}"
-    return found
+def _under_lock(kind: type) -> dict[str, str]:
+    """The methods that the class itself calls with its lock held -> why threads are not to call them."""
+    if _is_machine(kind):
+        return {}
+    return dict.fromkeys(methods_called_under_lock(kind), "needs the lock that the class holds when it calls it itself")
 
 
 def _argument(data: Any) -> Any:

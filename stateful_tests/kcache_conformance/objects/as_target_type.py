@@ -65,6 +65,25 @@ def target_type(object_type: ObjectType, examples: Callable[[], Sequence[Example
     )
 
 
+def late_exploring(whole: Callable[[], Exploring | None]) -> Exploring:
+    """What the explorer's commands need of a type that is looked at when they need it first."""
+
+    def now() -> Exploring:
+        exploring = whole()
+        assert exploring is not None
+        return exploring
+
+    return Exploring(
+        laboratory=lambda *arguments: now().laboratory(*arguments),
+        stand_in=lambda *arguments: now().stand_in(*arguments),
+        random_program=lambda *arguments: now().random_program(*arguments),
+        programs=lambda *arguments: now().programs(*arguments),
+        small_scope=lambda *arguments: now().small_scope(*arguments),
+        count=lambda *arguments: now().count(*arguments),
+        lonely_calls=lambda target: now().lonely_calls(target),
+    )
+
+
 def _exploring(object_type: ObjectType) -> Exploring:
     def laboratory(spec: str, instrument: tuple[str, ...], granularity: Granularity) -> ObjectLaboratory:
         from kcache_stress.objects.laboratory import ObjectLaboratory

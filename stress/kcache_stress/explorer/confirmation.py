@@ -17,7 +17,7 @@ from .counterexample import Possible
 
 ENDLESS: Final = (FindingKind.DEADLOCK, FindingKind.LIVELOCK, FindingKind.HANG)
 """The kinds of failures after which threads do not end."""
-_NEEDS_FREE_THREADS: Final = ", or need free-threaded Python"
+_NEEDS_FREE_THREADS: Final = ", and may need free-threaded Python to do so"
 
 
 class Answer(enum.Enum):
@@ -26,6 +26,8 @@ class Answer(enum.Enum):
     CONFIRMED = "confirmed"
     NOT_CONFIRMED = "not confirmed"
     """Real threads made the same calls, and did not fail."""
+    CONTRADICTED = "contradicted"
+    """Real threads fail when they run one after another, too: the failure is none of concurrency."""
     NOT_TRIED = "not tried"
 
 
@@ -70,6 +72,7 @@ def with_confirmation(finding: Finding, confirmation: Confirmation, unseen: str)
         unseen: why it may be an artefact, as the sandbox says; empty if all code was seen.
     """
     text, detail = confirmation.text, finding.detail
+    is_contradicted = confirmation.answer is Answer.CONTRADICTED
     if confirmation.is_confirmed:
         if interpreter.has_gil():
             detail = detail.replace(Possible.FREE_THREADED, Possible.PAUSED)
@@ -78,7 +81,8 @@ def with_confirmation(finding: Finding, confirmation: Confirmation, unseen: str)
         return replace(finding, unconfirmed=unseen, detail=_lines(detail, text))
     if interpreter.has_gil() and Possible.FREE_THREADED in detail:
         text += _NEEDS_FREE_THREADS
-    return replace(finding, unconfirmed="; ".join(filter(None, (text, unseen))))
+    artefact = "" if is_contradicted else ": it may be an artefact"
+    return replace(finding, unconfirmed="; ".join(filter(None, (f"{text}{artefact}", unseen))))
 
 
 def _lines(*texts: str) -> str:

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from threading import Thread
+from threading import Thread, get_ident
 from types import CodeType, FrameType, ModuleType
 from typing import Any, Final
 
@@ -84,6 +84,18 @@ def run_paused(
     conductor = _Conductor(script, opcodes, threads, patience, pulse)
     conductor.conduct(body)
     return conductor.shown
+
+
+_FIRST_STEPS: Final[dict[int, Callable[[], None]]] = {}
+"""Ident of a thread -> what is called when it is about to execute the first opcode of the code under test."""
+
+
+def at_first_step(callback: Callable[[], None]) -> None:
+    """Call ``callback`` once, when this thread is about to execute code under test and it is its turn.
+
+    A thread that is paused between two calls has made neither: whoever notes when a call begins wants to know.
+    """
+    _FIRST_STEPS[get_ident()] = callback
 
 
 class _Follower:
@@ -278,6 +290,8 @@ class _Conductor(Unwatched):
         self._beats += 1
         while (position := self._come(number)) is not None and self._ends_here(position, follower):
             self._next(position)
+        if _FIRST_STEPS and (callback := _FIRST_STEPS.pop(get_ident(), None)) is not None:
+            callback()
 
     def _come(self, number: int) -> int | None:
         """Come back when it is the turn of this thread, with the position of that; ``None`` if no more are taken."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from functools import partial
@@ -16,7 +17,7 @@ from kcache_model.outcomes import Outcome
 from kcache_model.verdict import Status
 
 from ..interleaved.confirming import Trial
-from ..interleaved.paused_run import Abandoned, PausedRun
+from ..interleaved.paused_run import Abandoned, PausedRun, at_first_step
 from ..interleaved.running import run
 from .findings import Setting
 
@@ -77,10 +78,11 @@ class RealRun:
     def _timed(self, thread: int, operation: Any) -> Outcome:
         """Make a call and note it."""
         self.under_way[thread] = operation
-        invoked = clock()
+        begun = [clock()]
+        at_first_step(lambda: begun.__setitem__(0, clock()))
         outcome = self._driver.call(operation, thread)
         del self.under_way[thread]
-        self.calls.append(Call(thread, operation, invoked, clock(), outcome))
+        self.calls.append(Call(thread, operation, begun[0], clock(), outcome))
         return outcome
 
 
@@ -110,4 +112,8 @@ def trial_of(setting: Setting, target: ObjectTarget, program: Any, kind: Finding
         raised = wrong is not None and wrong.error is not None
         return verdict.status is Status.VIOLATION and (raised or kind is not FindingKind.EXCEPTION)
 
-    return Trial(body, len(program.threads), goes_wrong, "the calls go wrong", seconds)
+    def overlapped() -> bool:
+        calls = sorted(last[0].calls, key=lambda call: call.invoked)
+        return any(later.invoked < (one.returned or 0) for one, later in itertools.pairwise(calls))
+
+    return Trial(body, len(program.threads), goes_wrong, "the calls go wrong", seconds, overlapped)
