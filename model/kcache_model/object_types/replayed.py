@@ -153,6 +153,12 @@ class ReplaySpecification:
         self._known: dict[Calls, Outcome] = {}
         self._stages: dict[Calls, Stage | None] = {}
 
+    @property
+    def spinning(self) -> frozenset[str]:
+        """The names of calls that go on and on without touching anything, and never end."""
+        found: frozenset[str] = getattr(self._replay, "spinning", frozenset())
+        return found
+
     def initial(self, program: Any) -> Calls:  # noqa: ARG002 - all objects are made alike
         """No calls."""
         return ()

@@ -91,6 +91,11 @@ class Replay:
         results = driver.results(calls[-1].name)
         return results[-1] if results else None
 
+    @property
+    def spinning(self) -> frozenset[str]:
+        """The names of calls that go on and on, in every order: nothing can be seen of them."""
+        return frozenset(self._virtual.spinning if self._virtual is not None else ())
+
     def succeeds_beside(self, call: Any, others: Iterable[Any]) -> bool:
         """Whether a call that waits on a new object returns because another one is made meanwhile, once or twice."""
         stages = (self.stage((Begun(CalledBy(call, 0)), *[CalledBy(other, 1)] * 2)) for other in others)

@@ -52,6 +52,8 @@ def lonely_calls(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]
     for way in object_type.usual_ways(target):
         for template in offered(object_type, target):
             program = way.with_calls((), ((next(template.smallest(0)),),))
+            if template.name in getattr(object_type.specification(way), "spinning", ()):
+                continue
             if _is_allowed(target, program) and _may_wait_for_ever(object_type, program):
                 yield program
 

@@ -25,7 +25,7 @@ from ..explorer.scenario_runner import Load as Loads
 from ..explorer.strategies.interface import MOST_EVENTS
 from ..explorer.virtual.deadlines import next_timeouts
 from ..explorer.virtual.scheduler import TICK, Scheduler
-from ..explorer.virtual.standstill import Watched
+from ..explorer.virtual.standstill import WORKS, Watched
 from ..explorer.virtual.virtual_thread import NEVER, SetupDeadlockError, Timed, UncontrolledError, VirtualThread
 from .named_target import Place
 from .open_blocks import abandon_blocks
@@ -34,6 +34,9 @@ _MOST_PASSES: Final = 1_000
 """Times that virtual time passes within one call. A call that still waits then polls: it waits for another thread."""
 
 _INSIDE: Final = os.path.dirname(os.path.dirname(__file__)) + os.sep
+
+_SPINNING_BEATS: Final = 20
+"""Tenths of a second of work without any event, after which a call counts as one that never ends: calls are short."""
 
 _FEW_PASSES: Final = 50
 """A call that has slept more often than this, and is not done after all the events of an execution, polls, too."""
@@ -66,17 +69,18 @@ class VirtualCalls:
     Attributes:
         keeps_driver: whether the driver of a replay is kept until the next one, to be asked for results.
         driver: of the last replay, if it was kept.
+        spinning: the names of calls that go on and on without any event: they are not made again.
     """
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        self._copies = Copies(place.instrument, folder=place.folder)
-        self._copies.sandbox.scheduler.is_patient = lambda: False
         self._runner: ScenarioRunner | None = None
+        self._load_anew()
         self._make_driver: MakesDriver
         self._made: Driver | None = None
         self.driver: Driver | None = None
         self.keeps_driver = False
+        self.spinning: set[str] = set()
         self._is_out_of_reach = False
 
     def replay(self, steps: Calls, driver: MakesDriver, *, elsewhere: int = 0) -> Stage | None:
@@ -89,21 +93,36 @@ class VirtualCalls:
         """
         if self._is_out_of_reach:
             return None
+        if any(_name(call) in self.spinning for step in steps for call in _calls_of(step)):
+            return _spins(steps)
         self._make_driver = driver
         try:
             if self._runner is None:
                 self._runner = ScenarioRunner(Scenario((), self._set_up), self._copies)
             return self._replayed(steps, elsewhere)
-        except (CannotExploreError, UncontrolledError, SetupDeadlockError):
+        except UncontrolledError as error:
+            last = [call for step in steps for call in _calls_of(step)][-1:]
+            if WORKS in str(error) and last:
+                self.spinning.add(_name(last[0]))
+                self._load_anew()
+                return _spins(steps)
             self._is_out_of_reach = True
             return None
+        except (CannotExploreError, SetupDeadlockError):
+            self._is_out_of_reach = True
+            return None
+
+    def _load_anew(self) -> None:
+        self._copies = Copies(self._place.instrument, folder=self._place.folder)
+        self._copies.sandbox.scheduler.is_patient = lambda: False
+        self._runner = None
 
     def _replayed(self, steps: Calls, elsewhere: int) -> Stage | None:
         sandbox = self._copies.sandbox
         scheduler = sandbox.scheduler
         callers = list(dict.fromkeys(call.thread for step in steps for call in _calls_of(step)))
         idle = _OTHER_THREADS if elsewhere % 2 else 0
-        with Watched(scheduler), sandbox.present():
+        with Watched(scheduler, _SPINNING_BEATS), sandbox.present():
             sandbox.reset(idle + len(callers), random_seed=elsewhere)
             if elsewhere % 2:
                 scheduler.now, scheduler.tick = _OTHER_TIME, _OTHER_TICK
@@ -126,6 +145,15 @@ class VirtualCalls:
         factory = self._place.factory(load(self._place.module))
         self._made = self._make_driver(factory, load=load, passing=(SetupDeadlockError,))
         return ()
+
+
+def _spins(steps: Calls) -> Stage:
+    """The stage of steps one of which never ends: each call of it waits, and no timeout ends that."""
+    return Stage(tuple(tuple(WAITS for _ in _calls_of(step)) for step in steps), timeouts=0, is_quiet=False)
+
+
+def _name(call: CalledBy) -> str:
+    return str(getattr(call.operation, "name", call.operation))
 
 
 def _nothing() -> None:

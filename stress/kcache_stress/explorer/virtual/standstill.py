@@ -26,7 +26,7 @@ _WORK_SECONDS: Final = 0.01
 """Whoever works less than this meanwhile does not work, but wait."""
 
 _WAITS: Final = "waits for something real (a lock, a socket, a process), which nobody here will bring about"
-_WORKS: Final = "goes on and on, and touches nothing that is shared"
+WORKS: Final = "goes on and on, and touches nothing that is shared"
 _SIGNAL: Final = getattr(signal, "SIGVTALRM", None)
 
 
@@ -37,11 +37,13 @@ class _Watchman:
         self._clock: int | None = None
         self._scheduler: Scheduler | None = None
         self._turn = 0
+        self._working_beats = _WORKING_BEATS
         self._why = ""
 
-    def begin(self, scheduler: Scheduler) -> None:
+    def begin(self, scheduler: Scheduler, working_beats: int = _WORKING_BEATS) -> None:
         if self._clock is None:
             self._clock = self._start()
+        self._working_beats = working_beats
         self._turn += 1
         self._scheduler = scheduler
 
@@ -79,8 +81,8 @@ class _Watchman:
                 continue
             still += 1
             is_waiting = time.clock_gettime(clock) - worked < _WORK_SECONDS
-            if still == (_WAITING_BEATS if is_waiting else _WORKING_BEATS):
-                self._why = _WAITS if is_waiting else _WORKS
+            if still == (_WAITING_BEATS if is_waiting else self._working_beats):
+                self._why = _WAITS if is_waiting else WORKS
                 signal.pthread_kill(main, number)
                 still = 0
 
@@ -110,17 +112,22 @@ def not_watched() -> Iterator[None]:
 class Watched:
     """While this is entered, an execution is under way.
 
+    Args:
+        scheduler: of its threads.
+        working_beats: tenths of a second for which it may work without any event, until it is given up.
+
     Raises:
         UncontrolledError: an earlier one had to be given up.
     """
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    def __init__(self, scheduler: Scheduler, working_beats: int = _WORKING_BEATS) -> None:
         self._scheduler = scheduler
+        self._working_beats = working_beats
 
     def __enter__(self) -> None:
         if self._scheduler.is_stuck:
             self._scheduler.raise_failure()
-        _watchman.begin(self._scheduler)
+        _watchman.begin(self._scheduler, self._working_beats)
 
     def __exit__(self, *_: object) -> None:
         _watchman.end()
