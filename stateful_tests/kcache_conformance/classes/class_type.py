@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -34,6 +36,15 @@ from .probing import Probed
 from .public_calls import method_name, public_calls
 from .replay import Replay
 from .vocabulary_choice import vocabulary_of
+
+
+class _Discarded(io.TextIOBase):
+    """A text stream that keeps nothing: a class that prints would print thousands of times while it is tried."""
+
+    def write(self, text: str, /) -> int:
+        """Discard the text."""
+        return len(text)
+
 
 _OWN_PHASES: Final = ("explorer", "stress")
 """In one thread a class always does what it does itself."""
@@ -68,10 +79,11 @@ def class_type(name: str) -> TargetType:
     """
     target, model, leave_out = parse_class_type_name(name)
     kind, makes = _loaded(target)
-    if _is_machine(kind):
-        calls = _of_machine(kind, target, model)
-    else:
-        calls = _of_class(kind, makes, target, model, leave_out)
+    with contextlib.redirect_stdout(_Discarded()), contextlib.redirect_stderr(_Discarded()):
+        if _is_machine(kind):
+            calls = _of_machine(kind, target, model)
+        else:
+            calls = _of_class(kind, makes, target, model, leave_out)
     found = target_type(
         replace(
             object_type(

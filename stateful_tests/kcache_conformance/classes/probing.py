@@ -72,10 +72,14 @@ class Probed:
         calls: list[list[MethodCall]] = [
             list(itertools.islice(template.smallest(0), _MOST_VALUES)) for template in self._templates
         ]
-        writes = [one for each in calls for one in each if one.is_write and one.form is not Form.EXIT and not one.needs]
-        writes = [one for one in writes if not self._tries((one,)).waits]
-        pairs = itertools.islice(itertools.permutations(writes, 2), _MOST_PAIRS)
-        before: list[Calls] = [(), *((write,) for write in writes), *pairs]
+        writes = [
+            self._with_needed(call)
+            for call, outcome in self.first.items()
+            if call.is_write and call.form is not Form.EXIT and not outcome.waits and outcome.error is None
+        ]
+        writes.sort(key=lambda own: not own[-1].puts_in)
+        pairs = itertools.islice(((*one, *other) for one, other in itertools.permutations(writes, 2)), _MOST_PAIRS)
+        before: list[Calls] = [(), *writes, *pairs]
         for own in calls:
             first = self.first[own[0]]
             if first.error is None:
