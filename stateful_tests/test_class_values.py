@@ -1,4 +1,4 @@
-"""Values that calls of classes take and return: unusual results, methods in C, methods that return after others only."""
+"""Values that calls of classes take and return: unusual results, and methods that return only after other ones."""
 
 from __future__ import annotations
 

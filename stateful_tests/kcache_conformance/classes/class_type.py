@@ -35,6 +35,7 @@ from .called_under_lock import methods_called_under_lock
 from .probing import Probed
 from .public_calls import method_name, public_calls
 from .replay import Replay
+from .sparing import Sparing
 from .vocabulary_choice import vocabulary_of
 
 
@@ -165,7 +166,7 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
     if model and (":" not in model or hasattr(load_object(model), "apply")):
         return _specified(made, target, model)
     replay = Replay(model or target, _loaded(model)[1] if model else makes, PlainDriver)
-    words = vocabulary_of(offered, replay)
+    words = vocabulary_of(offered, Sparing(replay))
     if not any(hasattr(kind, next(template.smallest(0)).attribute) for template in words.templates):
         reasons = (*left_out, *words.left_out)
         what = f"; left out: {', '.join(reasons)}" if reasons else ""
