@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
@@ -134,7 +135,7 @@ def _type_and_refusal(spec: str) -> tuple[str, str]:
             return DEFAULT_TYPE if is_indexer else CLASS, ""
     if isinstance(found, (ast.Assign, ast.AnnAssign)) and _is_machine(found.value):
         return CLASS, ""
-    if isinstance(found, ast.FunctionDef):
+    if isinstance(found, ast.FunctionDef) and not _takes_anything(found):
         return _type_of_function(found, home, "." in named.attribute), ""
     return _type_of_loaded(spec)
 
@@ -153,10 +154,16 @@ def _type_of_function(function: ast.FunctionDef, home: Home, is_method: bool) ->
     if any(_MARK in decorator for decorator in decorators) or (is_named and home.has_tests):
         return TEST
     is_of_object = is_method and "staticmethod" not in decorators
-    if _takes(function) > is_of_object or function.args.vararg is not None:
+    if _takes(function) > is_of_object:
         return DEFAULT_TYPE
     makes = "classmethod" in decorators or (not is_of_object and _gives(function))
     return CLASS if makes and not is_named else TEST
+
+
+def _takes_anything(function: ast.FunctionDef) -> bool:
+    """Whether it is a function that passes its arguments on: what it makes, its source does not say."""
+    is_test = function.name.startswith(TEST) or any(_MARK in ast.unparse(one) for one in function.decorator_list)
+    return function.args.vararg is not None and not _takes(function) and not is_test
 
 
 def _gives(function: ast.FunctionDef) -> bool:
@@ -222,12 +229,27 @@ def _type_of_loaded(spec: str) -> tuple[str, str]:
 
 
 def look_job(outlet: Outlet, spec: str) -> None:
-    """Runs in the child: sends whether a name stands for a class that is no Indexer, or why it is no target."""
+    """Runs in the child: sends whether a name stands for a class that is no Indexer, or why it is no target.
+
+    What a function makes whose source does not say it, as ``threading.RLock``, is looked at, too.
+    """
     with outlet.loading(spec):
         found = load_object(spec)
-    is_class = isinstance(found, type) and not any(hasattr(found, name) for name in (*_OF_INDEXERS, "__getattr__"))
+    kind = found if isinstance(found, type) else _kind_made_by(found)
+    is_class = kind is not None and not any(hasattr(kind, name) for name in (*_OF_INDEXERS, "__getattr__"))
     refusal = "" if callable(found) else _refusal(spec, type(found))
     outlet.send({"event": "looked", "is_class": is_class, "refusal": refusal})
+
+
+def _kind_made_by(found: Any) -> type | None:
+    """The class of what a function makes without arguments; ``None`` if that is a plain value, or nothing."""
+    if not inspect.isroutine(found):
+        return None
+    try:
+        kind = type(found())
+    except (Exception, SystemExit):  # the run itself says so, in the words of what is missing
+        return None
+    return None if kind.__module__ == "builtins" else kind
 
 
 def _refusal(spec: str, kind: type) -> str:

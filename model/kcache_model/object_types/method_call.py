@@ -179,6 +179,11 @@ class MethodCall:
         return self.name.partition(".")[0]
 
     @property
+    def puts_in(self) -> bool:
+        """Whether, by its name, it puts something into the object, or opens it: others may return only after it."""
+        return self.name in _PUTS_IN or self.name.partition("_")[0] in _PUTS_IN
+
+    @property
     def needs(self) -> tuple[str, ...]:
         """The names of the calls whose results it takes."""
         return tuple(value.name for value in self.arguments if isinstance(value, ResultOf))
@@ -210,6 +215,13 @@ class MethodCall:
         plain = len(values) - len(self.keywords)
         return values[:plain], dict(zip(self.keywords, values[plain:], strict=True))
 
+
+_PUTS_IN: Final = frozenset(
+    (
+        *("__setitem__", "acquire", "add", "append", "connect", "enqueue", "insert", "open", "push", "put", "register"),
+        *("set", "setdefault", "start", "submit", "subscribe", "update", "write"),
+    )
+)
 
 OPERATORS: Final = {
     "__call__": "{0}({passed})",

@@ -18,11 +18,13 @@ import enum
 import fractions
 import importlib
 import itertools
+import math
 import pathlib
 import types
 import uuid
+import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final, cast
 
@@ -51,6 +53,17 @@ _IMMUTABLE: Final = (
     uuid.UUID,
 )
 """Types whose values never change: told by their ``repr``. An object of a type derived from these may have more."""
+
+_MOST_DEPTH: Final = 50
+"""Containers in containers: the recursion of a result must not use up the stack."""
+_MOST_ITEMS: Final = 1000
+"""Items of one container. Each result is reduced and compared thousands of times."""
+_MOST_VALUES: Final = 10_000
+"""Values of one result: containers that hold each other several times would be without end."""
+_MOST_CHARACTERS: Final = 10_000
+_SHOWN_CHARACTERS: Final = 100
+_MOST_BITS: Final = 10_000
+"""Python refuses to print a number of more than 4,300 digits."""
 
 _WITHOUT_IDENTITY: Final = (
     *_PLAIN,
@@ -264,25 +277,78 @@ class _Calling:
 def plain_value(value: object) -> Any:
     """A result as plain, immutable data.
 
-    Lists become tuples, sets are sorted, immutable values become their text, and any other object its type.
+    Lists become tuples, sets are sorted, immutable values become their text, and any other object its type. So does a
+    container that lies in itself. Of what is huge, a part is kept, with its size.
     """
     kind = type(value)  # isinstance() would ask the object itself for its class
-    if value is None or issubclass(kind, (*_PLAIN, LateArgument)):
-        return value
-    found: Any = value
-    if issubclass(kind, (bytes, bytearray)):
-        return repr(bytes(found))
-    if issubclass(kind, (list, tuple)):
-        return tuple(map(plain_value, found))
-    if issubclass(kind, (set, frozenset)):
-        return tuple(sorted(map(plain_value, found), key=repr))
-    if issubclass(kind, dict):
-        return tuple(sorted(((plain_value(key), plain_value(held)) for key, held in found.items()), key=repr))
-    if issubclass(kind, _IMMUTABLE):
-        return repr(value)
-    # A thread that somebody else has started is a _DummyThread to threading: the same call gives a Thread elsewhere.
-    is_thread = any(base.__module__ == "threading" and base.__name__ == "Thread" for base in kind.__mro__)
-    return "a Thread" if is_thread else with_article(kind.__name__)
+    return value if value is None or kind is bool else _Reduction().plain(value, kind)
+
+
+class _Reduction:
+    """The reduction of one result to plain data.
+
+    Attributes:
+        within: the containers around the value that is reduced: one of them may lie in itself.
+        left: how many values may still be reduced.
+    """
+
+    def __init__(self) -> None:
+        self.within: list[int] = []
+        self.left = _MOST_VALUES
+
+    def plain(self, value: object, kind: type) -> Any:
+        """A value as plain data."""
+        self.left -= 1
+        found: Any = value
+        if issubclass(kind, (*_PLAIN, LateArgument, type(None))):
+            return _short(found)
+        if issubclass(kind, (bytes, bytearray)):
+            return _short(repr(bytes(found[:_MOST_CHARACTERS]))) + _size_of(found, _MOST_CHARACTERS)
+        if issubclass(kind, (list, tuple, set, frozenset, dict)):
+            return self._container(found, kind)
+        if issubclass(kind, _IMMUTABLE):
+            return _short(repr(value))
+        # A thread that somebody else has started is a _DummyThread to threading: a call gives a Thread elsewhere.
+        is_thread = any(base.__module__ == "threading" and base.__name__ == "Thread" for base in kind.__mro__)
+        return "a Thread" if is_thread else with_article(kind.__name__)
+
+    def _container(self, found: Any, kind: type) -> Any:
+        if id(found) in self.within or len(self.within) > _MOST_DEPTH or self.left < 0:
+            return with_article(kind.__name__)
+        self.within.append(id(found))
+        try:
+            if issubclass(kind, (list, tuple)):
+                first = tuple(self._each(found[:_MOST_ITEMS]))
+                return (*first, _size_of(found, _MOST_ITEMS)) if len(found) > _MOST_ITEMS else first
+            if len(found) > _MOST_ITEMS:  # in no order, so that no part is the same each time
+                return (_size_of(found, 0),)
+            if issubclass(kind, dict):
+                pairs = list(dict.items(found))  # in one step: another thread may change the dict
+                return tuple(sorted((tuple(self._each(pair)) for pair in pairs), key=repr))
+            return tuple(sorted(self._each(tuple(found)), key=repr))
+        finally:
+            self.within.pop()
+
+    def _each(self, values: Iterable[object]) -> Iterator[Any]:
+        for value in values:
+            yield self.plain(value, type(value))
+
+
+def _short(value: Any) -> Any:
+    """A scalar that is equal to itself and can be printed: ``nan`` is not, and Python refuses huge numbers."""
+    if type(value) is float and math.isnan(value):
+        return "nan"
+    if type(value) is int and value.bit_length() > _MOST_BITS:
+        return _short(hex(value))
+    if type(value) is str and len(value) > _MOST_CHARACTERS:
+        whole = zlib.crc32(value.encode("utf-8", "surrogatepass"))
+        return f"{value[:_SHOWN_CHARACTERS]}{_size_of(value, _SHOWN_CHARACTERS)}, checksum {whole}"
+    return value
+
+
+def _size_of(found: Any, most: int) -> str:
+    """The size of what was cut off after so many items; empty if nothing was."""
+    return f"... ({len(found)} in all)" if len(found) > most else ""
 
 
 def public_attributes(value: object) -> dict[str, Any]:
@@ -319,10 +385,10 @@ def _objects_in(value: object, depth: int = 2) -> Iterator[object]:
     if not is_tuple:
         yield value
     if depth and issubclass(kind, (list, tuple)):
-        for found in tuple(within):
+        for found in tuple(within[:_MOST_ITEMS]):
             yield from _objects_in(found, depth - 1)
     elif depth and issubclass(kind, dict):
-        for found in tuple(within.values()):
+        for found in list(dict.values(within))[:_MOST_ITEMS]:
             yield from _objects_in(found, depth - 1)
 
 

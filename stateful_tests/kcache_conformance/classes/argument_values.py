@@ -26,6 +26,9 @@ _VALUES: Final[dict[Any, Values]] = {
 FEW: Final = 2
 """Values of each argument in small-scope verification; a third one is tried now and then."""
 _KEY_NAMES: Final = frozenset({"key", "k", "name", "id", "topic", "event", "item_id", "key_name"})
+_INDEX_NAMES: Final = frozenset({"at", "i", "idx", "index", "pos", "position", "offset"})
+_INDEXES: Final[Values] = (0, 0, 1)
+"""Positions in what has few items."""
 _UNKNOWN: Final = frozenset({Any, object, Hashable, inspect.Parameter.empty})
 _LISTENER_NAMES: Final = frozenset(
     ("callback", "cb", "consumer", "handler", "hook", "listener", "observer", "receiver", "subscriber")
@@ -35,7 +38,9 @@ _CALLABLE_NAMES: Final = _LISTENER_NAMES | {
     *("action", "callable", "creator", "default_factory", "factory", "fn", "func", "function", "job", "loader"),
     *("on_change", "on_event", "predicate", "producer", "supplier", "target", "task", "thunk", "worker"),
 }
-_OTHERS: Final[tuple[Values, ...]] = (_VALUES[str], _VALUES[int], (0.5, 2.0), (True, False), ((1, 2), ()), (None,))
+_OTHERS: Final[tuple[Values, ...]] = (
+    *(_VALUES[str], _VALUES[int], _INDEXES, (0.5, 2.0), (True, False), ((1, 2), ()), (None,)),
+)
 """What is tried where nothing else fits. Tuples come from JSON as tuples again."""
 
 
@@ -64,7 +69,14 @@ def first_values(parameter: inspect.Parameter, methods: Sequence[str] = ()) -> V
 
 def usual_values(parameter: inspect.Parameter) -> Values:
     """What is tried where an annotation says nothing."""
+    if parameter.name.strip("_") in _INDEX_NAMES:
+        return _INDEXES
     return _VALUES[str if parameter.name in _KEY_NAMES else int]
+
+
+def plain_values() -> list[Values]:
+    """What most methods take that do not tell their parameters."""
+    return [_VALUES[str], _VALUES[int]]
 
 
 def other_values(parameter: inspect.Parameter | None, methods: Sequence[str] = ()) -> list[Values]:

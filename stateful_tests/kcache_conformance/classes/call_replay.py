@@ -64,6 +64,8 @@ class Replay:
         self._others: dict[int, PatientCaller] = {}
         self._waiting: set[Calls] = set()
         self._returned: Calls = ()
+        self.real_waits = 0
+        """How often a call has waited on real threads, each time for as long as the patience lasts."""
 
     def __call__(self, calls: Calls) -> Outcome:
         """What the last of some calls gives that are made one after another."""
@@ -146,6 +148,7 @@ class Replay:
             caller = self._callers.setdefault(by.thread, PatientCaller())
             outcome, _ = caller.call(driver, by.operation, _PATIENCE_SECONDS, by.thread)
             if outcome.waits:
+                self.real_waits += 1
                 if calls != self._returned:
                     self._waiting.add(calls[: position + 1])
                 return outcome

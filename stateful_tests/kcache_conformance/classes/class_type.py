@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
+import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -35,7 +37,17 @@ from .call_replay import Replay
 from .called_under_lock import advice_of_left_out, methods_called_under_lock
 from .probing import Probed
 from .public_calls import method_name, public_calls
+from .sparing import Sparing
 from .vocabulary_choice import vocabulary_of
+
+
+class _Discarded(io.TextIOBase):
+    """A text stream that keeps nothing: a class that prints would print thousands of times while it is tried."""
+
+    def write(self, text: str, /) -> int:
+        """Discard the text."""
+        return len(text)
+
 
 _SUMMARY: Final = "a class whose results are those of calls in one thread"
 _OWN_PHASES: Final = ("explorer", "stress")
@@ -116,10 +128,11 @@ def _whole_type(name: str) -> TargetType:
     """
     target, model, leave_out = parse_class_type_name(name)
     kind, makes = _loaded(target)
-    if _is_machine(kind):
-        calls = _of_machine(kind, target, model)
-    else:
-        calls = _of_class(kind, makes, target, model, leave_out)
+    with contextlib.redirect_stdout(_Discarded()), contextlib.redirect_stderr(_Discarded()):
+        if _is_machine(kind):
+            calls = _of_machine(kind, target, model)
+        else:
+            calls = _of_class(kind, makes, target, model, leave_out)
     found = target_type(
         replace(
             object_type(
@@ -211,7 +224,7 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
     if model and (":" not in model or hasattr(load_object(model), "apply")):
         return _specified(made, target, model)
     replay = Replay(model or target, _loaded(model)[1] if model else makes, PlainDriver)
-    words = vocabulary_of(offered, replay)
+    words = vocabulary_of(offered, Sparing(replay))
     if not any(hasattr(kind, next(template.smallest(0)).attribute) for template in words.templates):
         reasons = (*left_out, *words.left_out)
         what = f"; left out: {', '.join(reasons)}" if reasons else ""

@@ -14,7 +14,7 @@ from kcache_model.object_types.plain_driver import has_identity
 from kcache_model.object_types.vocabulary import Vocabulary
 from kcache_model.outcomes import Outcome
 
-from .vocabulary_choice import Tries
+from .sparing import CountingTries, Sparing
 
 Calls = tuple[MethodCall, ...]
 
@@ -30,6 +30,10 @@ _MOST_WRITES: Final = 12
 _REPETITIONS: Final = 12
 """How often a call is repeated to see whether it returns the same. A coin is alike so often once in 2,048 times."""
 
+_MOST_SECONDS: Final = 4.0
+"""After which each call is repeated once only, for the run must come to its programs: objects that open files are slow.
+Two replays differ in their random numbers, threads and times, so that only a coin may still be alike."""
+
 
 class Probed:
     """The calls of a vocabulary, tried in one thread.
@@ -44,9 +48,10 @@ class Probed:
         returns_objects: whether some call returns an object with an identity.
     """
 
-    def __init__(self, templates: Vocabulary, tries: Tries) -> None:
+    def __init__(self, templates: Vocabulary, tries: CountingTries) -> None:
         self._templates = templates
         self._tries = tries
+        self._late = time.monotonic() + _MOST_SECONDS
         self._firsts = {template.name: next(template.smallest(0)) for template in templates}
         self.first: dict[MethodCall, Outcome] = {call: tries(self._with_needed(call)) for call in self._firsts.values()}
         self.returns_objects = any(
@@ -72,15 +77,21 @@ class Probed:
         calls: list[list[MethodCall]] = [
             list(itertools.islice(template.smallest(0), _MOST_VALUES)) for template in self._templates
         ]
-        writes = [one for each in calls for one in each if one.is_write and one.form is not Form.EXIT and not one.needs]
-        writes = [one for one in writes if not self._tries((one,)).waits]
-        pairs = itertools.islice(itertools.permutations(writes, 2), _MOST_PAIRS)
-        before: list[Calls] = [(), *((write,) for write in writes), *pairs]
+        writes = [
+            self._with_needed(call)
+            for call, outcome in self.first.items()
+            if call.is_write and call.form is not Form.EXIT and not outcome.waits and outcome.error is None
+        ]
+        writes.sort(key=lambda own: not own[-1].puts_in)
+        both = ((*one, *other) for one, other in itertools.permutations(writes, 2))
+        pairs = list(itertools.islice(both, _MOST_PAIRS))
+        sparing = Sparing(self._tries)
         for own in calls:
             first = self.first[own[0]]
             if first.error is None:
                 continue
-            outcomes = (self._tries((*earlier, *self._with_needed(call))) for earlier in before for call in own)
+            tried = itertools.chain(itertools.product(((), *writes), own), itertools.product(pairs, own[:1]))
+            outcomes = (sparing((*earlier, *self._with_needed(call))) for earlier, call in tried)
             if all(outcome.error is not None for outcome in outcomes) and not self._succeeds_beside(own[0], own):
                 yield own[0].name, str(first.error)
 
@@ -105,9 +116,11 @@ class Probed:
                 before = (*before, call)
         for call in (*self.first, *([RESULTS] if self.returns_objects else [])):
             own = self._with_needed(call)
-            repeated = itertools.repeat(own, _REPETITIONS)
-            after = ((*before, *own), *((write, *own) for write in self._writes if not call.is_write))
-            if any(map(self._differs, (*repeated, *after))) or self._drifts(call):
+            after = [(*before, *own), *((write, *own) for write in self._writes if not call.is_write)]
+            is_late = time.monotonic() > self._late
+            is_unsteady = self._differs(own, 2 if is_late else _REPETITIONS)
+            is_unsteady = is_unsteady or any(map(self._differs, after[: 1 if is_late else None]))
+            if is_unsteady or self._drifts(call):
                 yield call.name
 
     def _drifts(self, call: MethodCall) -> bool:
@@ -129,19 +142,24 @@ class Probed:
             TargetError: a call returns something else on a new object once other objects have been called, for good.
         """
         steady = [item for item in self.first.items() if not item[1].waits and item[0].name not in self.unsteady]
-        for (call, outcome), write in itertools.product(steady, self._writes[:_MOST_WRITES]):
+        for number, write in enumerate(self._writes[:_MOST_WRITES]):
+            if number and time.monotonic() > self._late:
+                break
             self._tries((write,))
-            later = self._tries(self._with_needed(call))
-            if later != outcome:
+            for call, outcome in steady:
+                later = self._tries(self._with_needed(call))
+                if later == outcome:
+                    continue
                 raise TargetError(
                     f"objects of the class share state, so results cannot be compared: {call} returns {outcome} on a "
                     f"new object, and {later} on another one after calls of others; write a kcache.testing.Machine "
                     "whose subject() resets what they share"
                 )
 
-    def _differs(self, calls: Calls) -> bool:
+    def _differs(self, calls: Calls, times: int = 2) -> bool:
+        """Whether calls on new objects, which are made so often, do not give the same each time."""
         outcome = self._tries(calls)
-        return not outcome.waits and self._tries(calls) != outcome
+        return not outcome.waits and any(self._tries(calls) != outcome for _ in range(times - 1))
 
     def _with_needed(self, call: MethodCall) -> Calls:
         """A call behind those whose results it takes, and behind the beginning of the block that it ends."""

@@ -18,7 +18,7 @@ from kcache_model.object_types.method_call import Form, MethodCall, ResultOf
 from kcache_model.object_types.vocabulary import OperationTemplate
 from kcache_model.outcomes import Outcome
 
-from .argument_values import FEW, Values, first_values, other_values, usual_values
+from .argument_values import FEW, Values, first_values, other_values, plain_values, usual_values
 from .pairs import belong_together
 from .public_calls import PublicCall
 
@@ -101,7 +101,7 @@ class _Choice:
             for call in calls
             if call.form is Form.CALL and call.parameters == () and not call.name.startswith("__")
         ]
-        self._called_back: dict[str, bool] = {}
+        self._produced: list[tuple[str, object]] | None = None
 
     def first(self, call: PublicCall) -> None:
         """Take the values that annotations and names ask for."""
@@ -128,10 +128,18 @@ class _Choice:
                     self._offer(call, ResultOf(producer), returned, is_only=is_pair or call.name not in self._returns)
 
     def others(self) -> None:
-        """Choose anew for what has raised with all values so far, or has none."""
-        for call in self._calls:
-            if call.name not in self._returns and call.form is not Form.EXIT:
-                self._try_others(call)
+        """Choose anew for what has raised with all values so far, or has none.
+
+        Twice, if that helped: a method that takes something out returns once there is one that puts something in.
+        """
+        for _ in range(2):
+            known = len(self._returns)
+            self._produced = None
+            for call in self._calls:
+                if call.name not in self._returns and call.form is not Form.EXIT:
+                    self._try_others(call)
+            if len(self._returns) == known:
+                break
 
     def template(self, call: PublicCall) -> OperationTemplate:
         """The template of a call that has values."""
@@ -175,13 +183,11 @@ class _Choice:
         candidates = [self._candidates(call, parameter) for parameter in known]
         if call.parameters is None:
             unknown = [self._candidates(call, None)] * _MOST_PARAMETERS_OF_C
-            choices = [unknown[:count] for count in range(1, _MOST_PARAMETERS_OF_C + 1)]
+            choices = [unknown[:count] for count in range(_MOST_PARAMETERS_OF_C + 1)]
         else:
-            choices = [candidates] if candidates else []
+            choices = [candidates]
         for choice in choices:
-            # The first groups of all arguments come first, then those that differ in one place, then the rest.
-            order = sorted(itertools.product(*(range(len(own)) for own in choice)), key=sum)
-            for numbers in order[:_MOST_TRIES]:
+            for numbers in itertools.islice(_first_ones_first([len(own) for own in choice]), _MOST_TRIES):
                 values = [own[number] for own, number in zip(choice, numbers, strict=True)]
                 if self._takes(call, values):
                     self.reasons.pop(call.name, None)
@@ -193,8 +199,12 @@ class _Choice:
         at = list(call.parameters or ()).index(parameter) if parameter is not None else -1
         own = self.arguments.get(call.name)
         first = [own[at]] if own is not None and at >= 0 else []
-        results = [(ResultOf(producer),) for producer, _ in self._producers() if producer != call.name]
-        return [*first, *results, *other_values(parameter, self._callable_back(call))]
+        producers = [(name, value) for name, value in self._producers() if name != call.name]
+        results = [(ResultOf(name),) for name, value in producers if not issubclass(type(value), _PLAIN)]
+        plain = [(ResultOf(name),) for name, value in producers if issubclass(type(value), _PLAIN)]
+        if parameter is None:  # of a method in C, most of which take anything: plain values are easier to read
+            first = plain_values()
+        return [*first, *results, *other_values(parameter, self._callable_back(call)), *plain]
 
     def _offer(self, call: PublicCall, result: ResultOf, returned: object, *, is_only: bool) -> None:
         """Let a call take the result of another one, at the first place where it returns then."""
@@ -208,7 +218,7 @@ class _Choice:
             tried = [*(next(iter(one)) for one in own[:at]), result, *(next(iter(one)) for one in own[at + 1 :])]
             outcome = self._outcome((producer, self._call(call, tried)))
             if outcome.error is None and not outcome.waits:
-                values = (result,) if is_only else (result, *own[at])
+                values = (result,) if is_only else (*own[at], result)
                 self.arguments[call.name] = [*own[:at], values, *own[at + 1 :]]
                 self.reasons.pop(call.name, None)
                 self._returns.add(call.name)
@@ -219,33 +229,34 @@ class _Choice:
         made = self._call(call, [next(iter(own)) for own in values])
         before = [(self._smallest(name),) for name in made.needs]
         after = [(*(one for calls in before for one in calls), *calls) for calls in ((), *self._before(call))]
+        if not values:
+            return self._returns_once(call, values)
         return any(not self._is_wrong(self._outcome((*calls, made))) for calls in after)
 
     def _returns_once(self, call: PublicCall, values: list[Values]) -> bool:
         """Whether a call with some of these values returns on a new object, or after one or two calls of others."""
-        calls = self._before_named(call.name)
+        calls = self._before(call, len(self._calls))
         made = list(itertools.islice(self._made(call, values), _MOST_VALUES))
         pairs = itertools.islice(((*one, *other) for one, other in itertools.permutations(calls, 2)), _MOST_PAIRS)
-        after = itertools.chain(itertools.product(((), *calls), made), itertools.product(pairs, made[:1]))
+        after = itertools.chain(
+            itertools.product(((), *calls[:_MOST_BEFORE]), made), itertools.product((*calls, *pairs), made[:1])
+        )
         return any(not self._is_wrong(self._outcome((*before, one))) for before, one in after)
 
     def _is_wrong(self, outcome: Outcome) -> bool:
         return outcome.waits or outcome.error is not None
 
-    def _before(self, call: PublicCall) -> list[tuple[MethodCall, ...]]:
-        return self._before_named(call.name)
-
-    def _before_named(self, name: str) -> list[tuple[MethodCall, ...]]:
-        """Calls of other methods that may be made before."""
-        names = [one.name for one in self._calls if one.is_write and one.name in self.arguments]
-        others = [self._smallest(one) for one in names if one != name]
-        calls: list[tuple[MethodCall, ...]] = [(one,) for one in others if not one.needs and one.form is not Form.EXIT]
-        return calls[:_MOST_BEFORE]
+    def _before(self, call: PublicCall, most: int = _MOST_BEFORE) -> list[tuple[MethodCall, ...]]:
+        """Calls of other methods that return and may be made before; those that put something in come first."""
+        names = [one.name for one in self._calls if one.is_write and one.name in self._returns]
+        others = [self._smallest(name) for name in names if name != call.name]
+        others = sorted((one for one in others if one.form is not Form.EXIT), key=lambda one: not one.puts_in)
+        return [(*map(self._smallest, one.needs), one) for one in others if call.name not in one.needs][:most]
 
     def _producers(self) -> Iterator[tuple[str, object]]:
         """The calls that return something on a new object that another call may take, with what they return."""
         assert self._tries is not None
-        if not hasattr(self, "_produced"):
+        if self._produced is None:
             found = []
             for call in self._calls:
                 if call.name in self._returns and call.form in (Form.CALL, Form.READ) and call.is_write:
@@ -275,6 +286,22 @@ class _Choice:
     def _outcome(self, calls: tuple[MethodCall, ...]) -> Outcome:
         assert self._tries is not None
         return self._tries(calls)
+
+
+def _first_ones_first(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """A number below each size: those with the lowest sum first. All of them would be too many to sort."""
+    for total in range(sum(sizes) - len(sizes) + 1):
+        yield from _adding_up(sizes, total)
+
+
+def _adding_up(sizes: Sequence[int], total: int) -> Iterator[tuple[int, ...]]:
+    if not sizes:
+        yield from [()] if total == 0 else []
+        return
+    highest = sum(sizes[1:]) - len(sizes) + 1
+    for number in range(max(0, total - highest), min(sizes[0] - 1, total) + 1):
+        for others in _adding_up(sizes[1:], total - number):
+            yield (number, *others)
 
 
 def _keywords(call: PublicCall) -> tuple[str, ...]:

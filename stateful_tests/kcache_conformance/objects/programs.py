@@ -67,8 +67,11 @@ def each_call(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
     way = object_type.usual_ways(target)[0]
     specification = object_type.specification(way)
     calls = [next(template.smallest(0)) for template in offered(object_type, target)]
-    writes = [call for call in calls if call.is_write]
-    prefixes = [(), *((one,) for one in writes), *itertools.islice(itertools.permutations(writes, 2), _MOST_PAIRS)]
+    writes = sorted((call for call in calls if call.is_write), key=lambda call: not getattr(call, "puts_in", False))
+    first = {call.name: call for call in calls}
+    behind = [(*(first[name] for name in getattr(call, "needs", ()) if name in first), call) for call in writes]
+    pairs = ((*one, *other) for one, other in itertools.permutations(behind, 2))
+    prefixes = [(), *behind, *itertools.islice(pairs, _MOST_PAIRS)]
     for call in calls:
         for prefix in prefixes:
             alone = object_type.completed(way.with_calls((*prefix, call), ()))
