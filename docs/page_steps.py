@@ -17,6 +17,7 @@ _VARIABLE = (
     (re.compile(r"CPython [0-9.]+( \(free-threaded\))?"), "CPython"),
     (re.compile(r"paused at\s+"), "paused at "),
     (re.compile(r"\b(k[a-z]1\.(?:[\w=.:]+\.)?)eN\S+"), r"\1WORD"),
+    (re.compile(r"(?<=kcache replay )[0-9a-f]{8}\b"), "SHORT"),
     (re.compile(r"[0-9]+ (executions|programs|operations|rounds|scenarios)"), r"N \1"),
     (re.compile(r"([0-9]+|all) of them exhausted"), "N of them exhausted"),
     (re.compile(r"[0-9.]+ ?s\b"), "N s"),

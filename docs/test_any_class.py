@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from page_steps import Run
+from page_steps import Run, follow
 
 Typed = Callable[[str], tuple[int, str]]
 PAGES = {
@@ -16,7 +16,7 @@ PAGES = {
     for name in ("any-class", "classes", "test-bodies", "state-machines")
 }
 FILES = dict(re.findall(r"```python\n# (\S+)\n(.*?)```", "\n".join(PAGES.values()), re.DOTALL))
-COMMANDS = {name: re.findall(r"^\$ (.*)", page, re.MULTILINE) for name, page in PAGES.items()}
+COMMANDS = {name: re.findall(r"^\$ (?!.*pool)(.*)", page, re.MULTILINE) for name, page in PAGES.items()}
 
 
 @pytest.fixture
@@ -66,6 +66,12 @@ def test_the_first_command_finds_what_the_page_shows(folder: Path, run: Typed) -
     text = (folder / "issue.md").read_text(encoding="utf-8")
     assert " ".join(samples[1].partition(":")[2].split()) in text
     assert "**TO FILL IN**" in text
+
+
+def test_the_methods_of_a_class_are_listed(folder: Path, run_command: Run) -> None:
+    _, _, rest = PAGES["classes"].partition("## Which calls are made")
+    section, _, _ = rest.partition("## Real threads: confirmed")
+    follow(section, folder, run_command)
 
 
 def test_the_decorated_tests_fail(folder: Path, run: Typed) -> None:

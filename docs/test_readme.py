@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_the_readme_is_short_and_followed(tmp_path: Path, run_command: Run) -> None:
     follow(README, tmp_path, run_command)
-    assert len(README.splitlines()) <= 162
+    assert len(README.splitlines()) <= 140
 
 
 def test_the_fault_of_client_go_is_found(folder: Path, run_command: Run) -> None:

@@ -21,12 +21,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_race_is_found_as_shown(folder: Path, run_command: Run) -> None:
-    follow(FOUND, folder, run_command)
+    follow(FOUND, folder, run_command, KCACHE_SAVED="1", CI="")
 
 
 @pytest.mark.nightly
 def test_all_steps_with_the_own_class(folder: Path, run_command: Run) -> None:
-    follow(OWN, folder, run_command, KCACHE_SAVED="1")
+    follow(OWN, folder, run_command, KCACHE_SAVED="1", CI="")
 
 
 @pytest.mark.parametrize("version", re.findall(r"^\$ pip install cachetools==(\S+)", FOREIGN, re.MULTILINE))
