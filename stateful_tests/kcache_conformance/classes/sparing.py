@@ -12,7 +12,7 @@ from kcache_model.outcomes import WAITS, Outcome
 _MOST_WAITS: Final = 4
 """Waits on real threads of one method, each of which takes half a second: it waits for a host, or for a keyboard."""
 _MOST_SECONDS: Final = 5.0
-"""Of the process's own work, for the choice of values. A method without values by then gets the first ones, and may raise.
+"""Of the process itself, for the choice of values. A method without values by then gets the first ones.
 """
 
 
