@@ -94,7 +94,7 @@ def test_the_explorer_sees_what_is_gone_and_found_at_once(name: str, status: Sta
     assert (Status.OK if finding is None else finding.status) is status
     if finding is not None:
         assert finding.program.may_evict
-        assert "get_by_key(a) gave va" in finding.summary
+        assert "get_by_key(a) returned va" in finding.summary
 
 
 def test_undeclared_it_is_a_finding() -> None:

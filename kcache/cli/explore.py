@@ -16,6 +16,7 @@ from kcache_conformance.classes.called_under_lock import advice_of_left_out
 from kcache_conformance.report.run_report import RunReport, report_of_one_phase
 from kcache_conformance.runs.batch import Batch, describe
 from kcache_conformance.runs.explored_examples import explore_examples
+from kcache_conformance.runs.outcomes import uncalled, without_calls
 from kcache_conformance.runs.spread import spread
 from kcache_conformance.symptoms import weighed
 from kcache_model.errors import TargetError
@@ -237,6 +238,8 @@ def explore(
     elif tally.note or (chosen and not tally.exhausted):
         advice = "" if tally.note else "; give it a larger budget"
         status, verdict = Status.UNKNOWN, f"not all interleavings were covered{advice}"
+    elif missing := uncalled(description.left_out):
+        status, verdict = Status.UNKNOWN, without_calls(missing)
     else:
         status, verdict = Status.OK, ""
     with clear_errors():

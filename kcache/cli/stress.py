@@ -15,6 +15,7 @@ from .options import (
     Asked,
     budget_option,
     contract_option,
+    leave_out_option,
     patience_option,
     programs_option,
     seed_option,
@@ -45,6 +46,7 @@ _MOST_THREADS = 64
 @semantics_option
 @strict_errors_option
 @contract_option
+@leave_out_option
 @patience_option
 @verbosity_options
 @outputs_option

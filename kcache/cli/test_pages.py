@@ -78,11 +78,13 @@ def test_a_page_of_a_check_that_finds_nothing(file: Path) -> None:
     assert 'id="picture"' not in page
 
 
-def test_a_page_of_a_check_that_ran_out_of_time(file: Path) -> None:
-    assert kcache("check", "--reference", "--only", "recorded", "--budget", "1ms", "--html", str(file)).exit_code == 3
+def test_a_page_of_a_check_that_is_incomplete(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "later.py").write_text("class Later:\n    async def get(self): ...\n    def size(self): return 0\n")
+    target = f"{tmp_path / 'later.py'}:Later"
+    assert kcache("check", target, "--only", "explorer", "--programs", "1", "--html", str(file)).exit_code == 3
     page = file.read_text(encoding="utf-8")
     assert status_of(page) == "unknown"
-    assert "give it a larger budget." in page
+    assert "never returned, so nothing is known of: get" in page
 
 
 def test_pages_of_the_explorer(file: Path, tmp_path: Path) -> None:

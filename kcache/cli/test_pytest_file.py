@@ -14,6 +14,7 @@ from kcache.cli.test_issue import kcache, word_of
 from kcache.testing import ConformanceError
 from kcache_conformance.report.pytest_file import pytest_files
 from kcache_model.finding import Finding, FindingKind
+from kcache_model.object_types.method_call import Form
 from kcache_model.object_types.plain import MethodCall, ObjectProgram
 from kcache_stress.explorer.replay_token import ReplayToken
 from kcache_stress.loading import load_module
@@ -147,7 +148,7 @@ def program(*threads: tuple[MethodCall, ...], before: tuple[MethodCall, ...] = (
 def test_calls_are_written_as_python_does() -> None:
     text = program(
         (MethodCall("__getitem__", ("a",)),),
-        (MethodCall("left", (), is_attribute=True),),
+        (MethodCall("left", (), form=Form.READ),),
         before=(MethodCall("__setitem__", ("a", 1)), MethodCall("put", (None, 'say "a"'))),
     )
     assert '    stock = Stock(1)\n    stock.__setitem__("a", 1)\n    stock.put(None, \'say "a"\')\n' in text

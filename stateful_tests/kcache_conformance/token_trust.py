@@ -17,7 +17,7 @@ from typing import Any, Final
 from kcache_model.blob import unpack
 from kcache_model.errors import FormatError, TargetError
 from kcache_model.object_types.object_type import OBJECT_TOKENS
-from kcache_model.object_types.plain import plain_codec
+from kcache_model.object_types.plain import plain_codec, plain_value
 from kcache_model.target_name import TargetName, target_name
 from kcache_stress.explorer.replay_token import TokenFormat
 from kcache_stress.import_paths import file_of_module
@@ -32,7 +32,7 @@ _OWN: Final = frozenset({"kcache", "kcache_model", "kcache_stress", "kcache_conf
 _CLIENTS: Final = frozenset({"kubernetes", "kubernetes_asyncio"})
 """Packages whose data classes any token may use."""
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
-_ALL_CALLS: Final = plain_codec(())
+_ALL_CALLS: Final = plain_codec((), plain_value)
 _CLASS: Final = "$"
 """The key that marks an instance in the arguments of calls; see ``fuzzing/objects/trees.py``."""
 _MOST_ALIASES: Final = 5

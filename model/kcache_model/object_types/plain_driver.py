@@ -151,7 +151,7 @@ class PlainDriver:
         own = self._results.setdefault(thread, [])
         try:
             value = self.value_of(operation, thread)
-            own.append((operation, value))
+            own.append((operation, None if value is self.made else value))  # itself is nothing to pass on
             return UNTOLD if operation.name in self._untold else returned(plain_value(value))
         except self._passing:
             raise

@@ -237,7 +237,7 @@ class Certificate:
         if self.programs == 0:
             return "the bound has no program of calls that the target offers"
         if self.tally.exhausted == self.programs:
-            return _without_calls(uncalled(self.description.left_out))
+            return without_calls(uncalled(self.description.left_out))
         if self.tally.lost:
             return f"the executor lost work: {self.tally.lost}"
         advice = self.tally.note or "give it a larger budget or a smaller bound"
@@ -249,11 +249,10 @@ class Certificate:
         return "source-DPOR with sleep sets, equal threads in order" if self.granularity == "free" else "source-DPOR"
 
 
-def _without_calls(names: Sequence[str]) -> str:
+def without_calls(names: Sequence[str]) -> str:
     """Why a proof is none that says nothing of some methods; empty if there are none."""
     if not names:
         return ""
-    return (
-        f"{' and '.join(names)} {'was' if len(names) == 1 else 'were'} never called with values that it takes; give "
-        "such values in the rules of a kcache.testing.Machine, or leave out there what is not to be called"
-    )
+    options = " ".join(f"--leave-out {name}" for name in names)
+    them = "it" if len(names) == 1 else "them"
+    return f"{' and '.join(names)} never returned, so nothing is proved of {them}; to accept that: {options}"
