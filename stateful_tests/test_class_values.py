@@ -124,3 +124,11 @@ def test_values_of_many_parameters_are_tried_a_few_times_only() -> None:
 def test_a_function_that_makes_an_object_of_a_class_in_c_is_taken_for_a_class() -> None:
     assert [guessed_type(name) for name in ("threading:RLock", "threading:Lock")] == [CLASS, CLASS]
     assert guessed_type("math:pi") != CLASS
+
+
+def test_two_equal_calls_of_which_one_is_over_before_its_first_step_are_explored() -> None:
+    options = SuiteOptions(
+        kind=class_type_name("collections:OrderedDict"), phases=("explorer",), programs=25, budget_seconds=600.0
+    )
+    result = run_suite("collections:OrderedDict", options)
+    assert result.status is Status.OK, result.reasons
