@@ -132,3 +132,12 @@ def test_two_equal_calls_of_which_one_is_over_before_its_first_step_are_explored
     )
     result = run_suite("collections:OrderedDict", options)
     assert result.status is Status.OK, result.reasons
+
+
+def test_a_fraction_is_ok_although_the_explorer_has_a_copy_of_its_class() -> None:
+    options = SuiteOptions(
+        kind=class_type_name("fractions:Fraction"), phases=("explorer",), programs=20, budget_seconds=600.0
+    )
+    result = run_suite("fractions:Fraction", options)
+    assert not result.findings
+    assert result.status is Status.OK, result.reasons
