@@ -56,10 +56,11 @@ def lonely_calls(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]
                 yield program
 
 
-def each_call(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
+def each_call(object_type: ObjectType, target: ObjectTarget, deadline: float = float("inf")) -> Iterator[Any]:
     """For each call a program of two threads that make it, after calls which let it return: none is never made.
 
-    Where two such threads may wait for ever, the second makes another call.
+    Where two such threads may wait for ever, the second makes another call. There are no more once ``deadline`` has
+    passed, on the clock of ``time.monotonic``: to make an object may be slow.
     """
     way = object_type.usual_ways(target)[0]
     specification = object_type.specification(way)
@@ -71,6 +72,8 @@ def each_call(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
     prefixes = [(), *behind, *itertools.islice(pairs, _MOST_PAIRS)]
     for call in calls:
         for prefix in prefixes:
+            if time.monotonic() > deadline:
+                return
             alone = object_type.completed(way.with_calls((*prefix, call), ()))
             if object_type.is_valid(alone) and _returns(specification, alone, call):
                 others = [call, *writes]
