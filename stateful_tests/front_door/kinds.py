@@ -362,18 +362,25 @@ class BadSwap:
 
 
 class GoodSwap(BadSwap):
+    """Whoever waits has a slot of its own: no third call takes the answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._slots: list[list[int]] = []
+
     def swap(self, value: int) -> int:
         with self._cond:
-            if self._first:
-                other = self._first.pop()
-                self._answer.append(value)
+            if self._slots:
+                slot = self._slots.pop()
+                slot.append(value)
                 self._cond.notify_all()
-                return other
-            self._first.append(value)
-            if not self._cond.wait_for(lambda: bool(self._answer), 1.0):
-                self._first.clear()
+                return slot[0]
+            slot = [value]
+            self._slots.append(slot)
+            if not self._cond.wait_for(lambda: len(slot) > 1, 1.0):
+                self._slots.remove(slot)
                 raise TimeoutError("nobody came")
-            return self._answer.pop()
+            return slot[1]
 
 
 class BadBarrier:
