@@ -141,3 +141,13 @@ def test_a_fraction_is_ok_although_the_explorer_has_a_copy_of_its_class() -> Non
     result = run_suite("fractions:Fraction", options)
     assert not result.findings
     assert result.status is Status.OK, result.reasons
+
+
+def test_a_container_in_c_is_iterated_in_one_step_and_one_in_python_in_several() -> None:
+    def stressed(spec: str) -> SuiteResult:
+        options = SuiteOptions(kind=class_type_name(spec), phases=("stress",), programs=150, budget_seconds=600.0)
+        return run_suite(spec, options)
+
+    assert not [found for found in stressed("collections:deque").findings if "mutated during" in found.summary]
+    result = checked("BadShelf", 40)
+    assert any("changed size during" in found.summary for found in result.findings)

@@ -6,7 +6,7 @@ import collections
 import contextlib
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -154,6 +154,28 @@ class GoodPrice(BadPrice):
     def halve(self) -> Fraction:
         with self._lock:
             return super().halve()
+
+
+class BadShelf:
+    """Iterates over what other calls change."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._items: dict[str, None] = {"z": None}
+
+    def add(self, name: str) -> None:
+        with self._lock:
+            self._items[name] = None
+
+    def __iter__(self) -> Iterator[str]:
+        for item in self._items:  # noqa: UP028 - iterates over what other calls change
+            yield item
+
+
+class GoodShelf(BadShelf):
+    def __iter__(self) -> Iterator[str]:
+        with self._lock:
+            return iter(list(self._items))
 
 
 class Particular:

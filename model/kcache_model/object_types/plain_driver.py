@@ -181,7 +181,9 @@ class PlainDriver:
             case Form.EXIT:
                 return self._exit(operation.attribute, thread)
             case Form.ITERATE if operation.name == "__iter__":
-                return _items(iter(self.made))
+                is_python = isinstance(getattr(type(self.made), "__iter__", None), types.FunctionType)
+                # In C, ``list(made)`` is one step under the GIL: to get the iterator first would be another program.
+                return _items(iter(self.made)) if is_python else tuple(self.made)[:MOST_ITEMS]
         if operation.name in OPERATORS:  # as Python looks them up: of the type, never of the object
             value = getattr(type(self.made), operation.name)(self.made, *values, **named)
         else:
