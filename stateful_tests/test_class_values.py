@@ -124,3 +124,30 @@ def test_values_of_many_parameters_are_tried_a_few_times_only() -> None:
 def test_a_function_that_makes_an_object_of_a_class_in_c_is_taken_for_a_class() -> None:
     assert [guessed_type(name) for name in ("threading:RLock", "threading:Lock")] == [CLASS, CLASS]
     assert guessed_type("math:pi") != CLASS
+
+
+def test_two_equal_calls_of_which_one_is_over_before_its_first_step_are_explored() -> None:
+    options = SuiteOptions(
+        kind=class_type_name("collections:OrderedDict"), phases=("explorer",), programs=25, budget_seconds=600.0
+    )
+    result = run_suite("collections:OrderedDict", options)
+    assert result.status is Status.OK, result.reasons
+
+
+def test_a_fraction_is_ok_although_the_explorer_has_a_copy_of_its_class() -> None:
+    options = SuiteOptions(
+        kind=class_type_name("fractions:Fraction"), phases=("explorer",), programs=20, budget_seconds=600.0
+    )
+    result = run_suite("fractions:Fraction", options)
+    assert not result.findings
+    assert result.status is Status.OK, result.reasons
+
+
+def test_a_container_in_c_is_iterated_in_one_step_and_one_in_python_in_several() -> None:
+    def stressed(spec: str) -> SuiteResult:
+        options = SuiteOptions(kind=class_type_name(spec), phases=("stress",), programs=150, budget_seconds=600.0)
+        return run_suite(spec, options)
+
+    assert not [found for found in stressed("collections:deque").findings if "mutated during" in found.summary]
+    result = checked("BadShelf", 40)
+    assert any("changed size during" in found.summary for found in result.findings)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import sys
 import threading
+from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import Any
 
 
@@ -100,6 +103,79 @@ class GoodPrinter(BadPrinter):
     def say(self) -> int:
         with self._lock:
             return super().say()
+
+
+class BadPool:
+    """A thread of its own runs what it is given, also ``close``."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._is_closed = False
+        self._jobs = 0
+
+    def submit(self, job: Callable[[], object]) -> int:
+        with self._lock:
+            if self._is_closed:
+                raise RuntimeError("closed")
+        jobs = self._jobs
+        threading.Thread(target=self._run, args=(job,), daemon=True).start()
+        self._jobs = jobs + 1
+        return jobs
+
+    def close(self) -> None:
+        with self._lock:
+            self._is_closed = True
+
+    def _run(self, job: Callable[[], object]) -> None:
+        with contextlib.suppress(Exception):
+            job()
+
+
+class GoodPool(BadPool):
+    def submit(self, job: Callable[[], object]) -> int:
+        with self._lock:
+            return super().submit(job)
+
+
+class BadPrice:
+    """Returns fractions, whose module the explorer copies if it is part of the target."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._price = Fraction(1)
+
+    def halve(self) -> Fraction:
+        price = self._price
+        self._price = price / 2
+        return price
+
+
+class GoodPrice(BadPrice):
+    def halve(self) -> Fraction:
+        with self._lock:
+            return super().halve()
+
+
+class BadShelf:
+    """Iterates over what other calls change."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._items: dict[str, None] = {"z": None}
+
+    def add(self, name: str) -> None:
+        with self._lock:
+            self._items[name] = None
+
+    def __iter__(self) -> Iterator[str]:
+        for item in self._items:  # noqa: UP028 - iterates over what other calls change
+            yield item
+
+
+class GoodShelf(BadShelf):
+    def __iter__(self) -> Iterator[str]:
+        with self._lock:
+            return iter(list(self._items))
 
 
 class Particular:

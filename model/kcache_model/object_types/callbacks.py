@@ -6,8 +6,10 @@ A callback is one function for all calls on one object, so that ``unsubscribe`` 
 from __future__ import annotations
 
 import enum
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any, Final
 
 from ..decoding import Json, fields_of, member_of, text_of
@@ -30,7 +32,9 @@ class Behaviour(enum.StrEnum):
     RAISES = "raises"
     """Raises :class:`CallbackError`."""
     CALLS_BACK = "calls_back"
-    """Calls a method of the object without arguments."""
+    """Calls a method of the object without arguments, within the call that it was passed to.
+
+    Where a thread of the object runs it later, it does nothing: no order of the calls could explain its effect."""
 
 
 RETURNED: Final = 1
@@ -88,7 +92,8 @@ class Callback(LateArgument):
             raise CallbackError("the callback raised")
 
         def calls_back(*_: Any, **__: Any) -> None:
-            getattr(made, method)()
+            if _is_within_call():
+                getattr(made, method)()
 
         functions: dict[Behaviour, Callable[..., Any]] = {
             Behaviour.RECORDS: records,
@@ -97,6 +102,16 @@ class Callback(LateArgument):
             Behaviour.CALLS_BACK: calls_back,
         }
         return functions[self.behaviour]
+
+
+def _is_within_call() -> bool:
+    """Whether a driver has made the call that runs now, in the same thread."""
+    from .plain_driver import PlainDriver
+
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_code is not PlainDriver.value_of.__code__:
+        frame = frame.f_back
+    return frame is not None
 
 
 def decode_callback(data: Json) -> Callback:

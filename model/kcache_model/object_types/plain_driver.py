@@ -54,6 +54,8 @@ _IMMUTABLE: Final = (
 )
 """Types whose values never change: told by their ``repr``. An object of a type derived from these may have more."""
 
+_NAMES: Final = frozenset((kind.__module__, kind.__qualname__) for kind in _IMMUTABLE)
+
 _MOST_DEPTH: Final = 50
 """Containers in containers: the recursion of a result must not use up the stack."""
 _MOST_ITEMS: Final = 1000
@@ -179,7 +181,9 @@ class PlainDriver:
             case Form.EXIT:
                 return self._exit(operation.attribute, thread)
             case Form.ITERATE if operation.name == "__iter__":
-                return _items(iter(self.made))
+                is_python = isinstance(getattr(type(self.made), "__iter__", None), types.FunctionType)
+                # In C, ``list(made)`` is one step under the GIL: to get the iterator first would be another program.
+                return _items(iter(self.made)) if is_python else tuple(self.made)[:MOST_ITEMS]
         if operation.name in OPERATORS:  # as Python looks them up: of the type, never of the object
             value = getattr(type(self.made), operation.name)(self.made, *values, **named)
         else:
@@ -306,7 +310,7 @@ class _Reduction:
             return _short(repr(bytes(found[:_MOST_CHARACTERS]))) + _size_of(found, _MOST_CHARACTERS)
         if issubclass(kind, (list, tuple, set, frozenset, dict)):
             return self._container(found, kind)
-        if issubclass(kind, _IMMUTABLE):
+        if _is_immutable(kind):
             return _short(repr(value))
         # A thread that somebody else has started is a _DummyThread to threading: a call gives a Thread elsewhere.
         is_thread = any(base.__module__ == "threading" and base.__name__ == "Thread" for base in kind.__mro__)
@@ -332,6 +336,11 @@ class _Reduction:
     def _each(self, values: Iterable[object]) -> Iterator[Any]:
         for value in values:
             yield self.plain(value, type(value))
+
+
+def _is_immutable(kind: type) -> bool:
+    """Whether the values of a type never change. The explorer has copies of some modules, so that the name decides."""
+    return issubclass(kind, _IMMUTABLE) or any((base.__module__, base.__qualname__) in _NAMES for base in kind.__mro__)
 
 
 def _short(value: Any) -> Any:
@@ -380,7 +389,7 @@ def _objects_in(value: object, depth: int = 2) -> Iterator[object]:
     """The objects with an identity in a result: itself, or within its lists, tuples and dicts."""
     kind, within = type(value), cast(Any, value)
     is_tuple = issubclass(kind, tuple)
-    if issubclass(kind, _WITHOUT_IDENTITY) and not is_tuple:
+    if not is_tuple and (issubclass(kind, _WITHOUT_IDENTITY) or _is_immutable(kind)):
         return
     if not is_tuple:
         yield value

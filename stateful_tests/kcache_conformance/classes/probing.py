@@ -14,7 +14,7 @@ from kcache_model.object_types.plain_driver import has_identity
 from kcache_model.object_types.vocabulary import Vocabulary
 from kcache_model.outcomes import Outcome
 
-from .sparing import CountingTries, Sparing
+from .sparing import Allowance, CountingTries, Sparing
 
 Calls = tuple[MethodCall, ...]
 
@@ -29,10 +29,6 @@ _MOST_WRITES: Final = 12
 """Calls that are made of other objects to see whether objects share state."""
 _REPETITIONS: Final = 12
 """How often a call is repeated to see whether it returns the same. A coin is alike so often once in 2,048 times."""
-
-_MOST_SECONDS: Final = 4.0
-"""After which each call is repeated once only, for the run must come to its programs: objects that open files are slow.
-Two replays differ in their random numbers, threads and times, so that only a coin may still be alike."""
 
 
 class Probed:
@@ -51,7 +47,7 @@ class Probed:
     def __init__(self, templates: Vocabulary, tries: CountingTries) -> None:
         self._templates = templates
         self._tries = tries
-        self._late = time.monotonic() + _MOST_SECONDS
+        self._allowance = Allowance()
         self._firsts = {template.name: next(template.smallest(0)) for template in templates}
         self.first: dict[MethodCall, Outcome] = {call: tries(self._with_needed(call)) for call in self._firsts.values()}
         self.returns_objects = any(
@@ -117,7 +113,7 @@ class Probed:
         for call in (*self.first, *([RESULTS] if self.returns_objects else [])):
             own = self._with_needed(call)
             after = [(*before, *own), *((write, *own) for write in self._writes if not call.is_write)]
-            is_late = time.monotonic() > self._late
+            is_late = self._allowance.is_spent  # then only what a coin decides may still look the same
             is_unsteady = self._differs(own, 2 if is_late else _REPETITIONS)
             is_unsteady = is_unsteady or any(map(self._differs, after[: 1 if is_late else None]))
             if is_unsteady or self._drifts(call):
@@ -143,7 +139,7 @@ class Probed:
         """
         steady = [item for item in self.first.items() if not item[1].waits and item[0].name not in self.unsteady]
         for number, write in enumerate(self._writes[:_MOST_WRITES]):
-            if number and time.monotonic() > self._late:
+            if number and self._allowance.is_spent:
                 break
             self._tries((write,))
             for call, outcome in steady:

@@ -11,9 +11,22 @@ from kcache_model.outcomes import WAITS, Outcome
 
 _MOST_WAITS: Final = 4
 """Waits on real threads of one method, each of which takes half a second: it waits for a host, or for a keyboard."""
-_MOST_SECONDS: Final = 5.0
-"""Of the process itself, for the choice of values. A method without values by then gets the first ones.
-"""
+_MOST_CPU_SECONDS: Final = 2.0
+_MOST_SECONDS: Final = 4.0
+"""For one part of the tries. After it they are fewer: the run is to come to its programs although objects are slow."""
+
+
+class Allowance:
+    """The time that one part of the tries may take: processor time, and a little more of real time."""
+
+    def __init__(self) -> None:
+        self._cpu = time.process_time() + _MOST_CPU_SECONDS
+        self._wall = time.monotonic() + _MOST_SECONDS
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether there is none left."""
+        return time.process_time() > self._cpu or time.monotonic() > self._wall
 
 
 class CountingTries(Protocol):
@@ -43,12 +56,12 @@ class Sparing:
     def __init__(self, tries: CountingTries) -> None:
         self._tries = tries
         self._waits: Counter[str] = Counter()
-        self._ends = time.process_time() + _MOST_SECONDS
+        self._allowance = Allowance()
 
     def __call__(self, calls: tuple[MethodCall, ...]) -> Outcome:
         """What the last call gave; that it waits, if to try it would cost too much."""
         name = calls[-1].name
-        if self._waits[name] >= _MOST_WAITS or time.process_time() > self._ends:
+        if self._waits[name] >= _MOST_WAITS or self._allowance.is_spent:
             return WAITS
         before = self._tries.real_waits
         outcome = self._tries(calls)
@@ -58,4 +71,4 @@ class Sparing:
 
     def result(self, calls: tuple[MethodCall, ...]) -> object:
         """What the last call returned, as it is; ``None`` if it did not return."""
-        return None if time.process_time() > self._ends else self._tries.result(calls)
+        return None if self._allowance.is_spent else self._tries.result(calls)

@@ -180,9 +180,11 @@ def _is_quick(object_type: ObjectType, program: Any) -> bool:
 
 
 def _each_call(object_type: ObjectType, context: PhaseContext) -> Iterator[Any]:
-    """For each call a program that makes it, where no litmus tests see to that."""
+    """For each call a program that makes it, where no litmus tests see to that; half of the time may go into these."""
+    half = min(time.monotonic() + context.seconds / 2, context.deadline)
+    deadline = half if context.programs is None else float("inf")
     if not any(True for _ in litmus_tests(object_type, context.target)):
-        yield from each_call(object_type, context.target)
+        yield from each_call(object_type, context.target, deadline)
 
 
 def _programs(object_type: ObjectType, context: PhaseContext) -> Iterator[Any]:

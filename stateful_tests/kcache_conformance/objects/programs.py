@@ -58,11 +58,12 @@ def lonely_calls(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]
                 yield program
 
 
-def each_call(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
+def each_call(object_type: ObjectType, target: ObjectTarget, deadline: float = float("inf")) -> Iterator[Any]:
     """For each call a program of two threads that make it, after calls which let it return: none is never made.
 
     The calls before it are made by the same threads, for only who has taken a lock may give it back. Where two such
     threads may wait for ever, the second makes another call.
+    There are no more once ``deadline`` has passed, on the clock of ``time.monotonic``: to make an object may be slow.
     """
     way = object_type.usual_ways(target)[0]
     specification = object_type.specification(way)
@@ -74,6 +75,8 @@ def each_call(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
     prefixes = [(), *behind, *itertools.islice(pairs, _MOST_PAIRS)]
     for call in calls:
         for prefix in prefixes:
+            if time.monotonic() > deadline:
+                return
             alone = object_type.completed(way.with_calls((*prefix, call), ()))
             if object_type.is_valid(alone) and _returns(specification, alone, call):
                 others = [(*prefix, call), *((one,) for one in writes)]

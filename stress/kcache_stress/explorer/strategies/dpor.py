@@ -106,6 +106,8 @@ class Dpor(Strategy):
         if not enabled:
             return STOP
         if self._equal:
+            # A call that raises before it touches anything shared has no step: it was never chosen, and is over.
+            self._begun.update(number for number, thread in scheduler.threads.items() if thread.finished)
             enabled = [thread for thread in enabled if self._equal.in_place_of(thread, self._begun) == thread]
         if self._asleep:
             enabled = [thread for thread in enabled if thread not in self._asleep]
@@ -228,7 +230,7 @@ class Dpor(Strategy):
         if node is None:
             node = self._nodes[depth] = _Node(schedule[depth])
         if self._equal:
-            begun = set(schedule[:depth])
+            begun = {*schedule[:depth], *self._begun.difference(schedule)}
             thread = self._equal.in_place_of(thread, begun)
             initials = [self._equal.in_place_of(other, begun) for other in initials]
         if node.backtrack.isdisjoint(initials):
