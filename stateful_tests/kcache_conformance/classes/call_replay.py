@@ -18,6 +18,8 @@ from ..objects.sequential import PatientCaller
 if TYPE_CHECKING:
     from kcache_stress.objects.virtual_calls import VirtualCalls
 
+_REAL_REPETITIONS: Final = 6
+"""Calls on real threads to see whether they give the same. What only a coin decides is seen on virtual threads."""
 _PLACES: Final = 16
 """Replays that differ in all that no result may depend on. A coin is alike in all of them once in 32,768 times."""
 
@@ -119,6 +121,13 @@ class Replay:
             lambda factory, **more: self.driver(factory, ObjectProgram(), **more),
             elsewhere=self._elsewhere,
         )
+
+    def varies(self, calls: Calls) -> bool:
+        """Whether the last of some calls gives now this and now that on real threads, which draw real random numbers."""
+        stage = self.stage(calls)
+        if stage is None or stage.outcomes[-1][0].waits or sum(stage.seconds) > _MOST_REAL_SECONDS:
+            return False
+        return len({self._with_real_threads(calls) for _ in range(_REAL_REPETITIONS)}) > 1
 
     def _does_differ(self, calls: Calls, stage: Stage) -> bool:
         """Whether real threads get something else, each time the same: the class knows that its threads are virtual."""

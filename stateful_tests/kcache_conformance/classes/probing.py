@@ -116,8 +116,13 @@ class Probed:
             is_late = self._allowance.is_spent  # then only what a coin decides may still look the same
             is_unsteady = self._differs(own, 2 if is_late else _REPETITIONS)
             is_unsteady = is_unsteady or any(map(self._differs, after[: 1 if is_late else None]))
-            if is_unsteady or self._drifts(call):
+            if is_unsteady or self._varies(own) or self._drifts(call):
                 yield call.name
+
+    def _varies(self, calls: Calls) -> bool:
+        """Whether a call gives now this and now that on real threads, although virtual ones always give the same."""
+        varies = getattr(self._tries, "varies", None)
+        return varies is not None and bool(varies(calls))
 
     def _drifts(self, call: MethodCall) -> bool:
         """Whether a call returns something else than at first because time has passed: it reads a clock."""
