@@ -101,7 +101,28 @@ class Callback(LateArgument):
             Behaviour.RAISES: raises,
             Behaviour.CALLS_BACK: calls_back,
         }
-        return functions[self.behaviour]
+        return CallbackFunction(functions[self.behaviour], repr(self))
+
+
+class CallbackFunction:
+    """A function that can be sorted.
+
+    Queues of jobs sort pairs of a time and a job, and two jobs of one time are no fault of the queue.
+
+    Args:
+        function: what is called.
+        name: the name of the function.
+    """
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        self._function = function
+        self.__name__ = self.__qualname__ = name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs)
+
+    def __lt__(self, other: object) -> bool:
+        return self.__name__ < str(getattr(other, "__name__", ""))
 
 
 def _is_within_call() -> bool:

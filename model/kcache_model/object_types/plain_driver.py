@@ -33,6 +33,7 @@ from ..foreign import own_attributes
 from ..history import PREFIX_THREAD, thread_text
 from ..outcomes import UNTOLD, Outcome, error_text, raised, returned, with_article
 from ..places import frames_of
+from .callbacks import CallbackFunction
 from .method_call import MOST_ITEMS, OPERATORS, Form, LateArgument, MethodCall, NoResultError
 from .object_type import Load
 
@@ -75,6 +76,7 @@ _WITHOUT_IDENTITY: Final = (
     tuple,
     type,
     type(None),
+    CallbackFunction,
     types.BuiltinFunctionType,
     types.FunctionType,
     types.MethodType,
