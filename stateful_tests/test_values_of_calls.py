@@ -18,6 +18,7 @@ from kcache_conformance.classes.vocabulary_choice import vocabulary_of
 from kcache_conformance.completeness import methods_report
 from kcache_conformance.target_types import target_type_named
 from kcache_model.errors import TargetError
+from kcache_model.finding import FindingKind
 from kcache_model.object_types.callbacks import Behaviour, Callback
 from kcache_model.object_types.method_call import RESULTS, Form, MethodCall, ResultOf
 from kcache_model.object_types.plain import ObjectProgram
@@ -25,7 +26,7 @@ from kcache_model.object_types.plain_driver import NOT_CALLED, PlainDriver
 from kcache_model.object_types.smaller import smaller
 from kcache_model.object_types.whole_blocks import end_of, is_whole, with_ends
 from kcache_model.outcomes import raised, returned
-from kcache_stress.explorer.explore import ExploreOptions
+from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.objects.laboratory import ObjectLaboratory
 
 KINDS = Path(kinds.__file__)
@@ -329,3 +330,46 @@ def test_the_name_of_a_type_says_what_is_left_out() -> None:
     assert parse_class_type_name("class=shop:Stock") == ("shop:Stock", "", ())
     with pytest.raises(TargetError, match="no public method relase that could be left out; did you mean release"):
         target_type_named(class_type_name(f"{KINDS}:GoodPool", leave_out=("relase",))).load(f"{KINDS}:GoodPool")
+
+
+MIXED = """
+class Counts(dict):
+    def __init__(self):
+        super().__init__()
+        self.total = 0
+
+    def add(self, key):
+        if key not in self:
+            self[key] = 0
+        self[key] = self[key] + 1
+        return self[key]
+
+
+class Total:
+    def __init__(self):
+        self.total = 0
+
+    def add(self):
+        self.total = 1
+        return self.total
+"""
+
+
+def test_methods_in_c_and_attributes_that_are_read_are_accesses_of_the_object(tmp_path: Path) -> None:
+    file = tmp_path / "mixed.py"
+    file.write_text(MIXED, encoding="utf-8")
+
+    def explored(name: str, *threads: MethodCall) -> Any:
+        spec = f"{file}:{name}"
+        exploring = target_type_named(class_type_name(spec)).exploring
+        assert exploring is not None
+        made = exploring.laboratory(spec, (), ExploreOptions().granularity)
+        return explore(made, ObjectProgram(threads=tuple((one,) for one in threads)), ExploreOptions(seconds=60.0))
+
+    right = explored("Total", MethodCall("add"), MethodCall("total", (), is_write=False, form=Form.READ))
+    assert (right.finding, right.is_exhausted, right.no_proof) == (None, True, "")
+    in_c = explored("Counts", MethodCall("pop", ("b",)), MethodCall("pop", ("a",)), MethodCall("__setitem__", ("a", 2)))
+    assert in_c.finding is None, "what comes before a write cannot be told to come after it"
+    torn = explored("Counts", MethodCall("clear"), MethodCall("add", ("a",)))
+    assert torn.finding is not None
+    assert torn.finding.kind is FindingKind.EXCEPTION, "the key is gone between two steps of add"

@@ -119,6 +119,7 @@ class CallbackFunction:
         self.__name__ = self.__qualname__ = name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function."""
         return self._function(*args, **kwargs)
 
     def __lt__(self, other: object) -> bool:

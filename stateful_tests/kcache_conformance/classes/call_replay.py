@@ -123,7 +123,7 @@ class Replay:
         )
 
     def varies(self, calls: Calls) -> bool:
-        """Whether the last of some calls gives now this and now that on real threads, which draw real random numbers."""
+        """Whether the last of some calls gives now this, now that on real threads: random numbers are real there."""
         stage = self.stage(calls)
         if stage is None or stage.outcomes[-1][0].waits or sum(stage.seconds) > _MOST_REAL_SECONDS:
             return False

@@ -1,0 +1,49 @@
+"""Accesses that a call makes itself, where no instrumented code runs: it reads an attribute, or its method is in C.
+
+The driver is no code under test, so what it reads is not reported by instrumentation. Without an event, such a call
+would depend on nothing: it would count as made before, or after, whatever other threads do.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any, Final
+
+from kcache_model.foreign import class_attribute, is_any
+from kcache_model.object_types.method_call import Form, MethodCall
+
+from ..explorer.events import READ, WRITE
+
+_IN_C: Final = (
+    types.BuiltinFunctionType,
+    types.ClassMethodDescriptorType,
+    types.GetSetDescriptorType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+)
+_WHOLE: Final = "in C"
+"""The slot of all methods in C: nobody knows what they touch. Containers are one place anyway."""
+
+
+def direct_access(made: object, operation: Any) -> tuple[object, int] | None:
+    """The slot of an object that a call reads (0) or writes (1) without any code in Python; ``None`` if it runs some.
+
+    Args:
+        made: the object under test.
+        operation: the call; of types with other calls than methods, nothing is known.
+    """
+    if not isinstance(operation, MethodCall) or operation.form is Form.RESULTS:
+        return None
+    declared = class_attribute(type(made), _method(operation))
+    if operation.form is Form.READ and (declared is None or is_any(declared, (types.MemberDescriptorType,))):
+        return operation.attribute, READ
+    if declared is not None and is_any(declared, _IN_C):
+        return _WHOLE, WRITE if operation.is_write else READ
+    return None
+
+
+def _method(operation: MethodCall) -> str:
+    """The name of the method that the call begins with."""
+    if operation.form is Form.EXIT and operation.attribute == "__enter__":
+        return "__exit__"
+    return operation.attribute
