@@ -6,6 +6,8 @@ import textwrap
 import threading
 from pathlib import Path
 
+import pytest
+
 from kcache_conformance.classes import class_type_name
 from kcache_conformance.classes.called_under_lock import methods_called_under_lock
 from kcache_conformance.suite import run_suite
@@ -129,3 +131,33 @@ def test_nothing_is_made_of_calls_that_are_left_out_but_that_one_alone_stands_st
     assert status(FindingKind.NONLINEARIZABLE, two) is Status.OK
     assert status(FindingKind.DEADLOCK, two) is Status.OK
     assert status(FindingKind.DEADLOCK, alone) is Status.VIOLATION
+
+
+METER = """
+import threading
+
+
+class Meter:
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._count = 0
+
+    def add(self):
+        with self._lock:
+            self._count += 1
+            self._count += 1
+
+    @property
+    def {name}(self):
+        return self._count
+"""
+
+
+@pytest.mark.parametrize(("name", "status"), [("n_waiting", Status.OK), ("amount", Status.VIOLATION)])
+def test_what_only_describes_an_object_may_be_out_of_date(name: str, status: Status, tmp_path: Path) -> None:
+    (tmp_path / "meter.py").write_text(METER.format(name=name), encoding="utf-8")
+    spec = f"{tmp_path / 'meter.py'}:Meter"
+    options = SuiteOptions(kind=class_type_name(spec), phases=("explorer",), programs=10, budget_seconds=600.0)
+    result = run_suite(spec, options)
+    assert result.status is status
+    assert {finding.is_advice for finding in result.findings} == {status is Status.OK}

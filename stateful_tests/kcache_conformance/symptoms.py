@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -13,6 +14,9 @@ from .suite_options import SuiteOptions
 
 _NOTHING: Final[Mapping[str, str]] = {}
 _STANDSTILLS: Final = (FindingKind.DEADLOCK, FindingKind.HANG)
+_DESCRIBES: Final = re.compile(r"n_\w+|qsize|stat(s|us|istics)|get_stat(s|us|istics)|describe|debug_info")
+"""Names of calls that describe an object rather than promise something: documentation calls them approximate."""
+
 _ENDS: Final = (FindingKind.HANG, FindingKind.CRASH)
 """What costs the whole process."""
 
@@ -193,6 +197,10 @@ def weighed(
     name = next((name for name in made if name in advised_against), None)
     if name is not None and not (finding.kind in _STANDSTILLS and len(made) == 1):  # what waits for itself is wrong
         finding, is_advice = replace(finding, advice=f"{name}() {advised_against[name]}"), True
+    told = [_name(finding.calls[position].operation) for position in finding.core]
+    if finding.kind is FindingKind.NONLINEARIZABLE and told and all(map(_DESCRIBES.fullmatch, told)):
+        text = f"{told[0]} describes the object while others use it, and promises nothing of the next moment"
+        finding, is_advice = replace(finding, advice=text), True
     is_waived = not {finding.rule, waiver_of(finding, rules)}.isdisjoint(options.waived)
     return replace(finding, is_advice=is_advice, is_waived=is_waived)
 
