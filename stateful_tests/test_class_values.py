@@ -151,3 +151,21 @@ def test_a_container_in_c_is_iterated_in_one_step_and_one_in_python_in_several()
     assert not [found for found in stressed("collections:deque").findings if "mutated during" in found.summary]
     result = checked("BadShelf", 40)
     assert any("changed size during" in found.summary for found in result.findings)
+
+
+REFUSED = """
+import greenlet
+class Outside:
+    def look(self): return greenlet.greenlet(bool).switch(1)
+    def refuse(self): raise PermissionError("never")
+"""
+
+
+def test_a_run_without_the_explorer_in_which_methods_were_not_called_is_incomplete(tmp_path: Path) -> None:
+    file = tmp_path / "outside.py"
+    file.write_text(REFUSED, encoding="utf-8")
+    spec = f"{file}:Outside"
+    options = SuiteOptions(kind=class_type_name(spec), phases=("explorer", "stress"), programs=5, budget_seconds=600.0)
+    result = run_suite(spec, options)
+    assert any("explorer" in reason for reason in result.reasons)
+    assert (result.status, result.verdict) == (Status.UNKNOWN, "incomplete")

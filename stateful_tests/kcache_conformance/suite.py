@@ -292,7 +292,8 @@ class _Log:
         if not any(phase.phase in INDISPENSABLE and not phase.refused for phase in run):  # then stress stands for all
             reasons += [f"{phase.phase}: {phase.few_overlaps}" for phase in run if phase.few_overlaps]
         methods = methods_report(self._calls, self._not_tested, [phase.coverage for phase in self._phases])
-        reasons = reasons or [*incomplete_reasons(methods)]
+        if len(reasons) == sum(one.phase in INDISPENSABLE for one in refused):  # a refusal alone does not excuse these
+            reasons += incomplete_reasons(methods)
         seed = self._type.hash_seed(self._options.seed)
         findings = sorted(self.known.findings, key=_urgency)
         if has_name:  # the programs as they ran in the child, so that another one can do the same
