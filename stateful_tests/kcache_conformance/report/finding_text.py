@@ -136,7 +136,7 @@ def _summary(finding: Finding) -> Iterator[RenderableType]:
 
 def _program(finding: Finding, *, is_whole: bool) -> Iterator[RenderableType]:
     """What the threads were asked to do: the calls, and code to run."""
-    program = finding.program
+    program: Any = finding.program
     is_sequential = program is not None and program.is_sequential
     if finding.calls and (is_whole or not (finding.script or is_sequential)):
         marked = "; those marked * cannot all be right" if finding.core else ""
