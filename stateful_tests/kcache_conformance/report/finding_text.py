@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
