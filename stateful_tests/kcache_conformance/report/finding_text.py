@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -137,7 +136,7 @@ def _summary(finding: Finding) -> Iterator[RenderableType]:
 
 def _program(finding: Finding, *, is_whole: bool) -> Iterator[RenderableType]:
     """What the threads were asked to do: the calls, and code to run."""
-    program: Any = finding.program
+    program = finding.program
     is_sequential = program is not None and program.is_sequential
     if finding.calls and (is_whole or not (finding.script or is_sequential)):
         marked = "; those marked * cannot all be right" if finding.core else ""
@@ -145,7 +144,7 @@ def _program(finding: Finding, *, is_whole: bool) -> Iterator[RenderableType]:
         yield _indented(timeline(finding.calls, finding.core))
     if finding.script or is_sequential:
         yield _title("Smallest example:")
-        lines = finding.script or "\n".join(_sequential_lines(finding, program))
+        lines = finding.script or ("" if program is None else "\n".join(_sequential_lines(finding, program)))
         yield _whole(printable(lines)) if finding.script else _indented(Text(lines))
 
 
