@@ -107,9 +107,13 @@ class BadBlock:
     @contextlib.contextmanager
     def held(self) -> Iterator[int]:
         inside = self._inside
+        self._look()
         self._inside = inside + 1
         yield inside + 1
         self._inside -= 1
+
+    def _look(self) -> None:
+        """A call, within which another thread may take its turn."""
 
 
 class GoodBlock:

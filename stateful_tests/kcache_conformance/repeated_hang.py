@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.finding import Finding, FindingKind
@@ -41,13 +42,17 @@ def hangs_alone(finding: Finding, target_type: TargetType, target: str | None, p
             patience_seconds=patience,
         )
     elif isinstance(finding.program, Program):
-        end = _program_end(target, finding.program, patience)
+        end = _program_end(target, finding.program, patience, lambda found: answers.append({"finding": found}))
     else:
         return True
     return end.how != "done" or any(answer.get("finding") is not None for answer in answers)
 
 
-def _program_end(target: str, program: Program, patience_seconds: float) -> JobEnd:
+def _program_end(
+    target: str, program: Program, patience_seconds: float, on_finding: Callable[[Finding], None]
+) -> JobEnd:
     from .indexers.program_job import run_program_in_child
 
-    return run_program_in_child(target, program, seconds=_SEARCH_SECONDS, patience_seconds=patience_seconds)
+    return run_program_in_child(
+        target, program, seconds=_SEARCH_SECONDS, patience_seconds=patience_seconds, on_finding=on_finding
+    )
