@@ -298,9 +298,9 @@ def test_where_a_budget_was_spent_the_option_that_tries_more_is_named(
     project: Path, run_command: Callable[..., Any]
 ) -> None:
     (project / "test_many.py").write_text(MANY_ORDERS, encoding="utf-8")
-    asked = ("--budget-per-test", "0.5s", "pytest", "--", "-p", "no:cacheprovider")
-    for name, is_spent in (("test_many.py", True), ("test_counters.py::test_locked", False)):
-        done = run_command(project, "kcache", "run", *asked, name)
+    for name, budget, is_spent in (("test_many.py", "0.5s", True), ("test_counters.py::test_locked", "100s", False)):
+        asked = ("--budget-per-test", budget, "pytest", "--", "-p", "no:cacheprovider", name)
+        done = run_command(project, "kcache", "run", *asked)
         assert ("executions, budget spent\n" in done.stdout) == is_spent, done.stdout
         assert ("budget spent after 0.5 s: --budget-per-test tries more orders\n" in done.stdout) == is_spent
 

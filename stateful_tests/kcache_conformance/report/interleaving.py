@@ -47,6 +47,8 @@ def event_text(told: Interleaving, event: InterleavingEvent) -> str:
     if event.kind == "write":
         if after == _NOTHING:
             return f"remove {what}" + (": it was not there" if value == after else f" (was {value})")
+        if after == what:
+            return f"write {what}"
         return f"write {what}: still {after}" if value == after else f"write {what} = {after}"
     if event.kind == "try":
         return f"try {what} -> {value}"
@@ -169,7 +171,7 @@ class _Lanes:
         if thread not in self._open and thread >= min(self._narration.threads, self._program_threads()):
             self._open.add(thread)
         text = []
-        if self._source != (event.where, thread):
+        if event.where and self._source != (event.where, thread):
             text += _source_lines(event.where, printable(event.code), self._lane, self._most_lines)
         if event.kind != LINE:
             text += _wrapped(event_text(self._narration, event), self._lane, "\u2502   ", "\u2502       ")

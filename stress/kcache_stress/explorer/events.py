@@ -116,7 +116,10 @@ namespaces: Final[dict[int, int]] = {}
 One for the process, as is the execution: :meth:`Scheduler.reset` empties it.
 """
 
-_WHOLE = (dict, list, set, deque, bytearray, array, BaseException, SimpleNamespace)
+WHOLE = "in C"
+"""The slot of what a method in C accesses: nobody knows what it touches."""
+
+_CONTAINERS = (dict, list, set, deque, bytearray, array, BaseException, SimpleNamespace)
 """Containers, and what shows its arguments or all its attributes."""
 _IS_CONTAINER: dict[type, bool] = {}
 
@@ -151,7 +154,7 @@ def location(obj: object, slot: object) -> object:
     whole = _IS_CONTAINER.get(type(obj))
     if whole is None:
         # `isinstance` may run code of the object.
-        whole = _IS_CONTAINER[type(obj)] = issubclass(type(obj), _WHOLE)
+        whole = _IS_CONTAINER[type(obj)] = issubclass(type(obj), _CONTAINERS)
     return id(obj) if whole else (id(obj), slot)
 
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 from ..explorer.virtual.opcode_tracer import switch_points
 from ..ticks import tick
 from .running import Ended, Together, Unwatched, attempting, controlled, in_threads
-from .script import Line, Script
+from .script import CALL_IN_C, Line, Script
 
 _TICK_SECONDS: Final = 0.005
 _MOST_SECONDS: Final = 2.0
@@ -90,12 +90,23 @@ _FIRST_STEPS: Final[dict[int, Callable[[], None]]] = {}
 """Ident of a thread -> what is called when it is about to execute the first opcode of the code under test."""
 
 
-def at_first_step(callback: Callable[[], None]) -> None:
-    """Call ``callback`` once, when this thread is about to execute code under test and it is its turn.
+def at_first_step(callback: Callable[[], None], *, is_in_c: bool) -> None:
+    """Call ``callback`` once, when this thread is about to touch what may be shared and it is its turn.
 
-    A thread that is paused between two calls has made neither: whoever notes when a call begins wants to know.
+    A thread that is paused between two calls has made neither: whoever notes when a call begins wants to know. What a
+    call does before it touches anything could as well have been done later.
+
+    Args:
+        callback: what to call.
+        is_in_c: whether the call that follows executes no line of the code under test.
     """
     _FIRST_STEPS[get_ident()] = callback
+    if is_in_c and (arrive := _ARRIVALS.get(get_ident())) is not None:
+        arrive()
+
+
+_ARRIVALS: Final[dict[int, Callable[[], None]]] = {}
+"""Ident of a thread -> what is called when it is about to make a call in which no line is executed."""
 
 
 class _Follower:
@@ -229,8 +240,11 @@ class _Conductor(Unwatched):
         run = thread.run
 
         def run_traced() -> None:
+            follower = _Follower(self._script.visits.get(number, ()) if number is not None else ())
+            if number is not None:
+                _ARRIVALS[get_ident()] = functools.partial(self._arrive, number, follower)
             if self._script.turns:
-                sys.settrace(self._tracer(number))
+                sys.settrace(self._tracer(number, follower))
             if self._has_begun and number is not None and number in self._script.visits:
                 self._come(number)  # what it does is not to begin before its turn
             try:
@@ -240,6 +254,7 @@ class _Conductor(Unwatched):
             except BaseException as error:
                 self.shown.failures.append(error)
             finally:
+                _ARRIVALS.pop(get_ident(), None)
                 if number is not None:
                     self._end(number)
 
@@ -247,9 +262,8 @@ class _Conductor(Unwatched):
         thread.daemon = True
         thread.run = run_traced  # type: ignore[method-assign]
 
-    def _tracer(self, number: int | None) -> Callable[[FrameType, str, Any], Any]:
+    def _tracer(self, number: int | None, follower: _Follower) -> Callable[[FrameType, str, Any], Any]:
         """The trace function of one thread; without a number it takes no turns, but can be ended."""
-        follower = _Follower(self._script.visits.get(number, ()) if number is not None else ())
 
         def begin(frame: FrameType, event: str, arg: object) -> Any:  # noqa: ARG001
             code = frame.f_code
@@ -269,6 +283,7 @@ class _Conductor(Unwatched):
                     follower.come_to((file, frame.f_lineno), visit)
                     self._pass(number, follower)
                     if frame.f_lasti in points:
+                        _begin_call()
                         follower.done(visit)
                 if self._is_given_up and _CAN_END_TRACING:
                     raise Abandoned
@@ -290,8 +305,13 @@ class _Conductor(Unwatched):
         self._beats += 1
         while (position := self._come(number)) is not None and self._ends_here(position, follower):
             self._next(position)
-        if _FIRST_STEPS and (callback := _FIRST_STEPS.pop(get_ident(), None)) is not None:
-            callback()
+
+    def _arrive(self, number: int, follower: _Follower) -> None:
+        """As :meth:`_pass`, for a call in which no line is executed."""
+        if self._has_begun and not self._is_over:
+            follower.come_to(CALL_IN_C, next(self._visits))
+            self._pass(number, follower)
+        _begin_call()
 
     def _come(self, number: int) -> int | None:
         """Come back when it is the turn of this thread, with the position of that; ``None`` if no more are taken."""
@@ -396,6 +416,12 @@ class _Conductor(Unwatched):
         with self._changed:
             self._is_over = self._is_given_up = True
             self._changed.notify_all()
+
+
+def _begin_call() -> None:
+    """The call that this thread makes begins here."""
+    if _FIRST_STEPS and (callback := _FIRST_STEPS.pop(get_ident(), None)) is not None:
+        callback()
 
 
 @contextlib.contextmanager

@@ -6,12 +6,15 @@ import os
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from kcache_model.interleaving import Interleaving, InterleavingEvent, Waiting
 
 Line: TypeAlias = "tuple[str, int]"
 """The absolute path of a file, and a line of it."""
+
+CALL_IN_C: Final[Line] = ("", 0)
+"""Where a thread is that is about to make a call of the program in which no line is executed."""
 
 
 @dataclass(frozen=True)
@@ -96,4 +99,6 @@ def script_of(interleaving: Interleaving) -> Script:
 
 def line_of(told: InterleavingEvent | Waiting) -> Line:
     """Where that is."""
+    if not told.path:
+        return CALL_IN_C
     return os.path.realpath(told.path), int(told.where.rpartition(":")[2])

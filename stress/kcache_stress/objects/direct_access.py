@@ -12,7 +12,7 @@ from typing import Any, Final
 from kcache_model.foreign import class_attribute, is_any
 from kcache_model.object_types.method_call import Form, MethodCall
 
-from ..explorer.events import READ, WRITE
+from ..explorer.events import READ, WHOLE, WRITE
 
 _IN_C: Final = (
     types.BuiltinFunctionType,
@@ -21,8 +21,6 @@ _IN_C: Final = (
     types.MethodDescriptorType,
     types.WrapperDescriptorType,
 )
-_WHOLE: Final = "in C"
-"""The slot of all methods in C: nobody knows what they touch. Containers are one place anyway."""
 
 
 def direct_access(made: object, operation: Any) -> tuple[object, int] | None:
@@ -38,7 +36,7 @@ def direct_access(made: object, operation: Any) -> tuple[object, int] | None:
     if operation.form is Form.READ and (declared is None or is_any(declared, (types.MemberDescriptorType,))):
         return operation.attribute, READ
     if declared is not None and is_any(declared, _IN_C):
-        return _WHOLE, WRITE if operation.is_write else READ
+        return WHOLE, WRITE if operation.is_write else READ
     return None
 
 

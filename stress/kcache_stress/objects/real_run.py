@@ -19,6 +19,7 @@ from kcache_model.verdict import Status
 from ..interleaved.confirming import Trial
 from ..interleaved.paused_run import Abandoned, PausedRun, at_first_step
 from ..interleaved.running import run
+from .direct_access import direct_access
 from .findings import Setting
 
 clock = time.perf_counter_ns
@@ -79,7 +80,8 @@ class RealRun:
         """Make a call and note it."""
         self.under_way[thread] = operation
         begun = [clock()]
-        at_first_step(lambda: begun.__setitem__(0, clock()))
+        is_in_c = direct_access(self._driver.made, operation) is not None
+        at_first_step(lambda: begun.__setitem__(0, clock()), is_in_c=is_in_c)
         outcome = self._driver.call(operation, thread)
         del self.under_way[thread]
         self.calls.append(Call(thread, operation, begun[0], clock(), outcome))

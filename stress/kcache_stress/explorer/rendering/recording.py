@@ -27,6 +27,7 @@ from ..events import (
     RELEASE,
     SPAWN,
     TRY,
+    WHOLE,
     WRITE,
     Event,
     Together,
@@ -145,8 +146,10 @@ class Recording(list[Event]):
         if thread not in self.thread_names and thread >= self._scheduler.program_threads:
             self.thread_names[thread] = thread_name(frame)
         place = self.place(frame)
+        # A call whose method is in C, or reads an attribute, accesses the object without any code of the target.
+        is_direct = not place.path and kind <= WRITE and obj is not None and obj is self._names.root
         # Pauses, the making of Events and Locks, and how threads begin and end, are nobody's concern.
-        if kind == PAUSE or not place.path or place.library in _MAKING:
+        if kind == PAUSE or not (place.path or is_direct) or place.library in _MAKING:
             if kind == PAUSE and obj is not None and place.path and not place.library:
                 self._pass(thread, place)
             return
@@ -213,6 +216,8 @@ class Recording(list[Event]):
             name = f"variable {slot}"
             before = self._local(frame, slot)
             return RecordedEvent(at, at, thread, KIND_NAMES[kind], name, "", place, left, held, before, touched=touched)
+        if slot == WHOLE:
+            slot = None
         name, suffix = self._name(obj), self._suffix(obj, slot) if kind <= WRITE else ""
         recorded = RecordedEvent(at, at, thread, KIND_NAMES[kind], name, suffix, place, left, held, touched=touched)
         if kind <= WRITE:

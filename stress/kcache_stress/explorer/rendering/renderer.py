@@ -108,7 +108,7 @@ def _shown(recorded: Sequence[RecordedEvent]) -> list[RecordedEvent]:
     for event in recorded:
         if event.left is not None:
             left[event.thread] = event.left
-        if not event.place.path or (event.is_lookup and changed.isdisjoint(what for what, _ in event.touched)):
+        if event.is_lookup and changed.isdisjoint(what for what, _ in event.touched):
             continue
         if event.thread != running and shown:
             event.left = left.get(event.thread) or Switch(shown[-1].thread, False, False, (), "", None)
