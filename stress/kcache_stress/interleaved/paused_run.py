@@ -389,7 +389,7 @@ class _Conductor(Unwatched):
     def _places(self) -> object:
         """Where the threads are."""
         frames = sys._current_frames()
-        own = [frames.get(thread.ident or 0) for thread in self._threads.values()]
+        own = [frames.get(thread.ident or 0) for thread in list(self._threads.values())]  # threads begin meanwhile
         return [frame and (id(frame), frame.f_lasti) for frame in own]
 
     def _settle(self) -> None:
