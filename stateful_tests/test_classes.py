@@ -415,10 +415,10 @@ def test_what_calls_tell_of_the_time_is_left_out(tmp_path: Path) -> None:
     assert found.not_tested(found.load(spec)) == ("what now returns (it differs from run to run)",)
 
 
-@pytest.mark.parametrize(("kept", "is_shared"), [("KEPT", True), ("{}", False)])
+@pytest.mark.parametrize(("kept", "is_shared"), [("kept", True), ("KEPT", False), ("{}", False)])
 def test_objects_that_share_state_are_refused(kept: str, is_shared: bool, tmp_path: Path) -> None:
     lines = (
-        f"def __init__(self): self.kept = {kept}",
+        f"def __init__(self, kept={{}}): self.kept = {kept}",  # a default argument cannot be restored
         "def add(self, key): return self.kept.setdefault(key, len(self.kept))",
     )
     source = "".join(f"    {line}\n" for line in (*lines, "def clear(self): self.kept.clear()"))

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 
 class BadLazyProperty:
@@ -750,3 +750,104 @@ class Picky:
         with self._lock:
             self._count += 1
             return self._count
+
+
+MEANINGS: dict[str, str] = {}
+LEARNING = threading.RLock()
+
+
+class BadTranslator:
+    """State in the module, which all objects share."""
+
+    def learn(self, word: str, meaning: str) -> bool:
+        if word in MEANINGS:
+            return False
+        MEANINGS[word] = meaning
+        return True
+
+    def meaning(self, word: str) -> str | None:
+        return MEANINGS.get(word)
+
+
+class GoodTranslator(BadTranslator):
+    def learn(self, word: str, meaning: str) -> bool:
+        with LEARNING:
+            return super().learn(word, meaning)
+
+
+class BadOptions:
+    """A singleton, which a class method creates; a static method counts what was created."""
+
+    _instance: Any = None
+    _created: ClassVar[list[int]] = []
+    _lock = threading.RLock()
+
+    @classmethod
+    def instance(cls) -> Any:
+        if cls._instance is None:
+            cls._instance = cls()
+            cls._created.append(1)
+        return cls._instance
+
+    @staticmethod
+    def created() -> int:
+        return len(BadOptions._created)
+
+    def name(self) -> str:
+        return "options"
+
+
+class GoodOptions(BadOptions):
+    @classmethod
+    def instance(cls) -> Any:
+        with cls._lock:
+            return super().instance()
+
+    @staticmethod
+    def created() -> int:
+        with GoodOptions._lock:
+            return BadOptions.created()
+
+
+class BadGauge:
+    """Two public attributes: users read them without the lock, one at a time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self.sum = 0
+        self.count = 0
+
+    def add(self, value: int) -> None:
+        self.sum += value
+        self.count += 1
+
+
+class GoodGauge(BadGauge):
+    def add(self, value: int) -> None:
+        with self._lock:
+            super().add(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    low: int = 0
+    high: int = 0
+
+
+class BadRange:
+    """Returns immutable objects with slots."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._bounds = Bounds()
+
+    def observe(self, value: int) -> Bounds:
+        bounds = self._bounds
+        self._bounds = Bounds(min(value, bounds.low), max(value, bounds.high))
+        return self._bounds
+
+
+class GoodRange(BadRange):
+    def observe(self, value: int) -> Bounds:
+        with self._lock:
+            return super().observe(value)

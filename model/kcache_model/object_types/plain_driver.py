@@ -29,13 +29,14 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from ..errors import TargetError
-from ..foreign import own_attributes
+from ..foreign import all_attributes
 from ..history import PREFIX_THREAD, thread_text
 from ..outcomes import UNTOLD, Outcome, error_text, raised, returned, with_article
 from ..places import frames_of
 from .callbacks import CallbackFunction
 from .method_call import MOST_ITEMS, OPERATORS, Form, LateArgument, MethodCall, NoResultError
 from .object_type import Load
+from .shared_state import shared_states
 
 NOT_CALLED: Final = "not called"
 """The error of a call that needs the result of a call which returned none."""
@@ -112,6 +113,7 @@ class PlainDriver:
 
     Attributes:
         made: the object.
+        shares_state: whether calls of other objects have changed state that this one shares: one at a time may be used.
     """
 
     def __init__(
@@ -125,6 +127,10 @@ class PlainDriver:
         untold: frozenset[str] = frozenset(),
     ) -> None:
         del load
+        states = shared_states(factory)
+        for state in states:
+            state.restore()
+        self.shares_state = any(state.has_changed for state in states)
         try:
             self.made = factory()
         except passing:
@@ -366,7 +372,7 @@ def public_attributes(value: object) -> dict[str, Any]:
     """The public attributes of an object that hold plain data, as they lie in the object: no code of it runs."""
     return {
         name: found
-        for name, found in sorted(own_attributes(value).items(), key=lambda item: str(item[0]))
+        for name, found in sorted(all_attributes(value).items(), key=lambda item: str(item[0]))
         if isinstance(name, str) and not name.startswith("_") and (found is None or type(found) in _PLAIN)
     }
 

@@ -80,7 +80,7 @@ class Replay:
             self._compared.add(calls)
             self._differs = self._does_differ(calls, stage)
         if stage is None or self._differs:
-            return self._with_real_threads(calls)
+            return self.on_real_threads(calls)
         return stage.outcomes[-1][0]
 
     def result(self, calls: Calls) -> object:
@@ -127,15 +127,15 @@ class Replay:
         stage = self.stage(calls)
         if stage is None or stage.outcomes[-1][0].waits or sum(stage.seconds) > _MOST_REAL_SECONDS:
             return False
-        return len({self._with_real_threads(calls) for _ in range(_REAL_REPETITIONS)}) > 1
+        return len({self.on_real_threads(calls) for _ in range(_REAL_REPETITIONS)}) > 1
 
     def _does_differ(self, calls: Calls, stage: Stage) -> bool:
         """Whether real threads get something else, each time the same: the class knows that its threads are virtual."""
         virtual = stage.outcomes[-1][0]
         if virtual.waits or sum(stage.seconds) > _MOST_REAL_SECONDS:
             return False
-        real = self._with_real_threads(calls)
-        if real in (virtual, WAITS) or real != self._with_real_threads(calls):
+        real = self.on_real_threads(calls)
+        if real in (virtual, WAITS) or real != self.on_real_threads(calls):
             return False
         again = self.stage(calls)
         return again is not None and again == self.stage(calls)
@@ -146,7 +146,8 @@ class Replay:
         packages = frozenset(named_packages(load_object(self._name), self._name))
         return VirtualCalls(place_named(self._name, packages))
 
-    def _with_real_threads(self, calls: Calls) -> Outcome:
+    def on_real_threads(self, calls: Calls) -> Outcome:
+        """What the last of some calls gives, each made by a real thread; it waits if it has not returned in time."""
         if any(calls[:count] in self._waiting for count in range(1, len(calls) + 1) if self._waiting):
             return WAITS
         outcome = Outcome()

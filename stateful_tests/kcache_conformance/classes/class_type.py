@@ -23,6 +23,7 @@ from kcache_model.object_types.plain import (
 )
 from kcache_model.object_types.plain_driver import PlainDriver
 from kcache_model.object_types.replayed import ReplaySpecification
+from kcache_model.object_types.shared_state import shared_states
 from kcache_model.object_types.vocabulary import Vocabulary
 from kcache_model.outcomes import Outcome, error_text
 from kcache_model.target_name import Applied
@@ -36,9 +37,9 @@ from . import parse_class_type_name
 from .call_replay import Replay
 from .called_under_lock import advice_of_left_out, methods_called_under_lock
 from .probing import Probed
-from .public_calls import method_name, public_calls
+from .public_calls import PublicCall, class_calls, method_name, public_calls
 from .sparing import Sparing
-from .vocabulary_choice import vocabulary_of
+from .vocabulary_choice import ClassVocabulary, vocabulary_of
 
 
 class _Discarded(io.TextIOBase):
@@ -215,9 +216,11 @@ def _of_machine(kind: Any, target: str, model: str) -> _Calls:
 
 
 def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, leave_out: Sequence[str] = ()) -> _Calls:
+    shared_states(makes)  # recorded before the first object is created
     made = _made(makes, target)
     _made(makes, target, "a second object")
     everything, cannot = public_calls(kind, made)
+    everything += _calls_of_shared_state(kind, makes, target)
     _require_methods(target, leave_out, [*(call.name for call in everything), *cannot])
     offered = [call for call in everything if method_name(call.name) not in leave_out]
     left_out = [*leave_out, *(text for text in cannot if method_name(text) not in leave_out)]
@@ -242,6 +245,23 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
     timing = Replay(target, makes, PlainDriver)
     replayed = ReplaySpecification(replay, is_of_target=not model, timing=timing if model else None)
     return _Calls(templates, named, replay.driver, replayed, bool(model), probed.returns_objects)
+
+
+def _calls_of_shared_state(kind: type, makes: Callable[[], Any], target: str) -> list[PublicCall]:
+    """The class methods and static methods that return, if one of them changes what all objects share.
+
+    Others, such as constructors, have nothing that threads could disturb.
+    """
+    calls = class_calls(kind)
+    replay = Replay(target, makes, PlainDriver)
+    words = vocabulary_of(calls, Sparing(replay)) if calls else ClassVocabulary()
+    names = {template.name for template in words.templates}
+    for template in words.templates:
+        replay.on_real_threads((next(template.smallest(0)),))
+    states = shared_states(makes)
+    for state in states:
+        state.restore()
+    return [call for call in calls if call.name in names] if any(state.has_changed for state in states) else []
 
 
 def _require_methods(target: str, leave_out: Sequence[str], known: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kcache_model.foreign import own_attributes
+from kcache_model.foreign import all_attributes
 from kcache_model.object_types.method_call import Form
 
 _OPERATORS: Final = frozenset(
@@ -57,7 +57,7 @@ class PublicCall:
 def public_calls(kind: type, made: object) -> tuple[list[PublicCall], list[str]]:
     """What can be called of the objects of a class; and the methods that cannot be called here, with the reason.
 
-    Static methods and class methods are no calls of an object, and most of them make one.
+    Static methods and class methods are not among them: see :func:`class_calls`.
 
     Args:
         kind: the class.
@@ -75,6 +75,18 @@ def public_calls(kind: type, made: object) -> tuple[list[PublicCall], list[str]]
         PublicCall(name, Form.READ, is_write=False, weight=0.5) for name in _attributes(made) if name not in known
     ]
     return calls, left_out
+
+
+def class_calls(kind: type) -> list[PublicCall]:
+    """The public class methods and static methods of a class. Most of them create an object, and share no state."""
+    found = []
+    for name in sorted({name for base in kind.__mro__ for name in vars(base)}):
+        owner = next(base for base in kind.__mro__ if name in vars(base))
+        declared = vars(owner)[name]
+        is_public = not name.startswith("_") and owner.__module__ == kind.__module__
+        if is_public and isinstance(declared, (staticmethod, classmethod)) and not _is_async(declared.__func__):
+            found.append(PublicCall(name, Form.CALL, required_parameters(getattr(kind, name), is_bound=True)))
+    return found
 
 
 def method_name(text: str) -> str:
@@ -146,7 +158,9 @@ def _set_parameter(name: str, declared: property) -> tuple[inspect.Parameter, ..
     return (inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY, annotation=annotation),)
 
 
-def required_parameters(function: Callable[..., Any] | None) -> tuple[inspect.Parameter, ...] | None:
+def required_parameters(
+    function: Callable[..., Any] | None, *, is_bound: bool = False
+) -> tuple[inspect.Parameter, ...] | None:
     """The parameters of a method that must be passed, with their annotations; ``None`` if it does not tell."""
     if function is None:
         return None
@@ -158,7 +172,7 @@ def required_parameters(function: Callable[..., Any] | None) -> tuple[inspect.Pa
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return tuple(
         parameter.replace(annotation=hints.get(parameter.name, parameter.annotation))
-        for parameter in list(signature.parameters.values())[1:]
+        for parameter in list(signature.parameters.values())[0 if is_bound else 1 :]
         if parameter.default is parameter.empty and parameter.kind not in variadic
     )
 
@@ -177,22 +191,8 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 def _attributes(made: object) -> list[str]:
     """The public attributes of an object that hold plain values: whoever uses it may read them."""
-    slots = (
-        (name, declared.__get__(made))
-        for base in type(made).__mro__
-        for name, declared in vars(base).items()
-        if isinstance(declared, types.MemberDescriptorType) and _has(declared, made)
-    )
     return sorted(
         name
-        for name, value in {**own_attributes(made), **dict(slots)}.items()
+        for name, value in all_attributes(made).items()
         if isinstance(name, str) and not name.startswith("_") and issubclass(type(value), _SCALARS)
     )
-
-
-def _has(slot: types.MemberDescriptorType, made: object) -> bool:
-    try:
-        slot.__get__(made)
-    except AttributeError:
-        return False
-    return True

@@ -115,6 +115,7 @@ class ObjectStress:
         self.coverage = Coverage()
         self.rounds = self.overlapping = self.undecided = 0
         self.left_out: dict[str, str] = {}
+        self._shares_state = False
         self._keeping = KeepingCalls(self._type, target)
 
     @contextmanager
@@ -141,15 +142,18 @@ class ObjectStress:
         """
         before = self.overlapping
         found = self._together(program, 1)
-        return found if found.kind is not None or self.overlapping > before else self._together(program, _IN_ONE_GO)
+        is_enough = found.kind is not None or self.overlapping > before or self._shares_state
+        return found if is_enough else self._together(program, _IN_ONE_GO)
 
     def _together(self, program: Any, objects: int) -> Round:
         """Run a program on some objects, each thread on one object after another."""
         self._watch.note(json.dumps(self._type.codec.encode_program(program)))
         with self._noise.reach_new_threads():
             drivers = [new_object(self._type, self._target, program) for _ in range(objects)]
+        if any(getattr(driver, "shares_state", False) for driver in drivers):
+            self._shares_state, drivers = True, drivers[-1:]
         runs = [RealRun(self._setting, self._target, program, driver) for driver in drivers]
-        patience = self._patience_seconds + objects * real_seconds(self._type.specification(program), program)[1]
+        patience = self._patience_seconds + len(runs) * real_seconds(self._type.specification(program), program)[1]
         for parts, level in (
             ([_InTurn([one.before for one in runs])], None),
             # The first thread of the pool is left to what comes before and after.
