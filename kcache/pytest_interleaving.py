@@ -131,12 +131,21 @@ class _Explorer:
 
     config: pytest.Config
     started: _Started = field(default_factory=_Started)
+    import_paths: dict[str, list[str]] = field(default_factory=dict)
     standstill: str = ""
     has_left_threads: bool = False
     exit_status: int = 0
 
     def __post_init__(self) -> None:
         sys.addaudithook(self.started.hear)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, Any]:
+        """Keeps the import path with which a test module was imported: modules of other folders may change it later."""
+        report = yield
+        if isinstance(collector, pytest.Module):
+            self.import_paths[collector.nodeid] = list(sys.path)
+        return report
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None]:
@@ -172,9 +181,13 @@ class _Explorer:
         from kcache_conformance.suite import run_suite
         from kcache_conformance.suite_options import SuiteOptions
         from kcache_model.errors import TargetError
+        from kcache_stress.explorer.reach import HARNESS
+        from kcache_stress.recorded_imports import record_import_path, record_module_files
 
         spec = _spec(item)
         asked = self.config.option
+        module = item.getparent(pytest.Module)
+        path = self.import_paths.get("" if module is None else module.nodeid, sys.path)
         options = SuiteOptions(
             kind="test",
             seed=asked.kcache_test_seed,
@@ -183,6 +196,8 @@ class _Explorer:
             instrument=tuple(asked.kcache_test_instrument),
             most_findings=1,
             parameters=_parameters(item),
+            import_path=record_import_path(path),
+            module_files=record_module_files(HARNESS),
         )
         try:
             result = run_suite(spec, options)
@@ -314,7 +329,8 @@ def _spec(item: Any) -> str:
 
     name = item.originalname if item.cls is None else f"{item.cls.__qualname__}.{item.originalname}"
     found = importable_spec(item.function if item.cls is None else item.cls)
-    location = found.rpartition(":")[0] if found is not None else path_from_here(item.path) or item.path
+    own = item.module.__name__ if item.module.__package__ else path_from_here(item.path) or item.path
+    location = found.rpartition(":")[0] if found is not None else own
     return f"{location}:{name}"
 
 

@@ -279,6 +279,85 @@ def test_fixtures_of_conftest_and_of_pytest_are_made_for_each_execution(project:
     assert "in test_config asks for request.config" in told["test_fixtures.py::test_config"][1]
 
 
+PLACES = """
+import threading
+import thing_conftest, thing_env, thing_here, thing_ini
+
+
+def test_places():
+    found = []
+    modules = (thing_conftest, thing_env, thing_here, thing_ini)
+    thread = threading.Thread(target=lambda: found.append({module.BOX for module in modules}))
+    thread.start()
+    thread.join()
+    assert found == [{"beside"}]
+
+
+class Box:
+    count = 0
+
+    def add(self):
+        if thing_conftest.BOX == "beside":
+            self.count = self.count + 1
+        else:
+            self.count = 2
+
+
+def test_racy():
+    box = Box()
+    thread = threading.Thread(target=box.add)
+    thread.start()
+    box.add()
+    thread.join()
+    assert box.count == 2
+"""
+
+TWICE = """
+import threading
+import thing_twice
+
+
+def test_twice():
+    thread = threading.Thread(target=lambda: None)
+    thread.start()
+    thread.join()
+    assert thing_twice.BOX == "beside"
+"""
+
+
+def test_what_pytest_has_imported_is_explored_whatever_else_is_installed(
+    tmp_path: Path, run: Run, run_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each module has a twin in site-packages, with which a test fails, or passes that should fail."""
+    folders = {"here": ".", "env": "src", "conftest": "lib", "ini": "more", "twice": "a"}
+    site = tmp_path / "venv/site-packages"
+    for folder in ("a", "b", "tests", *folders.values(), str(site)):
+        (tmp_path / folder).mkdir(exist_ok=True, parents=True)
+    for way, folder in folders.items():
+        (tmp_path / folder / f"thing_{way}.py").write_text("BOX = 'beside'\n", encoding="utf-8")
+        (site / f"thing_{way}.py").write_text("BOX = 'installed'\n", encoding="utf-8")
+    last = f"import sys\nsys.path[:] = [one for one in sys.path if one != {str(site)!r}] + [{str(site)!r}]\n"
+    texts = {
+        "tests/test_places.py": PLACES,
+        "a/test_twice.py": TWICE,
+        "b/thing_twice.py": "BOX = 'elsewhere'\n",  # this folder is collected later, and comes first on the path then
+        "b/test_later.py": "def test_later(): pass\n",
+        "conftest.py": "import os, sys\nsys.path.insert(0, os.path.join(os.path.dirname(__file__), 'lib'))\n",
+        "pytest.ini": "[pytest]\npythonpath = more\n",
+        str(site / "sitecustomize.py"): last,
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", f"src:{site}")
+    code, lines, output = run("a", "b", "tests")
+    assert code == 1
+    told = {line.partition("::")[2].partition(":")[0]: line.partition(":")[0] for line in lines[:-1]}
+    assert told == {"test_places": "explored", "test_twice": "explored", "test_racy": "fails in some order"}, output
+    (token,) = re.findall(r"kcache replay (\S+)", output)
+    done = run_command(tmp_path, "kcache", "replay", token)  # the token holds the path
+    assert done.returncode == 1, done.stdout
+
+
 MANY_ORDERS = """
 import threading
 from counters import Locked

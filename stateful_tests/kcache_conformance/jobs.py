@@ -145,12 +145,16 @@ def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[
     passed = min(max(0.0, time.time() - began), STARTUP_SECONDS)  # to start takes time, which belongs to the budget
     # Not for the parent, which need not know the explorer; and before the target is loaded, for a socket.py that lies
     # beside the target must not take the place of the standard library's.
+    from kcache_stress.recorded_imports import require_recorded_files, use_imports
     from kcache_stress.tested_code import describe_tested
 
     decoded = decode_options(options)
     target_type = target_type_named(decoded.kind)
+    if decoded.import_path:
+        use_imports(decoded.import_path, decoded.module_files)
     with outlet.loading(spec):
         target = target_type.load(spec)
+    require_recorded_files()
     codec = target_type.codec
     found = Known(target_type.rules)
     for data in known:
