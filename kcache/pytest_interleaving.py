@@ -33,6 +33,7 @@ PROPERTY: Final = "kcache"
 _FOUND: Final = "fails in some order"
 _EXPLORED: Final = "explored"
 _AS_IT_IS: Final = "ran as it is"
+_AS_TIME_PASSES: Final = "fails only as time is made to pass"
 _SPENT: Final = "budget spent"
 _PROCESSES: Final = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn")
 _SHRINK_SECONDS: Final = 10.0
@@ -210,13 +211,16 @@ class _Explorer:
         self._tell(item, spec, result)
 
     def _tell(self, item: pytest.Item, spec: str, result: SuiteResult) -> None:
+        from kcache_stress.explorer.uncertainty import TIME_WAS_MADE
+
         finding = next(iter(result.findings), None)
         counts = result.phases[-1].counts if result.phases else {}
         executions = f"{counts.get('executions', 0)} executions"
         if finding is not None:
             is_explained = bool(self.standstill) and finding.interleaving is not None  # as it is, it fails, too
             why = "" if is_explained else _no_matter_of_order(finding)
-            _note(item, _AS_IT_IS if why else _FOUND, why or finding.summary)
+            what = _AS_TIME_PASSES if TIME_WAS_MADE in finding.unconfirmed else _AS_IT_IS
+            _note(item, what if why else _FOUND, why or finding.summary)
             if not why:
                 _fail(finding, spec)
         elif result.phases and result.phases[-1].refused:
@@ -252,8 +256,11 @@ class _Explorer:
         for nodeid, text in sorted(lines.items()):
             what, _, why = text.partition(": ")
             terminalreporter.write_line(f"{what}: {nodeid}: {why}")
-        kinds = (_FOUND, _EXPLORED, _AS_IT_IS)
-        told = [f"{sum(text.startswith(f'{kind}:') for text in lines.values())} {kind}" for kind in kinds]
+        counts = dict.fromkeys((_FOUND, _EXPLORED, _AS_IT_IS), 0)
+        for text in lines.values():
+            kind = text.partition(": ")[0]
+            counts[kind] = counts.get(kind, 0) + 1
+        told = [f"{count} {kind}" for kind, count in counts.items()]
         terminalreporter.write_line(f"{', '.join(told)}; {len(tests) - len(lines)} start none")
         if any(text.endswith(_SPENT) for text in lines.values()):
             spent = self.config.option.kcache_test_budget

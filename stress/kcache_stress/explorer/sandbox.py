@@ -36,7 +36,7 @@ from .loaders import Finder, InstrumentingLoader, refusal
 from .private_modules import PrivateModules
 from .reach import HARNESS, LIBRARY, REAL_LOCKS, Kind, find, kind_of, unit_of
 from .roots import SHARED_MODULES, Roots, Seen
-from .uncertainty import late_finalizer, unseen_code, unseen_opcodes
+from .uncertainty import late_finalizer, made_time, unseen_code, unseen_opcodes
 from .virtual.environment import Environment
 from .virtual.library import Replaced, make_builtins, make_importlib, make_plain_functools
 from .virtual.opcode_tracer import OpcodeTracer
@@ -230,7 +230,7 @@ class Sandbox:
         return (
             f"code that is not seen may hold locks: {unseen}"
             if unseen
-            else late_finalizer(trace, self._classes() if self.granularity.is_of_opcodes else ())
+            else made_time(trace) or late_finalizer(trace, self._classes() if self.granularity.is_of_opcodes else ())
         )
 
     def _classes(self) -> Iterator[type]:

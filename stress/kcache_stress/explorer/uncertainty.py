@@ -13,6 +13,9 @@ from kcache_model.foreign import class_attribute, is_a
 from kcache_model.places import file_name
 
 from .events import UNKNOWN, Imprecise, Trace, parts_of
+from .virtual.clock import TIME_WAS_MADE, TimeToPass
+
+__all__ = ["TIME_WAS_MADE", "late_finalizer", "made_time", "unseen_code", "unseen_opcodes"]
 
 _callback_of: Final = vars(weakref.ref)["__callback__"].__get__
 
@@ -32,6 +35,11 @@ def unseen_opcodes(trace: Trace, is_opaque: Callable[[CodeType], bool]) -> str:
         return ""
     code = opaque[0][1]
     return f"{file_name(code.co_filename)}:{code.co_firstlineno}: runs {code.co_qualname}, which is not instrumented"
+
+
+def made_time(trace: Trace) -> str:
+    """The first place where time was made to pass, for a thread that read the clock again and again; else empty."""
+    return next((str(obj) for _, _, obj, _ in trace if type(obj) is TimeToPass and obj.is_made), "")
 
 
 def late_finalizer(trace: Trace, classes: Iterable[type] = ()) -> str:

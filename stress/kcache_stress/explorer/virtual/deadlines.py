@@ -22,6 +22,9 @@ No program can rely on less: a busy machine wakes a thread that late, and a thre
 interrupted for several switch intervals (5 ms each in CPython) before it does anything.
 """
 
+SHORTEST: Final = 0.001
+"""A wait with a shorter timeout is a way to poll: no time passes that counts."""
+
 MOST_TIES: Final = 4
 """How often in one execution waits may end together: each time doubles the interleavings of threads that poll."""
 

@@ -14,19 +14,22 @@ import contextlib
 import sys
 from collections.abc import Callable, Container, Sequence
 from types import CodeType, FrameType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import greenlet
 
 from ..equal_threads import NONE_EQUAL
 from ..events import JOIN, PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace, namespaces
 from ..garbage import NoCollections
-from .deadlines import MOST_TIES, let_end_together, next_timeouts
+from .deadlines import MOST_TIES, SHORTEST, let_end_together, next_timeouts
 from .library import own_idents
 from .opcode_tracer import OpcodeTracer
 from .pool import GreenletPool
 from .unwinding import restore_locks, unnoticed
 from .virtual_thread import Aborted, SetupDeadlockError, Timed, VirtualThread, Waitable
+
+if TYPE_CHECKING:
+    from .clock import Readings
 
 HUB: Final = -1
 MOST_PROGRAM_THREADS: Final = 128  # introduced to `threading` beforehand; the code under test may start any number
@@ -64,7 +67,7 @@ class Scheduler:
         threads: number -> thread; those of the program come first. next_number: of the next one.
         program_threads: how many threads the program has.
         now: the virtual time, in seconds; ``tick`` of them pass with each reading, ``polled`` did so far.
-        clock_reads: thread -> how often it has asked for it since it last passed.
+        clock_reads: thread -> its readings of the clock since it last began a wait with a timeout.
         timeouts_left: how many waits may still time out although something else could happen.
         ties_left: how often waits may still be due together, so that who has been woken first need not go on first.
         timeouts_withheld: whether a wait would have been allowed to time out, had there been more of these.
@@ -86,12 +89,11 @@ class Scheduler:
         self.trace: Trace = []
         self.watched: Container[int] = ()
         self.threads: dict[int, VirtualThread] = {}
-        self.now, self.polled, self.timeouts_left, self.longest = 0.0, 0.0, 0, float("inf")
-        self.tick = TICK
-        self.ties_left = 0
-        self.clock_reads: dict[int, int] = {}
-        self.timeouts_withheld = self.is_choosing = self._is_watched = self._stopped = False
-        self.asks_at_starts = self.tells_identities = False
+        self.now, self.polled, self.tick, self.longest = 0.0, 0.0, TICK, float("inf")
+        self.timeouts_left = self.ties_left = 0
+        self.clock_reads: dict[int, Readings] = {}
+        self.timeouts_withheld = self.asks_at_starts = self.tells_identities = False
+        self.is_choosing = self._is_watched = self._stopped = False
         self.equal_threads = NONE_EQUAL
         self.failures: list[BaseException] = []
         self.doubts: dict[str, None] = {}
@@ -174,6 +176,8 @@ class Scheduler:
 
     def deadline(self, timeout: float) -> float:
         """When a wait with a timeout that begins now is to end; this reads the clock."""
+        if timeout >= SHORTEST:
+            self.clock_reads.pop(self.current, None)
         if self.live:
             self.touch(self, "now", READ)
         return self.now + timeout
@@ -247,9 +251,8 @@ class Scheduler:
 
     def program_is_over(self) -> bool:
         """Whether all threads of the program have ended."""
-        threads = self.threads
         for number in range(self.program_threads):  # noqa: SIM110 (this is asked at every choice)
-            if not threads[number].finished:
+            if not self.threads[number].finished:
                 return False
         return True
 
@@ -392,8 +395,7 @@ class Scheduler:
         """The greenlet that the strategy wants to run next; the hub's if the execution is over."""
         if self._stopped:
             return self._hub_greenlet()
-        chosen = HUB
-        limit = sys.getrecursionlimit()
+        chosen, limit = HUB, sys.getrecursionlimit()
         sys.setrecursionlimit(limit + _ROOM_TO_CHOOSE)
         tracer = self.tracer
         if tracer is not None:
@@ -419,13 +421,12 @@ class Scheduler:
         return following
 
     def _time_out(self, wait: Timed) -> None:
-        if self.timeouts_left > 0 and not wait.is_due:
+        if self.timeouts_left > 0 and not (wait.is_due or wait.is_patient):
             self.timeouts_left -= 1
         let_end_together(self, wait)  # first of all: from here on it is open which of them goes on
         # The clock is shared: who read it before, or began a wait, is to be tried after this too.
         self.touch(self, "now", WRITE)
         self.now = max(self.now, wait.deadline)
-        self.clock_reads = {}
 
     def _hub_greenlet(self) -> greenlet.greenlet:
         assert self._hub is not None
@@ -465,7 +466,6 @@ class Scheduler:
         if not deadlines:
             return False
         self.now = max(self.now, min(deadlines))
-        self.clock_reads = {}
         for thread in timed:
             if isinstance(thread.waits_for, Timed) and thread.waits_for.deadline <= self.now:
                 self._run_idle(thread)

@@ -58,13 +58,13 @@ class Timed:
 
     __slots__ = ("deadline", "is_due", "is_patient", "scheduler", "waitable")
 
-    def __init__(self, scheduler: Scheduler, waitable: Waitable, deadline: float) -> None:
+    def __init__(self, scheduler: Scheduler, waitable: Waitable, deadline: float, *, is_patient: bool = False) -> None:
         self.scheduler = scheduler
         self.waitable = waitable
         self.deadline = deadline
         self.is_due = False
         is_long = deadline - scheduler.now >= scheduler.longest
-        self.is_patient = scheduler.live and (is_long or scheduler.is_patient())
+        self.is_patient = scheduler.live and (is_patient or is_long or scheduler.is_patient())
 
     @property
     def free(self) -> bool:
