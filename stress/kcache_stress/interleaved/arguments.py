@@ -6,6 +6,7 @@ where fixtures and classes among the values are copies as well. Each call of a b
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 import shutil
@@ -66,6 +67,11 @@ class Surroundings:
     chosen: Mapping[str, int]
     conftests: Sequence[ModuleType] = ()
 
+    @functools.cached_property
+    def _fixtures(self) -> Sequence[tuple[Any, Mapping[str, str]]]:
+        """Where fixtures are looked for, in this order, with the fixtures there: name -> attribute."""
+        return [(place, fixtures_of(place)) for place in (*self.places, *self.conftests)]
+
     def unknown(self, also: Sequence[str] = ()) -> list[str]:
         """The names of what cannot be made here: fixtures of conftest.py and of plugins, values that a hook makes.
 
@@ -80,15 +86,19 @@ class Surroundings:
 
     def emptied(self) -> Path | None:
         """The folder for ``tmp_path``, the same for each call, without what the last one left; ``None`` if unused."""
-        if not self._reached(()).get(TMP_PATH):
+        if not self._uses_folder:
             return None
         remove_folder()
         _folder().mkdir(mode=0o700)
         return _folder()
 
+    @functools.cached_property
+    def _uses_folder(self) -> bool:
+        return self._reached(()).get(TMP_PATH, False)
+
     def _reached(self, also: Sequence[str]) -> dict[str, bool]:
         """All that is asked for on the way -> whether it can be made."""
-        todo, seen, values = [*self.names(), *also], dict[str, bool](), self.parametrized()
+        todo, seen, values = [*self.names, *also], dict[str, bool](), self.parametrized()
         while todo:
             name = todo.pop(0)
             if name in seen:
@@ -105,6 +115,7 @@ class Surroundings:
             todo += required(function)[self.is_method(name) :] if seen[name] else ()
         return seen
 
+    @functools.cached_property
     def names(self) -> list[str]:
         """All that the test takes, and what it uses without taking it."""
         marks = [
@@ -112,13 +123,18 @@ class Surroundings:
         ]
         automatic = (
             name
-            for place in reversed(self._holders)
-            for name, attribute in fixtures_of(place).items()
+            for place, fixtures in reversed(self._fixtures)
+            for name, attribute in fixtures.items()
             if getattr(_marker(place, attribute), "autouse", False)
             and (name in self.chosen or place not in self.conftests)
         )
-        own = required(self.function)[len(self.places) > 1 :]
-        return list(dict.fromkeys([*automatic, *(name for mark in marks for name in mark.args), *own]))
+        used = (name for mark in marks for name in mark.args)
+        return list(dict.fromkeys([*automatic, *used, *self._taken]))
+
+    @functools.cached_property
+    def _taken(self) -> list[str]:
+        """All that the test takes."""
+        return required(self.function)[len(self.places) > 1 :]
 
     def parametrized(self) -> dict[str, object]:
         """The parameters that have a value, with that."""
@@ -127,21 +143,15 @@ class Surroundings:
 
     def fixture(self, name: str) -> tuple[Callable[..., Any], Sequence[Any]] | None:
         """The function of a fixture, and its parameters; ``None`` if there is none of that name."""
-        for place in self._holders:
-            attribute = fixtures_of(place).get(name)
-            if attribute is not None:
-                params = getattr(_marker(place, attribute), "params", None) or ()
-                return inspect.getattr_static(place, attribute).__wrapped__, params
+        for place, fixtures in self._fixtures:
+            if name in fixtures:
+                params = getattr(_marker(place, fixtures[name]), "params", None) or ()
+                return inspect.getattr_static(place, fixtures[name]).__wrapped__, params
         return None
-
-    @property
-    def _holders(self) -> Sequence[Any]:
-        """Where fixtures are looked for, in this order."""
-        return (*self.places, *self.conftests)
 
     def is_method(self, name: str) -> bool:
         """Whether a fixture is a method of the test's class."""
-        return len(self.places) > 1 and name in fixtures_of(self.places[0])
+        return len(self.places) > 1 and name in self._fixtures[0][1]
 
     def arguments(self, made: object, stack: ExitStack, folder: Path | None = None) -> dict[str, Any]:
         """The arguments for one call.
@@ -153,8 +163,8 @@ class Surroundings:
         """
         occasion = Occasion(stack, self.places[-1], folder)
         values = _Making(self, made, occasion, self.parametrized())
-        known = {name: values.of(name) for name in self.names()}
-        return {name: known[name] for name in required(self.function)[len(self.places) > 1 :]}
+        known = {name: values.of(name) for name in self.names}
+        return {name: known[name] for name in self._taken}
 
 
 @dataclass
@@ -205,7 +215,8 @@ def _folder() -> Path:
 
 def remove_folder() -> None:
     """Remove what the last call has in ``tmp_path``, if there is any."""
-    shutil.rmtree(_folder(), ignore_errors=True)
+    if _folder().exists():
+        shutil.rmtree(_folder(), ignore_errors=True)
 
 
 def _values_of(marked: Sequence[object]) -> dict[str, list[Any]]:
@@ -237,7 +248,8 @@ def _marks(place: object) -> list[Any]:
 
 def _marker(place: Any, attribute: str) -> Any:
     """What ``pytest.fixture`` was given, if this is one."""
-    found = inspect.getattr_static(place, attribute, None)
+    spaces = map(vars, place.__mro__) if isinstance(place, type) else (vars(place),)
+    found = next((space[attribute] for space in spaces if attribute in space), None)
     names = ("_fixture_function_marker", "_pytestfixturefunction")
     return next((vars(found)[name] for name in names if name in getattr(found, "__dict__", ())), None)
 

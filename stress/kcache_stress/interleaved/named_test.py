@@ -96,6 +96,14 @@ class InterleavedTest:
 
     def _surroundings(self, load: Load) -> Surroundings:
         """Where its arguments come from; ``conftest.py`` is loaded only where something of it is needed."""
+        return self._installed if load is _loaded else self._found(load)
+
+    @functools.cached_property
+    def _installed(self) -> Surroundings:
+        """The same in the modules of this process: real threads call it hundreds of times, to confirm what fails."""
+        return self._found(_loaded)
+
+    def _found(self, load: Load) -> Surroundings:
         module = load(self.module)
         found = _own_surroundings(module, self.attribute, self.parameters)
         if not found.unknown([name for name in self.parameters if name not in found.parametrized()]):
