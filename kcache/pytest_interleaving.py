@@ -23,18 +23,24 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from .pytest_summary import (
+    AS_IT_IS,
+    AS_TIME_PASSES,
+    EXHAUSTED,
+    FOUND,
+    NO_PROOF,
+    NOT_CONFIRMED,
+    NOT_REPEATED,
+    SAMPLED,
+    Outcome,
+    Summary,
+    add_outcome,
+)
+
 if TYPE_CHECKING:
     from kcache_conformance.events import SuiteResult
     from kcache_model.finding import Finding
 
-PROPERTY: Final = "kcache"
-"""The user property of a report that holds the line of the summary."""
-
-_FOUND: Final = "fails in some order"
-_EXPLORED: Final = "explored"
-_AS_IT_IS: Final = "ran as it is"
-_AS_TIME_PASSES: Final = "fails only as time is made to pass"
-_SPENT: Final = "budget spent"
 _PROCESSES: Final = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn")
 _SHRINK_SECONDS: Final = 10.0
 """For making a finding small: the search may have spent its budget, and a long schedule explains nothing."""
@@ -58,6 +64,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Begins to listen to what tests start."""
     config.pluginmanager.register(_Explorer(config), "kcache-explorer")
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Summary(config), "kcache-summary")
 
 
 @dataclass
@@ -173,7 +181,7 @@ class _Explorer:
             return
         reason = _not_explored(item, started)
         if reason:
-            _note(item, _AS_IT_IS, reason)
+            add_outcome(item, Outcome(AS_IT_IS, reason))
             return
         self._explore(item)
 
@@ -203,33 +211,34 @@ class _Explorer:
         try:
             result = run_suite(spec, options)
         except TargetError as error:
-            _note(item, _AS_IT_IS, str(error))
+            add_outcome(item, Outcome(AS_IT_IS, str(error)))
             return
         except HarnessError as error:
-            _note(item, _AS_IT_IS, f"kcache itself failed: {str(error).strip().splitlines()[-1]}")
+            last = str(error).strip().splitlines()[-1]
+            add_outcome(item, Outcome(AS_IT_IS, f"kcache itself failed: {last}"))
             return
         self._tell(item, spec, result)
 
     def _tell(self, item: pytest.Item, spec: str, result: SuiteResult) -> None:
-        from kcache_stress.explorer.uncertainty import TIME_WAS_MADE
-
         finding = next(iter(result.findings), None)
         counts = result.phases[-1].counts if result.phases else {}
-        executions = f"{counts.get('executions', 0)} executions"
+        executions = int(counts.get("executions", 0))
         if finding is not None:
             is_explained = bool(self.standstill) and finding.interleaving is not None  # as it is, it fails, too
-            why = "" if is_explained else _no_matter_of_order(finding)
-            what = _AS_TIME_PASSES if TIME_WAS_MADE in finding.unconfirmed else _AS_IT_IS
-            _note(item, what if why else _FOUND, why or finding.summary)
-            if not why:
-                _fail(finding, spec)
+            kind, text = (FOUND, finding.summary) if is_explained else _judged(finding)
+            if kind != FOUND:
+                add_outcome(item, Outcome(kind, text, executions))
+                return
+            report = _Report(finding, spec)
+            add_outcome(item, Outcome(kind, text, executions, report.command))
+            pytest.fail(report.text, pytrace=False)
         elif result.phases and result.phases[-1].refused:
-            _note(item, _AS_IT_IS, result.phases[-1].refused)
+            add_outcome(item, Outcome(AS_IT_IS, result.phases[-1].refused))
         elif counts.get("exhausted"):
-            _note(item, _EXPLORED, f"{executions}, exhausted")
+            add_outcome(item, Outcome(EXHAUSTED, executions=executions))
         else:
             no_proof = next((phase.no_proof for phase in result.phases if phase.no_proof), "")
-            _note(item, _EXPLORED, f"{executions}, {f'no proof: {no_proof}' if no_proof else _SPENT}")
+            add_outcome(item, Outcome(NO_PROOF if no_proof else SAMPLED, no_proof, executions))
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         """Keeps how the session ended."""
@@ -241,30 +250,6 @@ class _Explorer:
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(self.exit_status)
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """One line for each test that started threads or processes."""
-        if hasattr(self.config, "workerinput"):
-            return
-        lines, tests = dict[str, str](), set[str]()
-        for reports in terminalreporter.stats.values():
-            for report in reports:
-                if getattr(report, "when", "") == "call":
-                    tests.add(report.nodeid)
-                    lines.update((report.nodeid, text) for name, text in report.user_properties if name == PROPERTY)
-        terminalreporter.section("kcache: tests that start threads")
-        for nodeid, text in sorted(lines.items()):
-            what, _, why = text.partition(": ")
-            terminalreporter.write_line(f"{what}: {nodeid}: {why}")
-        counts = dict.fromkeys((_FOUND, _EXPLORED, _AS_IT_IS), 0)
-        for text in lines.values():
-            kind = text.partition(": ")[0]
-            counts[kind] = counts.get(kind, 0) + 1
-        told = [f"{count} {kind}" for kind, count in counts.items()]
-        terminalreporter.write_line(f"{', '.join(told)}; {len(tests) - len(lines)} start none")
-        if any(text.endswith(_SPENT) for text in lines.values()):
-            spent = self.config.option.kcache_test_budget
-            terminalreporter.write_line(f"{_SPENT} after {spent:g} s: --budget-per-test tries more orders")
 
 
 def _not_explored(item: pytest.Item, started: _Started) -> str:
@@ -341,36 +326,48 @@ def _spec(item: Any) -> str:
     return f"{location}:{name}"
 
 
-def _no_matter_of_order(finding: Finding) -> str:
-    """Why a finding says nothing about the order of threads; empty if it does."""
+def _judged(finding: Finding) -> tuple[str, str]:
+    """The kind of a finding, and its text: ``FOUND`` if the order of the threads makes the test fail."""
     from kcache_model.finding import FindingKind
     from kcache_model.places import file_name
+    from kcache_stress.explorer.uncertainty import TIME_WAS_MADE
     from kcache_stress.interleaved.body_laboratory import FAILS_ALWAYS
 
     if finding.kind in (FindingKind.HANG, FindingKind.CRASH, FindingKind.NONDETERMINISM):
         places = re.findall(r'File "(.+)", line ([0-9]+), in (.+)', finding.detail)
         where = "".join(f" ({file_name(file)}:{line} in {function})" for file, line, function in places[-1:])
-        return f"{finding.summary}{where}"
+        return AS_IT_IS, f"{finding.summary}{where}"
     if finding.kind is FindingKind.LIVELOCK:  # a test may just be long
-        return finding.summary
+        return AS_IT_IS, finding.summary
     if finding.interleaving is None:
-        return f"it does not show again with the same schedule: {finding.summary}"
+        return NOT_REPEATED, finding.summary
     if finding.unconfirmed:
-        return f"{finding.summary}; not confirmed: {finding.unconfirmed}"
-    return f"under the explorer it fails in every order: {finding.summary}" if FAILS_ALWAYS in finding.detail else ""
+        return AS_TIME_PASSES if TIME_WAS_MADE in finding.unconfirmed else NOT_CONFIRMED, (
+            f"{finding.summary}; not confirmed: {finding.unconfirmed}"
+        )
+    if FAILS_ALWAYS in finding.detail:
+        return AS_IT_IS, f"under the explorer it fails in every order: {finding.summary}"
+    return FOUND, finding.summary
 
 
-def _note(item: pytest.Item, what: str, why: str) -> None:
-    """What the summary will say of a test; the report carries it there, from another process perhaps."""
-    item.user_properties.append((PROPERTY, f"{what}: {' '.join(why.split())}"))
+class _Report:
+    """The report of a finding.
 
+    Attributes:
+        text: the whole report.
+        command: the command that repeats the finding.
+    """
 
-def _fail(finding: Finding, spec: str) -> None:
-    from kcache_conformance.kept_tokens import kept_command
-    from kcache_conformance.report.capturing import captured
-    from kcache_conformance.report.finding_text import print_finding
+    def __init__(self, finding: Finding, spec: str) -> None:
+        from kcache_conformance.kept_tokens import kept_command
+        from kcache_conformance.replay_request import ReplayRequest
+        from kcache_conformance.report.capturing import captured
+        from kcache_conformance.report.finding_text import print_finding
 
-    pytest.fail(
-        captured(lambda console: print_finding(console, finding, spec, command_of=kept_command)).strip("\n"),
-        pytrace=False,
-    )
+        self.command = ""
+
+        def command_of(request: ReplayRequest) -> str:
+            self.command = kept_command(request)
+            return self.command
+
+        self.text = captured(lambda console: print_finding(console, finding, spec, command_of=command_of)).strip("\n")
