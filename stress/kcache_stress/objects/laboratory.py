@@ -108,7 +108,11 @@ class ObjectRunner(ScenarioRunner):
     def outcome(self, execution: Execution[Any]) -> object:
         """What the calls gave, and what was read back."""
         shown = super().outcome(execution)
-        return self._equal_threads.in_order(shown) if isinstance(shown, tuple) else shown, plain(execution.final)
+        try:
+            final = plain(execution.final)
+        except TypeError:  # results are plain data, but may be nested deeply
+            final = repr(execution.final)
+        return self._equal_threads.in_order(shown) if isinstance(shown, tuple) else shown, final
 
     def read_back(self, final: tuple[Outcome, ...]) -> list[Any]:
         """The operations that were read back, after what they gave."""
