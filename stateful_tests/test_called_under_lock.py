@@ -153,7 +153,9 @@ class Meter:
 """
 
 
-@pytest.mark.parametrize(("name", "status"), [("n_waiting", Status.OK), ("amount", Status.VIOLATION)])
+@pytest.mark.parametrize(
+    ("name", "status"), [("n_waiting", Status.OK), ("has_pending_writers", Status.OK), ("amount", Status.VIOLATION)]
+)
 def test_what_only_describes_an_object_may_be_out_of_date(name: str, status: Status, tmp_path: Path) -> None:
     (tmp_path / "meter.py").write_text(METER.format(name=name), encoding="utf-8")
     spec = f"{tmp_path / 'meter.py'}:Meter"

@@ -42,6 +42,8 @@ __all__ = ["SuiteOptions", "run_suite"]
 SAVED: Final = "saved"
 """What findings of earlier runs that still fail say for their phase."""
 
+_NO_TIME_TO_CONFIRM: Final = "the budget was spent before real threads had run it"
+
 _LEAST_SHARE: Final = 0.2
 """Of the budget, for the phases behind one that ended the process, or behind saved failures."""
 
@@ -239,7 +241,8 @@ class _Log:
     def over(self) -> None:
         """The phase under way did not come back after the budget was spent: what all have done by then counts."""
         if self._provisional is not None:
-            self._added(self._provisional)
+            is_real = self.phase != "explorer" or not getattr(self._provisional.program, "threads", ())
+            self._added(self._provisional if is_real else replace(self._provisional, unconfirmed=_NO_TIME_TO_CONFIRM))
         for phase in self._options.phases:
             is_done = phase == self.phase or (phase in LEAST_PROGRAMS and self._is_done(phase))
             if is_done and phase not in self.finished:

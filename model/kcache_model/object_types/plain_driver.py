@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from ..errors import TargetError
+from ..errors import TargetError, UnwindError
 from ..foreign import all_attributes
 from ..history import PREFIX_THREAD, thread_text
 from ..outcomes import UNTOLD, Outcome, error_text, raised, returned, with_article
@@ -167,7 +167,11 @@ class PlainDriver:
             raise
         except NoResultError as error:
             return raised(NOT_CALLED, str(error))
-        except (Exception, SystemExit) as error:
+        except UnwindError:
+            raise
+        except BaseException as error:  # also KeyboardInterrupt: no key reaches the process in which the calls are made
+            if type(error).__name__ == "GreenletExit":
+                raise
             own.append((operation, None))  # the calls of a thread are counted
             return replace(raised(type(error).__name__, error_text(error)), frames=frames_of(error))
 

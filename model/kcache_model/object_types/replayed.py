@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, TypeAlias
 
+from ..history import PREFIX_THREAD
 from ..outcomes import ANYTHING, WAITS, Outcome
+from .method_call import Form
 
 Calls: TypeAlias = tuple[Any, ...]
 """Steps, one after another on a new object: operations, those of threads as :class:`CalledBy`, and further steps."""
@@ -37,10 +39,12 @@ class CalledBy:
     Attributes:
         operation: what is called.
         thread: who calls.
+        is_kept: whether it counts as a write although its name promises that it changes nothing.
     """
 
     operation: Any
     thread: int
+    is_kept: bool = field(default=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -50,7 +54,7 @@ class CalledBy:
     @property
     def is_write(self) -> bool:
         """Whether the operation may change anything."""
-        return bool(self.operation.is_write)
+        return self.is_kept or bool(self.operation.is_write)
 
     def __str__(self) -> str:
         return str(self.operation)
@@ -166,6 +170,15 @@ class ReplaySpecification:
     def as_called(self, operation: Any, thread: int) -> Any:
         """The operation of a thread, as it is given to :meth:`effects`."""
         return CalledBy(operation, thread)
+
+    def as_write(self, operation: Any) -> Any:
+        """An operation as one that may change anything, unless no code of the class runs in it.
+
+        A method such as ``__contains__`` changes nothing by its name. Some classes do not keep to that.
+        """
+        called = operation if isinstance(operation, CalledBy) else CalledBy(operation, PREFIX_THREAD)
+        form = getattr(called.operation, "form", Form.RESULTS)
+        return operation if form in (Form.READ, Form.RESULTS) else replace(called, is_kept=True)
 
     def effects(self, state: Calls, operation: Any) -> Sequence[tuple[Calls, Outcome]]:
         """The one effect of a call; none if it waits.

@@ -234,9 +234,11 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
         raise TargetError(f"{target} has no public methods that can be called{what}; write a kcache.testing.Machine")
     templates = tuple(words.templates)
     probed = Probed(templates, replay)
-    replay.driver = partial(PlainDriver, untold=probed.unsteady)
+    replay.driver = partial(PlainDriver, untold=probed.unsteady | probed.untried)
+    templates = tuple(template for template in templates if template.name not in probed.untried)
     named = (
         *left_out,
+        *(f"{name} (its objects are too slow to try each method)" for name in sorted(probed.untried)),
         *words.left_out,
         *(f"what {name} returns (it differs from run to run)" for name in sorted(probed.unsteady)),
         *(f"{name} (it never returned in one thread)" for name in probed.endless()),

@@ -42,6 +42,10 @@ _IN_ONE_GO: Final = 16
 next thread has started; a thread that is interrupted within a call is overtaken by the others on the same object."""
 
 
+_OF_VIRTUAL_THREADS: Final = "cannot switch to a different thread"
+"""Greenlets say so where a real thread waits for a virtual lock."""
+
+
 @dataclass(frozen=True)
 class Round:
     """What one run of a program with real threads showed.
@@ -176,7 +180,7 @@ class ObjectStress:
     def _judged(self, shown: RealRun) -> Round:
         self.rounds += 1
         self.overlapping += self.coverage.add(sorted(shown.calls, key=lambda call: call.invoked))
-        verdict = shown.judged()
+        verdict = CallsVerdict(Status.UNKNOWN) if any(map(_is_ours, shown.calls)) else shown.judged()
         self.undecided += verdict.status is Status.UNKNOWN
         return Round(tuple(shown.calls), verdict)
 
@@ -245,3 +249,8 @@ class ObjectStress:
                 part()
 
         return work
+
+
+def _is_ours(call: Call[Any]) -> bool:
+    """Whether a call met virtual threads: one of the class runs on, and imports during an execution."""
+    return call.outcome is not None and _OF_VIRTUAL_THREADS in call.outcome.message.lower()

@@ -342,7 +342,7 @@ class Scheduler:
 
     def _serve(self, maker: greenlet.greenlet) -> None:
         """A pooled greenlet: does the work of one thread after another."""
-        thread: VirtualThread = maker.switch()
+        thread = self._awaited(maker)
         del maker
         while True:
             try:
@@ -370,8 +370,16 @@ class Scheduler:
             following = self._hub_greenlet()
         else:
             following = self._after_choice(self.current)
-        given: VirtualThread = following.switch()
-        return given
+        return self._awaited(following)
+
+    def _awaited(self, following: greenlet.greenlet) -> VirtualThread:
+        """The thread that an idle greenlet is to serve next; meanwhile, another greenlet goes on."""
+        while True:
+            try:
+                given: VirtualThread = following.switch()
+                return given
+            except Aborted:  # its thread is unwound before it has begun
+                following = self._hub_greenlet()
 
     def _pause(self, pending: Pending, waits_for: Waitable | None, *, is_tracing: bool = False) -> None:
         if self.aborting:

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import greenlet
 
+from kcache_model.errors import UnwindError
+
 from ..events import Pending
 
 if TYPE_CHECKING:
     from .scheduler import Scheduler
 
 
-class Aborted(BaseException):
+class Aborted(UnwindError):
     """Thrown into a virtual thread to unwind an execution that is given up."""
 
 
@@ -29,7 +31,7 @@ class SetupDeadlockError(Exception):
         self.waitable = waitable
 
 
-class UncontrolledError(BaseException):
+class UncontrolledError(UnwindError):
     """The code under test did what no scheduler controls; nothing that it did in this execution counts."""
 
 
