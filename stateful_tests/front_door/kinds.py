@@ -851,3 +851,45 @@ class GoodRange(BadRange):
     def observe(self, value: int) -> Bounds:
         with self._lock:
             return super().observe(value)
+
+
+class BadHistory(list[int]):
+    """A list with two methods of its own beside those of lists."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.RLock()
+
+    def record(self, entry: int) -> bool:
+        if entry in self:
+            return False
+        self.append(entry)
+        return True
+
+    def latest(self) -> list[int]:
+        return self[-2:]
+
+
+class GoodHistory(BadHistory):
+    def record(self, entry: int) -> bool:
+        with self._lock:
+            return super().record(entry)
+
+
+class BadTags:
+    """Takes any number of names."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._tags: set[str] = set()
+
+    def add(self, *tags: str) -> int:
+        new = set(tags) - self._tags
+        self._tags.update(new)
+        return len(new)
+
+
+class GoodTags(BadTags):
+    def add(self, *tags: str) -> int:
+        with self._lock:
+            return super().add(*tags)

@@ -23,6 +23,7 @@ class OperationTemplate:
         small: the values of small-scope verification; by default ``arguments``, each value once.
         ends: whether it ends what another operation began. Programs of several threads are completed with it, and it
             is never drawn for them.
+        is_inherited: whether a base class of the standard library has it: programs without it come first.
     """
 
     name: str
@@ -32,6 +33,7 @@ class OperationTemplate:
     is_optional: bool = False
     small: tuple[Sequence[Any], ...] | None = None
     ends: bool = False
+    is_inherited: bool = False
 
     def smallest(self, number: int) -> Iterator[Any]:
         """All operations that it makes of its small values."""

@@ -153,7 +153,9 @@ def _whole_type(name: str) -> TargetType:
         found,
         phases={phase: run for phase, run in found.phases.items() if calls.has_checks or phase in _OWN_PHASES},
         not_tested=lambda loaded: _left_out(loaded, calls.left_out),
-        calls=lambda loaded: tuple(one.name for one in calls.vocabulary if one.name not in loaded.unsupported),
+        calls=lambda loaded: tuple(
+            one.name for one in calls.vocabulary if one.name not in loaded.unsupported and not one.is_inherited
+        ),
         advised_against=_under_lock(kind),
         advised=lambda _: advice_of_left_out(calls.left_out),
     )
@@ -244,6 +246,8 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
         *(f"{name} (it never returned in one thread)" for name in probed.endless()),
         *(f"{name} (it raised {error} with all values that were tried)" for name, error in probed.refused()),
     )
+    inherited = {call.name for call in offered if call.is_inherited}
+    named = tuple(text for text in named if method_name(text) not in inherited)
     timing = Replay(target, makes, PlainDriver)
     replayed = ReplaySpecification(replay, is_of_target=not model, timing=timing if model else None)
     return _Calls(templates, named, replay.driver, replayed, bool(model), probed.returns_objects)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import inspect
 import re
+import sys
+import threading
 import types
 import typing
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from kcache_model.foreign import all_attributes
@@ -30,6 +32,9 @@ _OPERATORS: Final = frozenset(
 _ASYNC_OPERATORS: Final = frozenset({"__aenter__", "__aiter__", "__anext__", "__await__"})
 _READS: Final = frozenset({"__len__", "__contains__"})
 """Methods that change nothing, whatever the class; others may: a cache counts what is asked for."""
+_MIXINS: Final = frozenset({"_collections_abc", "typing", "contextlib"})
+"""Modules whose classes call the methods of the class itself: several of them in one call are a race of that class."""
+_INHERITED_WEIGHT: Final = 0.1
 _SCALARS: Final = (bool, int, float, str, type(None))
 _CONTEXTLIB: Final = contextlib.contextmanager.__code__.co_filename
 
@@ -45,6 +50,7 @@ class PublicCall:
             ``None`` where the method is in C and does not tell.
         is_write: whether it may change anything.
         weight: how often it is called, compared with others.
+        is_inherited: whether a base class of the standard library has it, while the class has calls of its own.
     """
 
     name: str
@@ -52,6 +58,7 @@ class PublicCall:
     parameters: tuple[inspect.Parameter, ...] | None = ()
     is_write: bool = True
     weight: float = 1.0
+    is_inherited: bool = False
 
 
 def public_calls(kind: type, made: object) -> tuple[list[PublicCall], list[str]]:
@@ -66,15 +73,37 @@ def public_calls(kind: type, made: object) -> tuple[list[PublicCall], list[str]]
     calls: list[PublicCall] = []
     left_out: list[str] = []
     for name, declared in _members(kind):
+        if name == "run" and issubclass(kind, threading.Thread):
+            continue  # what the thread does, which its users do not call
         if _is_async(declared):
             left_out.append(f"{name} (async, which is not supported yet)")
         else:
             calls += _calls_of(kind, name, declared)
+    calls = _own_first(kind, calls)
     known = {call.name for call in calls}
     calls += [
         PublicCall(name, Form.READ, is_write=False, weight=0.5) for name in _attributes(made) if name not in known
     ]
     return calls, left_out
+
+
+def _own_first(kind: type, calls: list[PublicCall]) -> list[PublicCall]:
+    """The calls with those at the end, and rare, that a class of the standard library has written.
+
+    A ``Thread`` has fifteen and a ``list`` twenty: those of the class itself would not get any time.
+    """
+    inherited = [call for call in calls if _is_inherited(kind, method_name(call.name))]
+    own = [call for call in calls if call not in inherited]
+    if not own or not inherited:
+        return calls
+    return [*own, *(replace(call, weight=_INHERITED_WEIGHT, is_inherited=True) for call in inherited)]
+
+
+def _is_inherited(kind: type, name: str) -> bool:
+    owner = next(base for base in kind.__mro__ if name in vars(base))
+    module = owner.__module__.partition(".")[0]
+    is_mixin = module in _MIXINS or (module == "collections" and owner.__name__.startswith("User"))
+    return module in sys.stdlib_module_names and not is_mixin and not kind.__module__.startswith(f"{module}.")
 
 
 def class_calls(kind: type) -> list[PublicCall]:
@@ -169,12 +198,13 @@ def required_parameters(
     except (TypeError, ValueError):
         return None
     hints = _hints(function)
-    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return tuple(
+    declared = [
         parameter.replace(annotation=hints.get(parameter.name, parameter.annotation))
         for parameter in list(signature.parameters.values())[0 if is_bound else 1 :]
-        if parameter.default is parameter.empty and parameter.kind not in variadic
-    )
+        if parameter.default is parameter.empty and parameter.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
+    required = tuple(one for one in declared if one.kind is not inspect.Parameter.VAR_POSITIONAL)
+    return required or tuple(declared)  # of ``add(*names)``, without any name nothing would be seen
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:

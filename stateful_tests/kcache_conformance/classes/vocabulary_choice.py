@@ -113,6 +113,9 @@ class _Choice:
                 self.reasons[call.name] = f"{call.name}({parameter.name}: {error})"
                 values.append(usual_values(parameter))
         self._settle(call, values)
+        is_variadic = any(one.kind is inspect.Parameter.VAR_POSITIONAL for one in call.parameters or ())
+        if is_variadic and call.name not in self._returns:
+            self._settle(call, [])  # as of a wrapper that passes on what it is given
         if call.name in self._returns:
             self.reasons.pop(call.name, None)
 
@@ -152,6 +155,7 @@ class _Choice:
             call.weight,
             small=tuple(_small(own) for own in values),
             ends=call.form is Form.EXIT,
+            is_inherited=call.is_inherited,
         )
 
     def _settle(self, call: PublicCall, values: list[Values]) -> None:

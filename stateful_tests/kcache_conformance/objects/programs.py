@@ -9,6 +9,7 @@ import itertools
 import random
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from kcache_model.bound import Bound
@@ -132,9 +133,18 @@ def small_scope(
 
 
 def scope_by_size(object_type: ObjectType, target: ObjectTarget, bound: Bound) -> Iterator[Any]:
-    """All programs of a bound that have threads, as in :func:`small_scope`; those with short threads come first."""
+    """All programs of a bound that have threads, as in :func:`small_scope`; those with short threads come first.
+
+    Programs with calls that a class of the standard library has written come last.
+    """
+    inherited = {template.name for template in object_type.vocabulary if template.is_inherited}
+    own = replace(object_type, vocabulary=tuple(one for one in object_type.vocabulary if not one.is_inherited))
     for operations in range(1, bound.operations + 1):
-        yield from _concurrent_scope(object_type, target, Bound(bound.threads, operations), longest=operations)
+        yield from _concurrent_scope(own, target, Bound(bound.threads, operations), longest=operations)
+    for operations in range(1, bound.operations + 1) if inherited else ():
+        for program in _concurrent_scope(object_type, target, Bound(bound.threads, operations), longest=operations):
+            if any(operation.name in inherited for operation in program.operations()):
+                yield program
 
 
 def _concurrent_scope(
