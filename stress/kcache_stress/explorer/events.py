@@ -14,6 +14,8 @@ from collections import deque
 from types import SimpleNamespace
 from typing import Final, TypeAlias
 
+from .weak_objects import weakly
+
 READ = 0
 WRITE = 1
 ACQUIRE = 2
@@ -131,6 +133,7 @@ def identity(obj: object) -> int:
 
 def unite(obj: object, names: object) -> None:
     """From now on an object and a dictionary are one place, with all that either was one with before."""
+    obj = weakly(obj)
     place, other = identity(names), identity(obj)
     for found in [found for found, of in namespaces.items() if of == other]:
         namespaces[found] = place

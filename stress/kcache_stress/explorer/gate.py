@@ -30,6 +30,7 @@ from .instrument.names import HOOK_MARK
 from .instrument.tables import PLAIN
 from .reach import parts_in_c
 from .virtual.opcode_tracer import is_machinery
+from .weak_objects import weakly
 
 if TYPE_CHECKING:
     from .virtual.scheduler import Scheduler
@@ -252,6 +253,7 @@ def reached(roots: Iterable[object]) -> frozenset[int] | None:
     """The ids of all that some objects can get hold of; ``None`` if it is too much to tell."""
     seen: set[int] = set()
     fixed: set[int] = set()
+    stood_for: dict[int, int] = {}
     todo = list(roots)
     while todo:
         found = todo.pop()
@@ -265,7 +267,9 @@ def reached(roots: Iterable[object]) -> frozenset[int] | None:
             fixed.add(id(found))
         else:
             todo += _referents(found)
-    return frozenset(seen - fixed)
+            if (by := weakly(found)) is not found:
+                stood_for[id(found)] = id(by)
+    return frozenset(stood_for.get(found, found) for found in seen - fixed)
 
 
 def _referents(item: object) -> Iterator[object]:

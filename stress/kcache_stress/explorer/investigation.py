@@ -23,6 +23,7 @@ from .strategies.interface import Coverage, Sampling, Strategy
 from .strategies.naive import Naive
 from .strategies.partial_order_sampling import PartialOrderSampling
 from .strategies.scheduled import Replay
+from .uncertainty import LATE
 from .virtual.virtual_thread import UncontrolledError
 
 _UNREDUCED_EXECUTIONS: Final = 1_000
@@ -149,9 +150,12 @@ def investigate(
         return found
 
     shown = _investigated(opened, sampling_granularity(granularity), audited, seconds)
-    if shown.problem is not None:
+    is_late = LATE in shown.unseen  # who traces opcodes holds what variables held: this is no finding, and no proof
+    if shown.problem is not None and not is_late:
         return replace(_after(result, shown), audited=shown.executions)
-    note = "; ".join(filter(None, (shown.refused, lacking, shown.note, result.note)))
+    late = shown.unseen if is_late else ""
+    shown = replace(shown, problem=None, counterexample=None)
+    note = "; ".join(filter(None, (shown.refused, lacking, late, shown.note, result.note)))
     coverage = Coverage.NO_PROOF if note else result.coverage
     both = _after(shown, result)
     return replace(both, coverage=coverage, note=note, audited=shown.executions, refused=shown.refused)

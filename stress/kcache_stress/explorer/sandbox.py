@@ -45,9 +45,12 @@ from .virtual.shared_locks import SharedLocks
 from .virtual.standstill import not_watched
 from .virtual.uncontrolled import ABSENT, STAND_INS, stand_in
 from .virtual.world import PRIVATE_MODULES, World
+from .weak_objects import weakly
 
 _OF_THE_PROCESS = (HARNESS | sys.stdlib_module_names) - LIBRARY
 _MOST_ATTEMPTS = 20
+_OF_DEATHS = (b"__del__", b"weakref")
+"""What a source has in it whose code runs when an object dies."""
 _WATCHED_FIRST = 32
 _WATCHED_EVERY = 61
 """Watching an execution takes several times as long: of those that seem to run known code alone, some are enough."""
@@ -240,7 +243,7 @@ class Sandbox:
             yield from (value for value in list(names.values()) if is_a(value, type))
 
     def _touch_together(self, parts: tuple[Pending, ...]) -> None:
-        step = Together(parts)
+        step = Together(tuple((kind, weakly(obj), slot) for kind, obj, slot in parts))
         self.scheduler.access(step, step, max(kind for kind, _, _ in parts))
 
     def report_call(self, callee: object) -> None:
@@ -297,6 +300,7 @@ class Sandbox:
             self._grown = True
             self._modules.judge_again()
         self.sources[path] = source
+        self.scheduler.lets_die = self.scheduler.lets_die or any(word in source for word in _OF_DEATHS)
         if not self.granularity.is_of_opcodes:
             self._facts = self._facts.merge(reading.facts)
         if self.granularity.is_of_opcodes or self._is_scouting:

@@ -15,8 +15,9 @@ from kcache_model.places import file_name
 from .events import UNKNOWN, Imprecise, Trace, parts_of
 from .virtual.clock import TIME_WAS_MADE, TimeToPass
 
-__all__ = ["TIME_WAS_MADE", "late_finalizer", "made_time", "unseen_code", "unseen_opcodes"]
+__all__ = ["LATE", "TIME_WAS_MADE", "late_finalizer", "made_time", "unseen_code", "unseen_opcodes"]
 
+LATE: Final = "may run later than with real threads"
 _callback_of: Final = vars(weakref.ref)["__callback__"].__get__
 
 
@@ -55,7 +56,7 @@ def late_finalizer(trace: Trace, classes: Iterable[type] = ()) -> str:
     objects = {id(obj): obj for event in trace for _, obj, _ in parts_of(*event[1:])}.values()
     of_classes = (f"{kind.__qualname__}.__del__" for kind in classes if _has_finalizer(kind))
     what = next((what for obj in objects for what in _finalizers(obj)), "") or next(of_classes, "")
-    return what and f"{what} may run later than with real threads, for the explorer keeps what a thread has used"
+    return what and f"{what} {LATE}, for the explorer keeps what a thread has used"
 
 
 def _has_finalizer(kind: type) -> bool:

@@ -126,6 +126,7 @@ class InterleavedLaboratory:
         told = None
         if found is not None:
             runner = InterleavedRunner(self._test(program), self._copies, self._shape, lambda: None)
+            runner.shows_variables = True
             texts = Texts(
                 called="",
                 made=lambda: runner.made,

@@ -20,6 +20,7 @@ from ..explorer.strategies.interface import Coverage, Ending, Strategy
 from ..explorer.strategies.preemption_bounded import PreemptionBounded
 from ..explorer.virtual.refusal import refuse
 from ..explorer.virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
+from ..stacks import variables_of
 from .named_test import InterleavedTest
 from .running import Ended, Together, attempting, controlled, in_threads
 from .texts import call_texts, failed_check, short
@@ -67,7 +68,7 @@ class InterleavedRunner(ScenarioRunner):
 
     Attributes:
         texts: what each thread does.
-        made: the local variables of the body as its threads start.
+        made: the local variables of the body as its threads start, if ``shows_variables``: it holds them.
     """
 
     is_only = True
@@ -75,6 +76,7 @@ class InterleavedRunner(ScenarioRunner):
     def __init__(self, test: InterleavedTest, copies: Copies, shape: Shape, pulse: Callable[[], None]) -> None:
         self.texts: list[str] = []
         self.made: object = None
+        self.shows_variables = False
         self._test = test
         self._shape = shape
         self._pulse = pulse
@@ -108,7 +110,8 @@ class InterleavedRunner(ScenarioRunner):
         self._shape.threads = len(asked.works)
         if self._strategy is None:
             raise _Over
-        self.made = SimpleNamespace(**asked.caller.f_locals)
+        if self.shows_variables:
+            self.made = SimpleNamespace(**variables_of(asked.caller))
         self._parts = self._explored(
             [CallSequence([attempting(self._reported(work))]) for work in asked.works], self._strategy
         )

@@ -17,6 +17,7 @@ from kcache_model.foreign import is_a, is_any
 from kcache_model.interleaving import LINE, Switch
 from kcache_model.outcomes import with_article
 
+from ...stacks import variables_of
 from ..events import (
     ACQUIRE,
     JOIN,
@@ -39,6 +40,7 @@ from ..virtual.network import Wakeup
 from ..virtual.scheduler import Scheduler
 from ..virtual.virtual_thread import VirtualThread
 from ..virtual.world import PRIVATE_MODULES
+from ..weak_objects import original
 from .naming import MISSING, Names, is_library, is_method, peek
 from .recorded_events import Place, RecordedEvent, event_state, place_of, thread_name
 
@@ -91,6 +93,7 @@ class Recording(list[Event]):
         if self._written is None:
             return
         (recorded, obj, slot, former), self._written = self._written, None
+        obj = original(obj)
         self._names.forget()
         recorded.after = event_state(obj) if recorded.place.library else self._left_by(recorded, obj, slot, former)
 
@@ -147,7 +150,7 @@ class Recording(list[Event]):
             self.thread_names[thread] = thread_name(frame)
         place = self.place(frame)
         # A call whose method is in C, or reads an attribute, accesses the object without any code of the target.
-        is_direct = not place.path and kind <= WRITE and obj is not None and obj is self._names.root
+        is_direct = not place.path and kind <= WRITE and obj is not None and original(obj) is self._names.root
         # Pauses, the making of Events and Locks, and how threads begin and end, are nobody's concern.
         if kind == PAUSE or not (place.path or is_direct) or place.library in _MAKING:
             if kind == PAUSE and obj is not None and place.path and not place.library:
@@ -212,6 +215,7 @@ class Recording(list[Event]):
         if type(slot) is Together:
             touched = [(location(of, its), bool(how)) for how, of, its in slot.parts]
             obj, slot = max(slot.parts, key=itemgetter(0))[1:]  # one is shown: what is changed, or the first
+        accessed, obj = obj, original(obj)
         if is_a(obj, Cell):
             name = f"variable {slot}"
             before = self._local(frame, slot)
@@ -228,7 +232,7 @@ class Recording(list[Event]):
         elif kind == TRY:
             recorded.before = "taken" if slot else "not taken"
         if kind == WRITE:
-            self._written = (recorded, obj, slot, _id_within(obj, slot))
+            self._written = (recorded, accessed, slot, _id_within(obj, slot))
         return recorded
 
     def _call(self, place: Place) -> tuple[str, str]:
@@ -268,7 +272,7 @@ class Recording(list[Event]):
         found: FrameType | None = frame
         while found is not None and found.f_code.co_filename not in self._sources:
             found = found.f_back
-        variables = found.f_locals if found is not None else {}
+        variables = variables_of(found) if found is not None else {}
         return self._names.text(variables[str(slot)]) if str(slot) in variables else MISSING
 
     def _held(self, thread: int) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeAlias
 
 from kcache_model.places import file_name
 
-from ...stacks import is_harness
+from ...stacks import is_harness, variables_of
 from ..events import ACQUIRE, PAUSE, QUERY, READ, RELEASE, TRY, WRITE, Event
 from ..instrument.names import PREFIX
 from .scheduler import HUB, Scheduler
@@ -235,7 +235,7 @@ def _state_of(frame: FrameType) -> Iterator[object]:
     for outer in _frames(frame):
         yield outer.f_code
         yield outer.f_lasti
-        for name, value in outer.f_locals.items():
+        for name, value in variables_of(outer).items():
             if name.startswith(PREFIX):
                 continue
             yield name
@@ -284,7 +284,7 @@ def _loops(code: CodeType) -> tuple[tuple[int, int, bool], ...]:
 def _moments(frame: FrameType) -> Iterator[float]:
     """The moments that a thread may wait for: times that its variables hold, and a time plus a number of seconds."""
     for outer in _frames(frame):
-        held = list(outer.f_locals.values())
+        held = list(variables_of(outer).values())
         held += [variable for value in held for variable in list(_variables(value).values())]
         times = [time for value in held for time in _times(value)]
         plain = len(times)

@@ -50,3 +50,19 @@ def let_end_together(scheduler: Scheduler, ended: Timed) -> None:
         scheduler.ties_left -= 1
         for wait in others:
             wait.is_due = True
+
+
+def let_time_pass(scheduler: Scheduler, deadline: float | None) -> bool:
+    """Outside an exploration, nobody can go on: move the clock to the first deadline. Whether there was one."""
+    waits = [(thread, thread.waits_for) for thread in scheduler.threads.values()]
+    timed = [(thread, wait) for thread, wait in waits if isinstance(wait, Timed)]
+    deadlines = [wait.deadline for _, wait in timed]
+    if deadline is not None:
+        deadlines.append(deadline)
+    if not deadlines:
+        return False
+    scheduler.now = max(scheduler.now, min(deadlines))
+    for thread, wait in timed:
+        if thread.waits_for is wait and wait.deadline <= scheduler.now:
+            scheduler.run_idle(thread)
+    return True

@@ -21,7 +21,8 @@ import greenlet
 from ..equal_threads import NONE_EQUAL
 from ..events import JOIN, PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace, namespaces
 from ..garbage import NoCollections
-from .deadlines import MOST_TIES, SHORTEST, let_end_together, next_timeouts
+from ..weak_objects import start_over, weakly
+from .deadlines import MOST_TIES, SHORTEST, let_end_together, let_time_pass, next_timeouts
 from .library import own_idents
 from .opcode_tracer import OpcodeTracer
 from .pool import GreenletPool
@@ -57,6 +58,7 @@ class Scheduler:
         touch: reports an access of the virtual primitives themselves: :meth:`access` or :meth:`note`.
         steps_are_events: whether threads may be switched before every event; if not, accesses belong to the step that
             the last other event began.
+        lets_die: whether objects may die in an execution (:mod:`~..weak_objects`).
         loading: whether modules are being imported: they may start no threads, which would be there but once.
         is_stuck: whether an execution had to be given up in a real wait, and so will all others.
         live: whether events count: true while a program's threads are explored.
@@ -84,7 +86,7 @@ class Scheduler:
         self.touch = self.access if steps_are_events else self.note
         self.steps_are_events = steps_are_events
         self.tracer: OpcodeTracer | None = None
-        self.loading = self.is_stuck = self.live = self.aborting = False
+        self.loading = self.is_stuck = self.live = self.aborting = self.lets_die = False
         self.left, self.current = 0, HUB
         self.trace: Trace = []
         self.watched: Container[int] = ()
@@ -113,6 +115,7 @@ class Scheduler:
     def access(self, obj: object, slot: object, kind: int) -> None:
         """The running thread is about to read (0) or write (1) ``slot`` of ``obj``."""
         if self.live:
+            obj = weakly(obj) if self.lets_die else obj
             left = self.left = self.left - 1
             if left <= 0:
                 self._pause((kind, obj, slot), None)
@@ -124,7 +127,7 @@ class Scheduler:
         """As :meth:`access`, where accesses are no occasion to switch: it belongs to the running step."""
         if self.live:
             trace = self.trace
-            trace.append((self.current, kind, obj, slot))
+            trace.append((self.current, kind, weakly(obj) if self.lets_die else obj, slot))
             if len(trace) > FOREVER:
                 self.left = 0
                 self.pause()
@@ -208,8 +211,8 @@ class Scheduler:
         while not waitable.free:
             other = next((thread for thread in self.threads.values() if thread.enabled), None)
             if other is not None:
-                self._run_idle(other)
-            elif not self._let_time_pass(deadline):
+                self.run_idle(other)
+            elif not let_time_pass(self, deadline):
                 raise SetupDeadlockError("a call waits for something that nothing will ever bring about", waitable)
             elif deadline is not None and self.now >= deadline:
                 break
@@ -218,7 +221,7 @@ class Scheduler:
     def settle(self) -> None:
         """Outside an exploration: run the target's own threads until each of them waits."""
         while (waiting := next((thread for thread in self.threads.values() if thread.enabled), None)) is not None:
-            self._run_idle(waiting)
+            self.run_idle(waiting)
 
     def start(self, work: Callable[[], object], number: int | None = None) -> int:
         """Start a virtual thread and return its number.
@@ -327,6 +330,7 @@ class Scheduler:
         self.equal_threads = NONE_EQUAL
         self.program_threads = self.next_number = program_threads
         namespaces.clear()
+        start_over(are_used=self.lets_die)
 
     # Inside.
 
@@ -397,7 +401,7 @@ class Scheduler:
             else:
                 following.switch()
                 self._trace_on()
-        thread.waits_for = None
+        thread.waits_for = thread.handled = None  # what it holds of an exception must not outlive it
 
     def _after_choice(self, running: int) -> greenlet.greenlet:
         """The greenlet that the strategy wants to run next; the hub's if the execution is over."""
@@ -450,7 +454,8 @@ class Scheduler:
             raise Aborted
         self._trace_on()
 
-    def _run_idle(self, thread: VirtualThread) -> None:
+    def run_idle(self, thread: VirtualThread) -> None:
+        """Outside an exploration: let a thread go on until it waits."""
         self._hub = greenlet.getcurrent()
         self.current = thread.number
         with NoCollections(), self._own_idents, self._traced():
@@ -464,20 +469,6 @@ class Scheduler:
     def _enter(self, thread: VirtualThread) -> None:
         thread.greenlet = self._pool.take()
         thread.greenlet.switch(thread)
-
-    def _let_time_pass(self, deadline: float | None) -> bool:
-        """Nobody can go on: move the clock to the first deadline. Whether there was one."""
-        timed = [thread for thread in self.threads.values() if isinstance(thread.waits_for, Timed)]
-        deadlines = [thread.waits_for.deadline for thread in timed if isinstance(thread.waits_for, Timed)]
-        if deadline is not None:
-            deadlines.append(deadline)
-        if not deadlines:
-            return False
-        self.now = max(self.now, min(deadlines))
-        for thread in timed:
-            if isinstance(thread.waits_for, Timed) and thread.waits_for.deadline <= self.now:
-                self._run_idle(thread)
-        return True
 
     def _abort(self, threads: list[VirtualThread]) -> None:
         self._hub = greenlet.getcurrent()
