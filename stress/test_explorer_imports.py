@@ -78,7 +78,7 @@ def test_what_threads_import_is_loaded_once_in_each_execution(write: Write, way:
     if imported_before:
         importlib.import_module("reach_plugins.plugin")
     before = dict(sys.modules)
-    assert explored("reach_plugins.user", "locked", "locked", executions=100).problem is None
+    assert explored("reach_plugins.user", "locked", "locked", executions=40).problem is None
     problem = explored("reach_plugins.user", "unlocked", "unlocked").problem
     assert problem is not None
     assert "torn" in problem.summary

@@ -50,6 +50,7 @@ class PrivateModules:
         self._uncopied: list[str] = []
         self._looked_at = -1
         self._covered: list[tuple[dict[str, Any], str, dict[str, Any]]] = []
+        self._shared: dict[str, ModuleType] = {}
 
     def judge_again(self) -> None:
         """Other modules than before are private."""
@@ -149,6 +150,18 @@ class PrivateModules:
                 yield holder, child, {child: holder.pop(child)} if child in holder else {}
                 holder.update({child: self.private[unit]} if unit in self.private else {})
 
+    def _put_there(self) -> list[str]:
+        """The names under which copies stand that are not private by their name.
+
+        A process has thousands of modules, and this is asked in each execution: a module is looked at until it has run.
+        """
+        new = [(name, module) for name, module in sys.modules.items() if self._shared.get(name) is not module]
+        put = [name for name, module in new if not self._judged[name] and self._is_copy(module)]
+        self._shared.update((name, module) for name, module in new if "__builtins__" in own_attributes(module))
+        for name in put:
+            del self._shared[name]
+        return put
+
     def _swap_out(self) -> None:
         if not self._is_active:
             return
@@ -156,7 +169,7 @@ class PrivateModules:
         self._looked_at = -1
         sys.meta_path.remove(self._finder)
         self._among(sys.modules)
-        put = [name for name, module in sys.modules.items() if not self._judged[name] and self._is_copy(module)]
+        put = self._put_there()
         self._put.update(put)
         self._judged.update(dict.fromkeys(put, True))
         self.private = {name: sys.modules.pop(name) for name in self._among(sys.modules)}
