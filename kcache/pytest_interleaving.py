@@ -7,7 +7,6 @@ a thread. With pytest-xdist, workers write into their reports what the summary o
 from __future__ import annotations
 
 import contextlib
-import functools
 import inspect
 import os
 import re
@@ -15,10 +14,8 @@ import signal
 import sys
 import threading
 import time
-import unittest
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -35,21 +32,19 @@ from .pytest_summary import (
     Outcome,
     Summary,
     add_outcome,
+    has_outcome,
 )
+from .pytest_threads import Started
 
 if TYPE_CHECKING:
     from kcache_conformance.events import SuiteResult
     from kcache_model.finding import Finding
 
-_PROCESSES: Final = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn")
 _SHRINK_SECONDS: Final = 10.0
 """For making a finding small: the search may have spent its budget, and a long schedule explains nothing."""
+_MOST_NAMES: Final = 3
 _WORK_SECONDS: Final = 0.01
 """Whoever works less than this meanwhile stands still."""
-_AROUND: Final = ("_xunit_setup_", "_unittest_")
-"""Begins the names of the fixtures of pytest that call setUp, setup_method and the like."""
-_FOR_COROUTINES: Final = ("event_loop_policy",)
-"""Fixtures that plugins make for every test, and that do nothing for those that are no coroutines."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -63,43 +58,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Begins to listen to what tests start."""
-    config.pluginmanager.register(_Explorer(config), "kcache-explorer")
-    if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Summary(config), "kcache-summary")
-
-
-@dataclass
-class _Started:
-    """What a test has started: threads, as ``Thread.start`` tells, and processes, as audit events tell."""
-
-    is_listening: bool = False
-    threads: int = 0
-    process: str = ""
-
-    def hear(self, event: str, _: tuple[Any, ...]) -> None:
-        """An audit event."""
-        if self.is_listening and event in _PROCESSES and not self.process:
-            from kcache_stress.explorer.virtual.refusal import where
-
-            self.process = where(sys._getframe(1))
-
-    @contextlib.contextmanager
-    def listening(self) -> Iterator[None]:
-        """While this is entered, what is started is counted anew."""
-        real = threading.Thread.start
-
-        @functools.wraps(real)
-        def start(thread: threading.Thread) -> None:
-            self.threads += 1
-            real(thread)
-
-        self.threads, self.process, self.is_listening = 0, "", True
-        threading.Thread.start = start  # type: ignore[method-assign,assignment]
-        try:
-            yield
-        finally:
-            threading.Thread.start = real  # type: ignore[method-assign]
-            self.is_listening = False
+    if not config.pluginmanager.is_blocked("kcache-explorer"):  # as it is in the children that explore
+        config.pluginmanager.register(_Explorer(config), "kcache-explorer")
+        if not hasattr(config, "workerinput"):
+            config.pluginmanager.register(Summary(config), "kcache-summary")
 
 
 class _StoodStillError(BaseException):
@@ -107,7 +69,7 @@ class _StoodStillError(BaseException):
 
 
 @contextlib.contextmanager
-def _ended_at_standstill(seconds: float, started: _Started) -> Iterator[None]:
+def _ended_at_standstill(seconds: float, started: Started) -> Iterator[None]:
     """While this is entered, the main thread is interrupted once the process has done nothing for so long.
 
     Not where no threads were started, or a process was: the test may wait for something outside.
@@ -122,7 +84,7 @@ def _ended_at_standstill(seconds: float, started: _Started) -> Iterator[None]:
     def look(*_: object) -> None:
         nonlocal worked
         before, worked = worked, time.process_time()
-        if started.threads and not started.process and worked - before < _WORK_SECONDS:
+        if started.threads and not started.starts_processes and worked - before < _WORK_SECONDS:
             raise _StoodStillError
 
     signal.signal(number, look)
@@ -139,14 +101,27 @@ class _Explorer:
     """Explores the tests that start threads, when they have passed, or do not come back."""
 
     config: pytest.Config
-    started: _Started = field(default_factory=_Started)
+    started: Started = field(default_factory=Started)
     import_paths: dict[str, list[str]] = field(default_factory=dict)
     standstill: str = ""
     has_left_threads: bool = False
+    has_passed: bool = False
+    beside: list[threading.Thread] = field(default_factory=list)
     exit_status: int = 0
 
-    def __post_init__(self) -> None:
-        sys.addaudithook(self.started.hear)
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_setup(self) -> Generator[None]:
+        """Counts what fixtures start."""
+        self.started.forget()
+        self.beside = []
+        with self.started.listening():
+            yield
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Generator[None, Any, Any]:
+        """Counts what a fixture starts."""
+        with self.started.listening(fixturedef):
+            return (yield)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, Any]:
@@ -160,7 +135,8 @@ class _Explorer:
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None]:
         """Runs a test as it is, then in every order of its threads."""
         started, seconds = self.started, self.config.option.kcache_test_patience
-        self.standstill = ""
+        self.standstill, self.beside = "", started.others()
+        started.count_wider(item)
         with started.listening(), _ended_at_standstill(seconds, started):
             try:
                 yield
@@ -169,15 +145,39 @@ class _Explorer:
                 self.standstill = (
                     f"it stood still for {seconds:g} s; if it does but wait, give kcache run more --patience"
                 )
+            except BaseException as error:
+                if started.threads or started.starts_processes:
+                    reason = "it is skipped" if isinstance(error, pytest.skip.Exception) else "it fails"
+                    add_outcome(item, Outcome(AS_IT_IS, reason))
+                raise
         self._look_into(item)
         if self.standstill:
             pytest.fail(self.standstill, pytrace=False)
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None]:
+        """Counts what a test starts when it ends, and explores it if it has started nothing before."""
+        with self.started.listening():
+            yield
+        if self.has_passed and not has_outcome(item):
+            self._look_into(item)
+        names = sorted(thread.name for thread in self.beside if thread.is_alive())
+        if names and not has_outcome(item):
+            others = ", ".join(names[:_MOST_NAMES])
+            add_outcome(item, Outcome(AS_IT_IS, f"the threads that run beside it are none of its own: {others}"))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+        """Keeps whether the last phase of a test passed."""
+        self.has_passed = call.excinfo is None
+        return (yield)
 
     def _look_into(self, item: pytest.Item) -> None:
         """Explore a test that has started threads, if it can be explored."""
         started = self.started
         function = getattr(item, "function", None)
-        if not (started.threads or started.process) or function is None or hasattr(function, "kcache_interleaved"):
+        is_threaded = started.threads or started.starts_processes
+        if not is_threaded or function is None or hasattr(function, "kcache_interleaved"):
             return
         reason = _not_explored(item, started)
         if reason:
@@ -191,8 +191,10 @@ class _Explorer:
         from kcache_conformance.suite_options import SuiteOptions
         from kcache_model.errors import TargetError
         from kcache_stress.explorer.reach import HARNESS
+        from kcache_stress.interleaved.pytest_items import ARGUMENTS, arguments_of, positions_of
         from kcache_stress.recorded_imports import record_import_path, record_module_files
 
+        os.environ[ARGUMENTS] = arguments_of(self.config)
         spec = _spec(item)
         asked = self.config.option
         module = item.getparent(pytest.Module)
@@ -204,7 +206,7 @@ class _Explorer:
             shrink_seconds=_SHRINK_SECONDS,
             instrument=tuple(asked.kcache_test_instrument),
             most_findings=1,
-            parameters=_parameters(item),
+            parameters=positions_of(item),
             import_path=record_import_path(path),
             module_files=record_module_files(HARNESS),
         )
@@ -252,66 +254,11 @@ class _Explorer:
             os._exit(self.exit_status)
 
 
-def _not_explored(item: pytest.Item, started: _Started) -> str:
+def _not_explored(item: pytest.Item, started: Started) -> str:
     """Why a test is not explored, as far as that is known before it is tried; empty if it may be."""
     if inspect.iscoroutinefunction(item.function):  # type: ignore[attr-defined]
         return "it is a coroutine: event loops cannot be scheduled"
-    if started.process:
-        return f"{started.process} starts a process, which cannot be scheduled"
-    foreign = ", ".join(_foreign_fixtures(item))
-    return f"it needs the fixture {foreign}" if foreign else ""
-
-
-def _foreign_fixtures(item: Any) -> list[str]:
-    """The fixtures and parameters of a test that only pytest can make: of plugins, of hooks."""
-    from kcache_stress.interleaved.arguments import Surroundings
-    from kcache_stress.interleaved.given_fixtures import GIVEN
-
-    info = item._fixtureinfo
-    names = [name for name in info.initialnames if not name.startswith(_AROUND) and name not in _FOR_COROUTINES]
-    if item.cls is not None and issubclass(item.cls, unittest.TestCase):
-        return names
-    places = (item.module,) if item.cls is None else (item.cls, item.module)
-    found = Surroundings(item.function, places, _parameters(item), _conftests(item))
-    made = {name: found.fixture(name) for name in info.names_closure}
-    others = [  # pytest has another fixture of that name, of a plugin or of a conftest.py that is not in sight
-        name
-        for name, one in made.items()
-        if one is not None and inspect.unwrap(info.name2fixturedefs[name][-1].func) is not inspect.unwrap(one[0])
-    ]
-    others += [  # a plugin has one of the name of a fixture that is made without pytest
-        name
-        for name, one in made.items()
-        if one is None and name in GIVEN and not _is_of_pytest(info.name2fixturedefs[name][-1].func)
-    ]
-    return list(dict.fromkeys([*found.unknown(names), *others]))
-
-
-def _is_of_pytest(fixture: object) -> bool:
-    module: str = getattr(inspect.unwrap(fixture), "__module__", "")  # type: ignore[arg-type]
-    return module.startswith("_pytest.")
-
-
-def _conftests(item: Any) -> list[ModuleType]:
-    """The modules that pytest has made of the ``conftest.py`` of a test, the nearest first."""
-    from kcache_stress.interleaved.conftests import conftests_of
-
-    files = {vars(module).get("__file__"): module for module in list(sys.modules.values()) if module is not None}
-    names = conftests_of(_spec(item).rpartition(":")[0], item.path)
-    found = (sys.modules.get(name) if isinstance(name, str) else files.get(str(name)) for name in names)
-    return [module for module in found if module is not None]
-
-
-def _parameters(item: Any) -> dict[str, int]:
-    """The positions of values in what a test is parametrized with; what a conftest.py has it use unasked, too."""
-    from kcache_stress.interleaved.arguments import fixtures_of, positions
-
-    holders = [fixtures_of(conftest) for conftest in _conftests(item)]
-    unasked = [name for name in item._fixtureinfo.initialnames if any(name in holder for holder in holders)]
-    called = getattr(item, "callspec", None)
-    if called is None:
-        return dict.fromkeys(unasked, 0)
-    return dict.fromkeys(unasked, 0) | positions(called.params, (item.function, item.cls, item.module), called.indices)
+    return started.obstacle
 
 
 def _spec(item: Any) -> str:

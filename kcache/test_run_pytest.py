@@ -66,7 +66,8 @@ def test_locked():
     assert count(Locked()) == 2
 
 
-def test_needs(capfd):
+def test_chdir(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
     assert count(Locked()) == 2
 
 
@@ -230,9 +231,12 @@ def test_what_fails_in_some_order_is_found_and_the_rest_is_told(workers: tuple[s
     assert code == 1
     assert "4 passed" in output
     assert "kcache replay kt1." in output
-    locked, racy, needs, process = sorted(lines)
+    locked, racy, changes, process = sorted(lines)
     assert re.fullmatch(r"explored: test_counters.py::test_locked: [0-9]+ executions, exhausted", locked)
-    assert needs == "ran as it is: test_counters.py::test_needs: it needs the fixture capfd"
+    said = "changes the working directory, which all threads share"
+    assert re.fullmatch(
+        rf"ran as it is: test_counters.py::test_chdir: test_counters.py:[0-9]+ in test_chdir {said}", changes
+    )
     place = r"test_counters.py:[0-9]+ in <lambda>"
     start = "ran as it is: test_counters.py::test_process: "
     assert re.fullmatch(rf"{start}{place} starts a process, which cannot be scheduled", process)
@@ -246,7 +250,7 @@ def test_what_fails_in_some_order_is_found_and_the_rest_is_told(workers: tuple[s
     assert re.fullmatch(r"  explored: 1 \(1 exhausted; [0-9]+ executions\)", table[2])
     assert table[3:] == [
         "  not explored: 2",
-        f"       1 {needs.split(': ', 2)[2]}",
+        f"       1 {changes.split(': ', 2)[2]}",
         f"       1 {process.split(': ', 2)[2]}; kcache does not schedule processes: test the threads without them",
     ]
 
@@ -286,11 +290,10 @@ def test_fixtures_of_conftest_and_of_pytest_are_made_for_each_execution(project:
         "test_both_print": "explored",
         "test_some_print": "fails in some order",
         "test_beside": "ran as it is",
-        "test_config": "ran as it is",
+        "test_config": "explored",
     }, output
     assert all(why.endswith("exhausted") for what, why in told.values() if what == "explored")
     assert "in test_beside (monkeypatch sets add) while other threads run" in told["test_fixtures.py::test_beside"][1]
-    assert "in test_config asks for request.config" in told["test_fixtures.py::test_config"][1]
 
 
 PLACES = """
@@ -523,13 +526,114 @@ def test_what_is_logged_keeps_no_test_from_the_explorer(project: Path, run: Run)
     assert output.count("1 preemption (no schedule with fewer does it)") == 2
 
 
-def test_a_logging_fixture_of_a_plugin_is_left_to_it(project: Path, run: Run) -> None:
-    (project / "test_logging.py").write_text(LOGGING, encoding="utf-8")
-    plugin = "import pytest\n\n\n@pytest.fixture\ndef caplog():\n    return []\n"
-    (project / "louder.py").write_text(plugin, encoding="utf-8")
-    (project / "conftest.py").write_text('pytest_plugins = ["louder"]\n', encoding="utf-8")
-    _, lines, output = run("test_logging.py", "-k", "test_locked")
-    assert "ran as it is: test_logging.py::test_locked: it needs the fixture caplog" in lines, output
+AROUND = """
+import _thread
+import os
+import threading
+import unittest
+
+import pytest
+from counters import Locked, Racy
+
+
+class Worker:
+    def __init__(self, counter):
+        self.counter, self.go = counter, threading.Event()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        self.go.wait()
+        self.counter.add()
+
+    def end(self):
+        self.go.set()
+        self.thread.join()
+        return self.counter.count
+
+
+@pytest.fixture(scope="module")
+def server():
+    yield (made := Worker(Locked()))
+    made.end()
+
+
+class TestSetUp:
+    def setup_method(self):
+        self.worker = Worker(Racy())
+
+    def teardown_method(self):
+        self.worker.end()
+
+    def test_racy(self):
+        self.worker.go.set()
+        self.worker.counter.add()
+        assert self.worker.end() == 2
+
+
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.worker = Worker(Locked())
+        cls.addClassCleanup(cls.worker.end)
+
+    def test_class(self):
+        self.assertEqual(self.worker.end(), 1)
+
+
+def test_server(server):
+    assert server.counter.count == 0
+
+
+def test_server_again(server):
+    assert server.counter.count == 0
+
+
+def test_beside_server():
+    assert True
+
+
+@pytest.mark.parametrize("at_end", [True])
+def test_at_end(request, at_end):
+    request.addfinalizer(lambda: Worker(Locked()).end())
+
+
+def test_raw():
+    lock = _thread.allocate_lock()
+    lock.acquire()
+    _thread.start_new_thread(lock.release, ())
+    lock.acquire()
+
+
+def test_kill():
+    Worker(Locked()).end()
+    os.kill(os.getpid(), 0)
+
+
+def test_fails():
+    assert Worker(Locked()).end() == 2
+"""
+
+
+def test_threads_count_from_setup_to_teardown_whoever_starts_them(project: Path, run: Run) -> None:
+    (project / "test_around.py").write_text(AROUND, encoding="utf-8")
+    code, lines, output = run("test_around.py")
+    assert code == 1
+    told = {
+        name.split("::", 1)[1]: (what, why)
+        for what, name, why in (line.split(": ", 2) for line in lines if "::" in line)
+    }
+    what = {name: what for name, (what, _) in told.items()}
+    assert what == {
+        **dict.fromkeys(("Case::test_class", "test_at_end[True]", "test_raw"), "explored"),
+        **dict.fromkeys(("test_server", "test_server_again"), "explored"),
+        **dict.fromkeys(("test_beside_server", "test_fails", "test_kill"), "ran as it is"),
+        "TestSetUp::test_racy": "fails in some order",
+    }, output
+    assert told["test_beside_server"][1].startswith("the threads that run beside it are none of its own: Thread-")
+    assert told["test_kill"][1].endswith("in test_kill sends a signal, which no virtual thread can get")
+    assert told["test_fails"][1] == "it fails"
+    assert "0 start none" in lines[-1] or "0 start none" in lines[-2]
 
 
 def test_only_pytest_can_be_run() -> None:

@@ -227,7 +227,7 @@ def test_a_refusal_before_the_threads_is_told_with_its_line(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("takes_arguments", "takes capfd: a test under the explorer takes the fixtures of its own module"),
+        ("takes_arguments", "takes nobody_builds_this: pytest finds no fixture of that name"),
         ("Method", "is no test"),
         ("nothing", "has no nothing"),
         ("SoldOut", "is no test"),

@@ -26,7 +26,6 @@ from ..explorer.scenario_runner import AS_FOUND, Copies
 from ..explorer.search import SearchLimits, search
 from ..explorer.sources import fingerprint_of
 from ..explorer.strategies.partial_order_sampling import PartialOrderSampling
-from .arguments import remove_folder
 from .confirming import Trial, confirm
 from .named_test import InterleavedTest, load_test
 from .paused_run import PausedRun
@@ -101,7 +100,7 @@ class InterleavedLaboratory:
             yield Experiment(runner, AS_FOUND)
         finally:
             runner.clean_up()
-            remove_folder()
+            self.target.clean_up()
 
     def smaller(
         self, program: InterleavedProgram, fails: Callable[[InterleavedProgram], bool], *, seconds: float, attempts: int
@@ -140,7 +139,7 @@ class InterleavedLaboratory:
             if problem.kind is not FindingKind.DATA_RACE and not found.preemptions:
                 detail = f"{self._without_preemptions(runner, problem)}{detail}"
             told = render_interleaving(runner, found.schedule, texts, problem)
-            remove_folder()
+            self.target.clean_up()
             token = replace(
                 token,
                 schedule=found.schedule,

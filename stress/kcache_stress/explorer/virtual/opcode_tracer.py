@@ -30,6 +30,13 @@ _Trace: TypeAlias = "Callable[[FrameType, str, Any], Any]"
 THREADING_CLASSES: Final = frozenset({"Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier"})
 """The classes of ``threading`` whose accesses are visible. What Thread does behind its locks is bookkeeping."""
 
+_PYTEST: Final = tuple(
+    os.path.join(os.sep, "_pytest", *path.split("/"))
+    for path in (
+        *("fixtures.py", "runner.py", "python.py", "nodes.py", "unittest.py", "compat.py", "stash.py", "scope.py"),
+        *("outcomes.py", "setuponly.py", "setupplan.py", "main.py", "config/__init__.py"),
+    )
+)
 _MACHINERY: Final = (os.path.dirname(greenlet.__file__) + os.sep, "<frozen importlib")
 
 
@@ -56,7 +63,12 @@ _CHECKED_BEFORE: Final = ("JUMP_BACKWARD", "POP_JUMP_BACKWARD")
 
 def is_machinery(file: str) -> bool:
     """Whether code of a file runs the threads, or imports: it is no part of what they do."""
-    return file.startswith(_MACHINERY) or is_harness(file)
+    return file.startswith(_MACHINERY) or is_harness(file) or sets_tests_up(file)
+
+
+def sets_tests_up(file: str) -> bool:
+    """Whether code of a file is that of pytest which calls fixtures and tests: it touches nothing of theirs."""
+    return file.endswith(_PYTEST) or f"{os.sep}pluggy{os.sep}" in file
 
 
 class OpcodeTracer:
