@@ -1,4 +1,4 @@
-"""What a test starts: threads and processes, from the setup of its fixtures to their teardown."""
+"""The threads and processes that a test starts, from the setup of its fixtures to their teardown."""
 
 from __future__ import annotations
 
