@@ -592,6 +592,36 @@ class GoodLimiter(BadLimiter):
             return super().allow()
 
 
+class BadBucket:
+    """One token a second; who finds none sleeps, and looks again."""
+
+    def __init__(self) -> None:
+        self._tokens = 1
+        self._updated = time.monotonic()
+        self._lock: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
+
+    def try_acquire(self) -> bool:
+        with self._lock:
+            now = time.monotonic()
+            if now - self._updated >= 1.0:
+                self._tokens = 1
+                self._updated = now
+            if self._tokens < 1:
+                return False
+            self._tokens -= 1
+            return True
+
+    def acquire(self) -> None:
+        while not self.try_acquire():
+            time.sleep(1.0)
+
+
+class GoodBucket(BadBucket):
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+
+
 class BadKeywords:
     def __init__(self) -> None:
         self._total = 0

@@ -200,9 +200,9 @@ class _Loop:
 
     def __init__(self) -> None:
         self.rests = False
-        self._seen: set[tuple[tuple[int, int], ...]] = set()
-        self._asleep: tuple[tuple[int, int], ...] = ()
-        self._again: tuple[tuple[int, int], ...] = ()
+        self._seen: set[tuple[tuple[int, int | None], ...]] = set()
+        self._asleep: _Stack = ()
+        self._again: _Stack = ()
 
     def note(self, thread: VirtualThread) -> None:
         """Take note of where the call is that has just paused.
@@ -215,22 +215,31 @@ class _Loop:
         if isinstance(thread.waits_for, Timed) and thread.waits_for.waitable is NEVER:
             self._asleep = at
         elif self._asleep and at != self._asleep:
-            if at not in self._seen:
+            if _lines(at) not in self._seen:
                 raise _Lost
             self._asleep, self._again = (), at
             self.rests = True
-        self._seen.add(at)
+        self._seen.add(_lines(at))
 
 
-def _stack(thread: VirtualThread) -> tuple[tuple[int, int], ...]:
-    """Where a thread is, outside the explorer: the instruction of each of its frames."""
+_Stack: TypeAlias = "tuple[tuple[int, int, int | None], ...]"
+"""The code, the instruction and the line of each frame of a thread."""
+
+
+def _lines(stack: _Stack) -> tuple[tuple[int, int | None], ...]:
+    """The lines of a stack. The compiler writes the test of a loop twice: for the first time, and for all others."""
+    return tuple((code, line) for code, _, line in stack)
+
+
+def _stack(thread: VirtualThread) -> _Stack:
+    """Where a thread is, outside the explorer."""
     running = thread.greenlet
     frame = None if running is None else running.gr_frame
     frame = frame or sys._getframe()  # it is the one that chooses who is next
     found = []
     while frame is not None:
         if not frame.f_code.co_filename.startswith(_INSIDE):
-            found.append((id(frame.f_code), frame.f_lasti))
+            found.append((id(frame.f_code), frame.f_lasti, frame.f_lineno))
         frame = frame.f_back
     return tuple(found)
 

@@ -46,6 +46,7 @@ from .recorded_events import Place, RecordedEvent, event_state, place_of, thread
 
 _IDLE = "something to do"
 """What a thread waits for that is in no code of the target: one of a pool, as a rule."""
+_CLOCK = "the clock"
 _OWN_FILES = os.path.dirname(__file__) + os.sep
 _ENTERING = {"__enter__": "acquire", "__exit__": "release"}
 _MAKING = frozenset({"__init__"})
@@ -216,6 +217,9 @@ class Recording(list[Event]):
             touched = [(location(of, its), bool(how)) for how, of, its in slot.parts]
             obj, slot = max(slot.parts, key=itemgetter(0))[1:]  # one is shown: what is changed, or the first
         accessed, obj = obj, original(obj)
+        if obj is self._scheduler and slot == "now":  # no code of the target has a name for it
+            now = f"{self._scheduler.now:.6g} s"
+            return RecordedEvent(at, at, thread, KIND_NAMES[READ], _CLOCK, "", place, left, held, now)
         if is_a(obj, Cell):
             name = f"variable {slot}"
             before = self._local(frame, slot)
