@@ -194,3 +194,10 @@ def test_the_least_programs_of_a_slow_target_end_with_the_budget() -> None:
     spent = iter([False, False, True])
     assert len(list(work_steps(0.0, least=5))) == 5
     assert len(list(work_steps(0.0, least=5, is_spent=lambda: next(spent)))) == 3
+
+
+@pytest.mark.parametrize(("size", "is_kept"), [(3, True), (1_000_000, False)])
+def test_results_that_are_huge_are_not_kept(size: int, is_kept: bool) -> None:
+    driver = PlainDriver(partial(list, range(size)), None)
+    assert driver.call(MethodCall("copy")).error is None
+    assert bool(driver.results("copy")) is is_kept
