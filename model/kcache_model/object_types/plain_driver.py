@@ -287,10 +287,8 @@ class _Calling:
 
 def _is_huge(value: object) -> bool:
     """Whether a result takes so much memory that it is not kept: a round has dozens of results."""
-    return (
-        issubclass(type(value), (list, tuple, set, frozenset, dict, str, bytes))
-        and len(cast(Any, value)) > _MOST_VALUES
-    )
+    is_plain = type(value) in (list, tuple, set, frozenset, dict, str, bytes)
+    return is_plain and len(cast(Any, value)) > _MOST_VALUES
 
 
 def plain_value(value: object) -> Any:

@@ -26,6 +26,8 @@ _MOST_VALUES: Final = 8
 _MOST_PAIRS: Final = 100
 _CLOCK_TICKS: Final = (0.05, 1.1)
 """Seconds to wait for a clock to go on: one of milliseconds, one of whole seconds."""
+_SLOW_SECONDS: Final = 0.15
+"""A call that works so long is left out: judging one small program makes dozens of calls, and a budget is seconds."""
 _MOST_WRITES: Final = 12
 """Calls that are made of other objects to see whether objects share state."""
 _REPETITIONS: Final = 12
@@ -117,7 +119,8 @@ class Probed:
         steady: list[MethodCall] = []
         quick_ones_first = sorted(self.first, key=self._seconds.__getitem__)
         for call in (*quick_ones_first, *([RESULTS] if self.returns_objects else [])):
-            if self._allowance.is_spent_twice and call is not RESULTS:
+            is_slow = self._allowance.is_spent_twice or self._seconds.get(call, 0.0) > _SLOW_SECONDS
+            if is_slow and call is not RESULTS:
                 self.untried |= {call.name, *_begun(call)}
                 continue
             own = self._with_needed(call)
@@ -132,9 +135,13 @@ class Probed:
         yield from self._drifting(steady)
 
     def _first_try(self, call: MethodCall) -> Outcome:
-        began = own_seconds()
-        outcome = self._tries(self._with_needed(call))
-        self._seconds[call] = own_seconds() - began
+        """The outcome on a new object; notes how long that takes, once what it imports is there."""
+        for _ in range(2):
+            began = own_seconds()
+            outcome = self._tries(self._with_needed(call))
+            self._seconds[call] = 0.0 if outcome.waits else own_seconds() - began
+            if self._seconds[call] <= _SLOW_SECONDS:
+                break
         return outcome
 
     def _varies(self, calls: Calls) -> bool:
