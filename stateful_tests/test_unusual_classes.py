@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kcache_conformance.budget_slices import work_steps
-from kcache_conformance.classes import class_type_name
+from kcache_conformance.classes import class_type_name, probing
 from kcache_conformance.classes.argument_values import first_values, other_values
 from kcache_conformance.events import SuiteResult
 from kcache_conformance.phase import PhaseOutcome
@@ -22,7 +22,7 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import FINAL_THREAD, Call
 from kcache_model.object_types.checking import check_calls
 from kcache_model.object_types.method_call import Form, MethodCall
-from kcache_model.object_types.plain import ObjectProgram
+from kcache_model.object_types.plain import ObjectProgram, method
 from kcache_model.object_types.plain_driver import PlainDriver
 from kcache_model.object_types.replayed import Calls, ReplaySpecification
 from kcache_model.outcomes import Outcome, returned
@@ -194,3 +194,33 @@ def test_the_least_programs_of_a_slow_target_end_with_the_budget() -> None:
     spent = iter([False, False, True])
     assert len(list(work_steps(0.0, least=5))) == 5
     assert len(list(work_steps(0.0, least=5, is_spent=lambda: next(spent)))) == 3
+
+
+@pytest.mark.parametrize(("size", "is_kept"), [(3, True), (1_000_000, False)])
+def test_results_that_are_huge_are_not_kept(size: int, is_kept: bool) -> None:
+    driver = PlainDriver(partial(list, range(size)), None)
+    assert driver.call(MethodCall("copy")).error is None
+    assert bool(driver.results("copy")) is is_kept
+
+
+class Slow:
+    """Tries of which those of one method take their time, on a clock of their own."""
+
+    real_waits = 0
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self, calls: Calls) -> Outcome:
+        self.now += calls[-1].name == "work"
+        return Outcome()
+
+    def result(self, calls: Calls) -> object:
+        return None
+
+
+def test_a_method_that_works_for_long_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = Slow()
+    monkeypatch.setattr(probing, "own_seconds", lambda: tries.now)
+    probed = probing.Probed((method("work"), method("size")), tries)
+    assert probed.untried == {"work"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -87,6 +88,7 @@ def run_suite(
 
     def is_over() -> bool:
         most = _MOST_BUDGET * options.budget_seconds + options.shrink_seconds
+        most *= _programs_for_each_processor() if log.has_to_confirm else 1.0
         return time.monotonic() - began > most and log.has_done_the_least
 
     while not log.is_enough:
@@ -117,6 +119,12 @@ def run_suite(
         seconds = max(_LEAST_SHARE * options.budget_seconds, options.budget_seconds - (time.monotonic() - began))
         left = replace(options, phases=phases, budget_seconds=seconds)
     return log.result(time.monotonic() - began, has_name=isinstance(target, str))
+
+
+def _programs_for_each_processor() -> float:
+    """How much longer everything takes because other programs run, too: 1.0 on a machine that is not busy."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 1.0
+    return max(1.0, load / (os.cpu_count() or 1))
 
 
 class _Log:
@@ -233,6 +241,12 @@ class _Log:
         """Whether the phase under way is a random one that has run as many programs as it must, or found something."""
         return self.phase in LEAST_PROGRAMS and (self._provisional is not None or self._is_done(self.phase))
 
+    @property
+    def has_to_confirm(self) -> bool:
+        """Whether there is an interleaving that real threads have not run yet."""
+        program = None if self._provisional is None else self._provisional.program
+        return self.phase == "explorer" and bool(getattr(program, "threads", ()))
+
     def _is_done(self, phase: str) -> bool:
         least = LEAST_PROGRAMS.get(phase, 0)
         least = least if self._options.programs is None else min(least, self._options.programs)
@@ -241,8 +255,8 @@ class _Log:
     def over(self) -> None:
         """The phase under way did not come back after the budget was spent: what all have done by then counts."""
         if self._provisional is not None:
-            is_real = self.phase != "explorer" or not getattr(self._provisional.program, "threads", ())
-            self._added(self._provisional if is_real else replace(self._provisional, unconfirmed=_NO_TIME_TO_CONFIRM))
+            unconfirmed = _NO_TIME_TO_CONFIRM if self.has_to_confirm else self._provisional.unconfirmed
+            self._added(replace(self._provisional, unconfirmed=unconfirmed))
         for phase in self._options.phases:
             is_done = phase == self.phase or (phase in LEAST_PROGRAMS and self._is_done(phase))
             if is_done and phase not in self.finished:

@@ -161,7 +161,8 @@ class PlainDriver:
         own = self._results.setdefault(thread, [])
         try:
             value = self.value_of(operation, thread)
-            own.append((operation, None if value is self.made else value))  # itself is nothing to pass on
+            is_kept = value is not self.made and not _is_huge(value)  # itself is nothing to pass on
+            own.append((operation, value if is_kept else None))
             return UNTOLD if operation.name in self._untold else returned(plain_value(value))
         except self._passing:
             raise
@@ -288,6 +289,12 @@ class _Calling:
 
     def once(self, argument: LateArgument, make: Callable[[], object], /) -> object:
         return self._driver.once(argument, make)
+
+
+def _is_huge(value: object) -> bool:
+    """Whether a result takes so much memory that it is not kept: a round has dozens of results."""
+    is_plain = type(value) in (list, tuple, set, frozenset, dict, str, bytes)
+    return is_plain and len(cast(Any, value)) > _MOST_VALUES
 
 
 def plain_value(value: object) -> Any:

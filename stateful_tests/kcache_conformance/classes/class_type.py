@@ -240,7 +240,7 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
     templates = tuple(template for template in templates if template.name not in probed.untried)
     named = (
         *left_out,
-        *(f"{name} (its objects are too slow to try each method)" for name in sorted(probed.untried)),
+        *(f"{name} (it is too slow to be tried as often as is needed)" for name in sorted(probed.untried)),
         *words.left_out,
         *(f"what {name} returns (it differs from run to run)" for name in sorted(probed.unsteady)),
         *(f"{name} (it never returned in one thread)" for name in probed.endless()),

@@ -13,6 +13,7 @@ from kcache_model.object_types.method_call import RESULTS, Form, MethodCall
 from kcache_model.object_types.plain_driver import has_identity
 from kcache_model.object_types.vocabulary import Vocabulary
 from kcache_model.outcomes import Outcome
+from kcache_stress.ticks import own_seconds
 
 from .sparing import Allowance, CountingTries, Sparing
 
@@ -25,6 +26,8 @@ _MOST_VALUES: Final = 8
 _MOST_PAIRS: Final = 100
 _CLOCK_TICKS: Final = (0.05, 1.1)
 """Seconds to wait for a clock to go on: one of milliseconds, one of whole seconds."""
+_SLOW_SECONDS: Final = 0.15
+"""A call that works so long is left out: judging one small program makes dozens of calls, and a budget is seconds."""
 _MOST_WRITES: Final = 12
 """Calls that are made of other objects to see whether objects share state."""
 _REPETITIONS: Final = 12
@@ -50,7 +53,8 @@ class Probed:
         self._tries = tries
         self._allowance = Allowance()
         self._firsts = {template.name: next(template.smallest(0)) for template in templates}
-        self.first: dict[MethodCall, Outcome] = {call: tries(self._with_needed(call)) for call in self._firsts.values()}
+        self._seconds: dict[MethodCall, float] = {}
+        self.first: dict[MethodCall, Outcome] = {call: self._first_try(call) for call in self._firsts.values()}
         self.returns_objects = any(
             has_identity(tries.result(self._with_needed(call)))
             for call, outcome in self.first.items()
@@ -113,8 +117,10 @@ class Probed:
             if not self._tries((*before, call)).waits:  # nothing would be called after it
                 before = (*before, call)
         steady: list[MethodCall] = []
-        for call in (*self.first, *([RESULTS] if self.returns_objects else [])):
-            if self._allowance.is_spent_twice:
+        quick_ones_first = sorted(self.first, key=self._seconds.__getitem__)
+        for call in (*quick_ones_first, *([RESULTS] if self.returns_objects else [])):
+            is_slow = self._allowance.is_spent_twice or self._seconds.get(call, 0.0) > _SLOW_SECONDS
+            if is_slow and call is not RESULTS:
                 self.untried |= {call.name, *_begun(call)}
                 continue
             own = self._with_needed(call)
@@ -127,6 +133,16 @@ class Probed:
             else:
                 steady.append(call)
         yield from self._drifting(steady)
+
+    def _first_try(self, call: MethodCall) -> Outcome:
+        """The outcome on a new object; notes how long that takes, once what it imports is there."""
+        for _ in range(2):
+            began = own_seconds()
+            outcome = self._tries(self._with_needed(call))
+            self._seconds[call] = 0.0 if outcome.waits else own_seconds() - began
+            if self._seconds[call] <= _SLOW_SECONDS:
+                break
+        return outcome
 
     def _varies(self, calls: Calls) -> bool:
         """Whether a call gives now this and now that on real threads, although virtual ones always give the same."""
