@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 
 class BadLazyProperty:
@@ -923,3 +923,68 @@ class GoodTags(BadTags):
     def add(self, *tags: str) -> int:
         with self._lock:
             return super().add(*tags)
+
+
+class BadBackground:
+    """A thread of its own adds what is submitted: whether it has done so yet, only ``flush`` says."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._queue: queue.Queue[int] = queue.Queue()
+        self._total = 0
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            number = self._queue.get()
+            self.add(number)
+            self._queue.task_done()
+
+    def submit(self, number: int) -> None:
+        self._queue.put(number)
+
+    def flush(self) -> None:
+        self._queue.join()
+
+    def add(self, number: int) -> None:
+        self._total += number
+
+    def total(self) -> int:
+        with self._lock:
+            return self._total
+
+
+class GoodBackground(BadBackground):
+    def add(self, number: int) -> None:
+        with self._lock:
+            super().add(number)
+
+
+class Plugin(Protocol):
+    name: str
+
+    def run(self) -> int: ...
+
+
+class BadPlugins:
+    """Takes objects of a protocol, of which there is no class."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._plugins: dict[str, Plugin] = {}
+
+    def register(self, plugin: Plugin) -> bool:
+        if plugin.name in self._plugins:
+            return False
+        self._plugins[plugin.name] = plugin
+        return True
+
+    def run(self) -> int:
+        with self._lock:
+            return sum(plugin.run() for plugin in self._plugins.values())
+
+
+class GoodPlugins(BadPlugins):
+    def register(self, plugin: Plugin) -> bool:
+        with self._lock:
+            return super().register(plugin)

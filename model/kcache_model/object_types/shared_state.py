@@ -19,7 +19,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from operator import is_
 from types import FunctionType, ModuleType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from ..foreign import own_attributes
 from ..target_name import Applied
@@ -168,7 +168,7 @@ def _is_same(now: list[object], then: list[object]) -> bool:
 
 def _refill(container: Any, contents: list[object]) -> None:
     container.clear()
-    if isinstance(container, _MAPPINGS):
+    if issubclass(type(container), _MAPPINGS):
         half = len(contents) // 2
         for key, value in zip(contents[:half], contents[half:], strict=True):
             container[key] = value  # Counter.update() would count, and dict.update() forgets the order of OrderedDict
@@ -184,7 +184,7 @@ def _bind(owner: Any, name: str, value: object) -> None:
     elif isinstance(owner, type):
         type.__setattr__(owner, name, value)
     else:
-        own_attributes(owner)[name] = value  # type: ignore[index]
+        cast("dict[str, Any]", own_attributes(owner))[name] = value
 
 
 def _unbind(owner: Any, name: str) -> None:
@@ -193,4 +193,4 @@ def _unbind(owner: Any, name: str) -> None:
     elif isinstance(owner, type):
         type.__delattr__(owner, name)
     else:
-        del own_attributes(owner)[name]  # type: ignore[attr-defined]
+        del cast("dict[str, Any]", own_attributes(owner))[name]
