@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.explorer.execution import Execution
+from kcache_stress.explorer.investigation import Investigation, investigate
 from kcache_stress.explorer.search import SearchLimits, search
 from kcache_stress.explorer.strategies.dpor import Dpor
 from kcache_stress.explorer.strategies.interface import Coverage, Strategy
@@ -22,6 +23,21 @@ def started(*works):
     for thread in threads: thread.start()
     for thread in threads: thread.join()
 """
+
+
+def investigated(folder: Path, source: str, executions: int = 2_000) -> Iterator[tuple[str, Investigation[object]]]:
+    """Investigate each function ``test_*`` of a module: search it, and prove it if that is possible."""
+    file, names = _written(folder, source)
+    for name in names:
+        laboratory = InterleavedLaboratory(f"{file}:{name}")
+        yield (
+            name,
+            investigate(
+                lambda _, laboratory=laboratory: laboratory.opened(InterleavedProgram()),  # type: ignore[misc]
+                lambda _: [(Dpor(), executions)],
+                seconds=60.0,
+            ),
+        )
 
 
 @dataclass(frozen=True)
@@ -53,12 +69,16 @@ def searched(
     folder: Path, source: str, executions: int = 200, strategy: type[Strategy] = Dpor, names: Sequence[str] = ()
 ) -> Iterator[Searched]:
     """Search the interleavings of each function ``test_*`` of a module, or of those that are named."""
+    file, found = _written(folder, source)
+    for name in names or found:
+        yield _searched(file, name, executions, strategy())
+
+
+def _written(folder: Path, source: str) -> tuple[Path, Sequence[str]]:
     text = STARTED + inspect.cleandoc(source) + "\n"
     file = folder / "bodies.py"
     file.write_text(text, encoding="utf-8")
-    found = [line[4:].partition("(")[0] for line in text.splitlines() if line.startswith("def test_")]
-    for name in names or found:
-        yield _searched(file, name, executions, strategy())
+    return file, [line[4:].partition("(")[0] for line in text.splitlines() if line.startswith("def test_")]
 
 
 def _searched(file: Path, name: str, executions: int, strategy: Strategy) -> Searched:

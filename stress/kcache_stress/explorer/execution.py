@@ -56,7 +56,8 @@ class Execution(Generic[A]):
         failures: what ended threads of the target.
         problem: what its runner found wrong, whatever a judge says.
         waits: who waits for what, if it ended in a deadlock.
-        timeouts_withheld: whether a wait might have timed out earlier.
+        timeouts_withheld: whether a wait might have timed out earlier, had that not happened too often before.
+        was_patient: whether a long wait might have, which ends only when nothing else can go on.
         preemptions: how often a thread was left that could have gone on.
         doubts: why it is no part of a proof, whatever the order: ``FILE:LINE: what``.
         seconds: of virtual time that were waited for.
@@ -74,6 +75,7 @@ class Execution(Generic[A]):
     problem: Problem | None = None
     waits: tuple[Wait, ...] = ()
     timeouts_withheld: bool = False
+    was_patient: bool = False
     preemptions: int = 0
     doubts: tuple[str, ...] = ()
     seconds: float = 0.0

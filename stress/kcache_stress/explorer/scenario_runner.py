@@ -228,6 +228,7 @@ class ScenarioRunner:
             problem=problem,
             waits=waits(scheduler) if ending is Ending.DEADLOCK else (),
             timeouts_withheld=scheduler.timeouts_withheld,
+            was_patient=scheduler.was_patient,
             preemptions=scheduler.preemptions,
             doubts=self.sandbox.doubts,
             seconds=scheduler.now - scheduler.polled,

@@ -18,9 +18,8 @@ from .strategies.scheduled import Replay
 from .waiting import running
 
 _CUT = "goes on for ever if the others let it, which is followed for so many steps only"
-_WITHHELD = (
-    "waits with a timeout end early at most twice in an execution; long ones of a test only if nothing else goes on"
-)
+_WITHHELD = "waits with a timeout end early at most twice in an execution, and more orders are possible"
+PATIENT = "waits with a long timeout end only when nothing else can go on, and more orders are possible"
 _FAIR_STEPS = 50
 _DOUBTS_SHOWN = 3
 _FAIR_ATTEMPTS = 2
@@ -84,7 +83,7 @@ def search(
     limits = limits or SearchLimits()
     began = time.monotonic()
     executions = events = 0
-    withheld = False
+    withheld = patient = False
     cut = note = ""
     doubts: dict[str, None] = {}
     try:
@@ -93,6 +92,7 @@ def search(
             executions += 1
             events += len(execution.trace)
             withheld = withheld or execution.timeouts_withheld
+            patient = patient or execution.was_patient
             doubts.update(dict.fromkeys(execution.doubts))
             # Without threads it was over before it began: setting it up waits for ever.
             step = Step(execution.trace, execution.ending, execution.threads)
@@ -116,6 +116,8 @@ def search(
                     coverage, note = Coverage.NO_PROOF, "; ".join(itertools.islice(doubts, _DOUBTS_SHOWN))
                 elif coverage is Coverage.EXHAUSTED and (cut or withheld):
                     coverage, note = Coverage.NO_PROOF, f"{cut}: {_CUT}" if cut else _WITHHELD
+                elif coverage is Coverage.EXHAUSTED and patient:
+                    coverage, note = Coverage.NO_PROOF, PATIENT
                 break
             if executions >= limits.executions or time.monotonic() - began > limits.seconds:
                 coverage = Coverage.BUDGET_SPENT

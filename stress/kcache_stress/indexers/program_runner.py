@@ -111,6 +111,7 @@ class ProgramRunner:
                 ],
                 prefix,
                 timeouts_withheld=scheduler.timeouts_withheld,
+                was_patient=scheduler.was_patient,
                 preemptions=scheduler.preemptions,
             )
             if execution.ending is Ending.DEADLOCK:

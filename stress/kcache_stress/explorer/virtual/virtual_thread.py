@@ -65,7 +65,7 @@ class Timed:
         self.waitable = waitable
         self.deadline = deadline
         self.is_due = False
-        is_long = deadline - scheduler.now >= scheduler.longest
+        is_long = deadline - scheduler.now >= scheduler.longest and not scheduler.ends_any_time
         self.is_patient = scheduler.live and (is_patient or is_long or scheduler.is_patient())
 
     @property
@@ -73,10 +73,12 @@ class Timed:
         """Whether the wait is over, or may be cut short by the scheduler's choice."""
         if self.is_due or self.waitable.free:
             return True
-        if not self.is_patient and self.scheduler.timeouts_left > 0:
-            return True
-        self.scheduler.timeouts_withheld = True
-        return False
+        if self.is_patient:
+            self.scheduler.was_patient = True
+            return False
+        is_early = self.scheduler.timeouts_left > 0
+        self.scheduler.timeouts_withheld |= not is_early
+        return is_early
 
 
 class VirtualThread:
