@@ -11,6 +11,8 @@ from kcache_model.verdict import Status
 from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
 
+QUICK = ExploreOptions(seconds=inf, candidates=ExploreOptions(executions=20))  # whether a GIL allows it is not asked
+
 BODIES = """
     import threading
     import weakref
@@ -158,7 +160,7 @@ def bodies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def explored(bodies: Path, name: str) -> Explored:
-    return explore(InterleavedLaboratory(f"{bodies}:{name}"), InterleavedProgram(), ExploreOptions(seconds=inf))
+    return explore(InterleavedLaboratory(f"{bodies}:{name}"), InterleavedProgram(), QUICK)
 
 
 @pytest.mark.parametrize(
