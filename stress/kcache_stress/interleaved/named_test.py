@@ -15,6 +15,7 @@ from typing import Any
 
 from kcache_model.errors import TargetError
 
+from ..explorer.beside_c import looks_into
 from ..explorer.reach import Kind, folder_of, imported_by, own_kind, unit_of
 from ..explorer.scenario_runner import Load
 from ..loading import load_module, load_object, loaded_module, name_of_file, named_packages
@@ -257,4 +258,4 @@ def _imported_packages(modules: Sequence[ModuleType], own: tuple[str, ...]) -> t
     files = filter(None, map(inspect.getsourcefile, modules))
     names = {name for file in files for name in imported_by(file)}
     units = {unit_of(name, lambda name: name.partition(".")[0] in own) for name in names}
-    return tuple(sorted(unit for unit in units if unit is not None and own_kind(unit) is Kind.PLAIN))
+    return tuple(sorted(unit for unit in units if unit and (own_kind(unit) is Kind.PLAIN or looks_into(unit))))
