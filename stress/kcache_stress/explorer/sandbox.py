@@ -272,7 +272,8 @@ class Sandbox:
         self._plain_functools: ModuleType | None = None
         self._builtins = make_builtins(self._import, self._hooks)
         self._unheard = Replaced(*((self._builtins, name, hook) for name, hook in silent(self._hooks).items()))
-        own = {"builtins": self._builtins, "importlib": make_importlib(self._meet, self.active)}
+        library = make_importlib(self._meet, self.active)
+        own = {"builtins": self._builtins, "importlib": library, "importlib.util": vars(library)["util"]}
         self._world = World(self.scheduler, self._compile_library if is_rewritten else None, self._hooks, own)
         self._environment = Environment(self.scheduler, self._world.network)
         self.locks = SharedLocks(self._world.module, self._shares_locks)
@@ -325,7 +326,7 @@ class Sandbox:
             if name == "functools" and self.is_virtual((globals or {}).get("__name__", "")):
                 return self._functools_as_it_is()
             self._meet(name, fromlist or ())
-        with self.active():
+        with self.active(), self.late.undisturbed(name) if self._modules.has_own_finders else contextlib.nullcontext():
             return builtins.__import__(name, globals, locals, fromlist or (), level)
 
     def _functools_as_it_is(self) -> ModuleType:
@@ -451,7 +452,11 @@ class Sandbox:
         top = name.partition(".")[0]
         if top in REAL_LOCKS or self.is_private(name):
             return False
-        return top in sys.stdlib_module_names or self._kind_of(name) in (Kind.NATIVE, Kind.PLAIN)
+        return (
+            self.roots.is_tied_to_c(name)
+            or top in sys.stdlib_module_names
+            or self._kind_of(name) in (Kind.NATIVE, Kind.PLAIN)
+        )
 
     def _untraced(self) -> contextlib.AbstractContextManager[None]:
         tracer = self.scheduler.tracer

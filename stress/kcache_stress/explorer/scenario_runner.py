@@ -30,6 +30,7 @@ from .sandbox import Sandbox
 from .state.namespaces import instrumented_modules
 from .strategies.interface import MOST_EVENTS, Ending, Strategy
 from .strategies.scheduled import Replay
+from .virtual.library import import_settings_restored
 from .virtual.scheduler import FOREVER, MOST_PROGRAM_THREADS, Scheduler
 from .virtual.standstill import Watched
 from .virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
@@ -273,7 +274,7 @@ class ScenarioRunner:
             before = dict(self._modules)
             self.clean_up()
             try:
-                with self.sandbox.locks:
+                with self.sandbox.locks, import_settings_restored():
                     self._threads = len(self._scenario.setup(self._load))
             except SetupDeadlockError:
                 return  # each execution says so

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.errors import TargetError
 
+from ..explorer.beside_c import looks_into
 from ..explorer.reach import Kind, folder_of, imported_by, own_kind, unit_of
 from ..explorer.scenario_runner import Load
 from ..loading import load_module, load_object, loaded_module, name_of_file, named_packages
@@ -266,4 +267,4 @@ def _imported_packages(files: Sequence[str], own: tuple[str, ...]) -> tuple[str,
     """The packages in Python that the module of a test and its ``conftest.py`` import: they are what it tests."""
     names = {name for file in files for name in imported_by(file)}
     units = {unit_of(name, lambda name: name.partition(".")[0] in own) for name in names}
-    return tuple(sorted(unit for unit in units if unit is not None and own_kind(unit) is Kind.PLAIN))
+    return tuple(sorted(unit for unit in units if unit and (own_kind(unit) is Kind.PLAIN or looks_into(unit))))

@@ -40,7 +40,7 @@ PRIVATE_MODULES = (
     *("_thread", "time", "timeit", "threading", "_threading_local", "queue", "_queue", "functools", "contextlib"),
     *("random", "concurrent", "concurrent.futures", "concurrent.futures._base", "concurrent.futures.thread"),
     *("_socket", "socket", "select", "selectors", "signal", "_pyio"),
-    *("builtins", "importlib", *STAND_INS),
+    *("builtins", "importlib", "importlib.util", *STAND_INS),
 )
 """The modules of a virtual world."""
 
