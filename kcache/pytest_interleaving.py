@@ -23,22 +23,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from kcache.pytest_summary import Outcome, record, write_finding, write_summary
+
 if TYPE_CHECKING:
     from kcache_conformance.events import SuiteResult
     from kcache_model.finding import Finding
 
-PROPERTY: Final = "kcache"
-"""The user property of a report that holds the line of the summary."""
-
-_FOUND: Final = "fails in some order"
-_EXPLORED: Final = "explored"
-_AS_IT_IS: Final = "ran as it is"
-_SPENT: Final = "budget spent"
 _PROCESSES: Final = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn")
 _SHRINK_SECONDS: Final = 10.0
 """For making a finding small: the search may have spent its budget, and a long schedule explains nothing."""
 _WORK_SECONDS: Final = 0.01
 """Whoever works less than this meanwhile stands still."""
+_LONGEST_ERROR: Final = 200
 _AROUND: Final = ("_xunit_setup_", "_unittest_")
 """Begins the names of the fixtures of pytest that call setUp, setup_method and the like."""
 _FOR_COROUTINES: Final = ("event_loop_policy",)
@@ -151,6 +147,10 @@ class _Explorer:
                 self.standstill = (
                     f"it stood still for {seconds:g} s; if it does but wait, give kcache run more --patience"
                 )
+            except (Exception, pytest.fail.Exception) as error:
+                if (started.threads or started.process) and not isinstance(error, pytest.skip.Exception):
+                    record(item, Outcome.FAILED, f"{type(error).__name__}: {error}"[:_LONGEST_ERROR])
+                raise
         self._look_into(item)
         if self.standstill:
             pytest.fail(self.standstill, pytrace=False)
@@ -163,7 +163,7 @@ class _Explorer:
             return
         reason = _not_explored(item, started)
         if reason:
-            _note(item, _AS_IT_IS, reason)
+            record(item, Outcome.NOT_EXPLORED, reason)
             return
         self._explore(item)
 
@@ -187,10 +187,10 @@ class _Explorer:
         try:
             result = run_suite(spec, options)
         except TargetError as error:
-            _note(item, _AS_IT_IS, str(error))
+            record(item, Outcome.NOT_EXPLORED, str(error))
             return
         except HarnessError as error:
-            _note(item, _AS_IT_IS, f"kcache itself failed: {str(error).strip().splitlines()[-1]}")
+            record(item, Outcome.NOT_EXPLORED, f"kcache itself failed: {str(error).strip().splitlines()[-1]}")
             return
         self._tell(item, spec, result)
 
@@ -200,17 +200,24 @@ class _Explorer:
         executions = f"{counts.get('executions', 0)} executions"
         if finding is not None:
             is_explained = bool(self.standstill) and finding.interleaving is not None  # as it is, it fails, too
-            why = "" if is_explained else _no_matter_of_order(finding)
-            _note(item, _AS_IT_IS if why else _FOUND, why or finding.summary)
-            if not why:
+            outcome, why = (Outcome.FOUND, "") if is_explained else _no_matter_of_order(finding)
+            record(item, outcome, why or finding.summary)
+            if outcome is Outcome.FOUND:
                 _fail(finding, spec)
         elif result.phases and result.phases[-1].refused:
-            _note(item, _AS_IT_IS, result.phases[-1].refused)
+            record(item, Outcome.NOT_EXPLORED, result.phases[-1].refused)
         elif counts.get("exhausted"):
-            _note(item, _EXPLORED, f"{executions}, exhausted")
+            record(item, Outcome.EXHAUSTED, executions)
         else:
             no_proof = next((phase.no_proof for phase in result.phases if phase.no_proof), "")
-            _note(item, _EXPLORED, f"{executions}, {f'no proof: {no_proof}' if no_proof else _SPENT}")
+            record(item, *((Outcome.NO_PROOF, no_proof) if no_proof else (Outcome.SAMPLED, executions)))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Writes a finding at once; of a worker, the controller does that."""
+        reporter = self.config.pluginmanager.getplugin("terminalreporter")
+        if reporter is not None and not hasattr(self.config, "workerinput"):
+            write_finding(reporter, report)
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         """Keeps how the session ended."""
@@ -224,25 +231,9 @@ class _Explorer:
             os._exit(self.exit_status)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """One line for each test that started threads or processes."""
-        if hasattr(self.config, "workerinput"):
-            return
-        lines, tests = dict[str, str](), set[str]()
-        for reports in terminalreporter.stats.values():
-            for report in reports:
-                if getattr(report, "when", "") == "call":
-                    tests.add(report.nodeid)
-                    lines.update((report.nodeid, text) for name, text in report.user_properties if name == PROPERTY)
-        terminalreporter.section("kcache: tests that start threads")
-        for nodeid, text in sorted(lines.items()):
-            what, _, why = text.partition(": ")
-            terminalreporter.write_line(f"{what}: {nodeid}: {why}")
-        kinds = (_FOUND, _EXPLORED, _AS_IT_IS)
-        told = [f"{sum(text.startswith(f'{kind}:') for text in lines.values())} {kind}" for kind in kinds]
-        terminalreporter.write_line(f"{', '.join(told)}; {len(tests) - len(lines)} start none")
-        if any(text.endswith(_SPENT) for text in lines.values()):
-            spent = self.config.option.kcache_test_budget
-            terminalreporter.write_line(f"{_SPENT} after {spent:g} s: --budget-per-test tries more orders")
+        """Writes what came of each test that started threads or processes."""
+        if not hasattr(self.config, "workerinput"):
+            write_summary(terminalreporter, self.config.option.kcache_test_budget)
 
 
 def _not_explored(item: pytest.Item, started: _Started) -> str:
@@ -318,28 +309,27 @@ def _spec(item: Any) -> str:
     return f"{location}:{name}"
 
 
-def _no_matter_of_order(finding: Finding) -> str:
-    """Why a finding says nothing about the order of threads; empty if it does."""
+def _no_matter_of_order(finding: Finding) -> tuple[Outcome, str]:
+    """What came of a test with a finding, and why it is no failure of some order, if it is none."""
     from kcache_model.finding import FindingKind
     from kcache_model.places import file_name
-    from kcache_stress.interleaved.body_laboratory import FAILS_ALWAYS
+    from kcache_stress.explorer.counterexample import SHOWN_ONCE
+    from kcache_stress.interleaved.body_laboratory import FAILS_ALWAYS, TOO_LONG
 
     if finding.kind in (FindingKind.HANG, FindingKind.CRASH, FindingKind.NONDETERMINISM):
         places = re.findall(r'File "(.+)", line ([0-9]+), in (.+)', finding.detail)
         where = "".join(f" ({file_name(file)}:{line} in {function})" for file, line, function in places[-1:])
-        return f"{finding.summary}{where}"
-    if finding.kind is FindingKind.LIVELOCK:  # a test may just be long
-        return finding.summary
+        is_once = finding.kind is FindingKind.NONDETERMINISM and SHOWN_ONCE in finding.summary
+        return Outcome.ONCE if is_once else Outcome.NOT_EXPLORED, f"{finding.summary}{where}"
+    if finding.kind is FindingKind.LIVELOCK:  # it came to its end with real threads
+        return Outcome.NOT_EXPLORED, TOO_LONG
     if finding.interleaving is None:
-        return f"it does not show again with the same schedule: {finding.summary}"
+        return Outcome.ONCE, finding.summary
     if finding.unconfirmed:
-        return f"{finding.summary}; not confirmed: {finding.unconfirmed}"
-    return f"under the explorer it fails in every order: {finding.summary}" if FAILS_ALWAYS in finding.detail else ""
-
-
-def _note(item: pytest.Item, what: str, why: str) -> None:
-    """What the summary will say of a test; the report carries it there, from another process perhaps."""
-    item.user_properties.append((PROPERTY, f"{what}: {' '.join(why.split())}"))
+        return Outcome.NOT_EXPLORED, f"{finding.summary}; not confirmed: {finding.unconfirmed}"
+    if FAILS_ALWAYS in finding.detail:
+        return Outcome.NOT_EXPLORED, f"under the explorer it fails in every order: {finding.summary}"
+    return Outcome.FOUND, ""
 
 
 def _fail(finding: Finding, spec: str) -> None:

@@ -206,10 +206,10 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(project: Path, run_command: Callable[..., CompletedProcess[str]]) -> Run:
-    """Gives the exit code, the lines of the summary, and all that was printed."""
+    """Gives the exit code, the lines of the summary with one for each test, and all that was printed."""
 
     def run(*arguments: str) -> tuple[int, list[str], str]:
-        options = ("-p", "no:cacheprovider", "-W", "error")
+        options = ("-v", "-p", "no:cacheprovider", "-W", "error")
         done = run_command(project, "kcache", "run", "pytest", "--", *options, *arguments)
         output = done.stdout + done.stderr
         told = re.search(r"=+ kcache: tests that start threads =+\n(.*?)\n=", output, re.DOTALL)
@@ -219,22 +219,46 @@ def run(project: Path, run_command: Callable[..., CompletedProcess[str]]) -> Run
     return run
 
 
+def by_test(lines: list[str]) -> dict[str, tuple[str, str]]:
+    """Test without its file -> what came of it, and why."""
+    found = (re.fullmatch(r"([a-z, ]*[a-z]): \S+\.py::(\S+): (.*)", line) for line in lines)
+    return {told[2]: (told[1], told[3]) for told in found if told is not None}
+
+
+EXPLORED = {"exhausted": "explored", "sampled": "explored", "no proof": "explored"}
+"""Which of these it is depends on the time."""
+
+
+def outcomes(lines: list[str]) -> dict[str, str]:
+    return {name: EXPLORED.get(what, what) for name, (what, _) in by_test(lines).items()}
+
+
 @pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.nightly)])
 def test_what_fails_in_some_order_is_found_and_the_rest_is_told(workers: tuple[str, ...], run: Run) -> None:
     code, lines, output = run(*workers)
     assert code == 1
     assert "4 passed" in output
     assert "kcache replay kt1." in output
-    locked, needs, process, racy, counts = lines
-    assert re.fullmatch(r"explored: test_counters.py::test_locked: [0-9]+ executions, exhausted", locked)
-    assert needs == "ran as it is: test_counters.py::test_needs: it needs the fixture capfd"
-    place = r"test_counters.py:[0-9]+ in <lambda>"
-    start = "ran as it is: test_counters.py::test_process: "
-    assert re.fullmatch(rf"{start}{place} starts a process, which cannot be scheduled", process)
-    assert racy.startswith(
-        "fails in some order: test_counters.py::test_racy: the test fails: assert count(Racy()) == 2"
-    )
-    assert counts == "1 fails in some order, 1 explored, 2 ran as it is; 1 start none"
+    told = by_test(lines)
+    assert told["test_locked"][0] == "exhausted"
+    assert re.fullmatch("[0-9]+ executions", told["test_locked"][1])
+    assert told["test_needs"] == ("not explored", "it needs the fixture capfd")
+    what, why = told["test_process"]
+    assert what == "not explored"
+    assert re.fullmatch("test_counters.py:[0-9]+ in <lambda> starts a process, which cannot be scheduled", why)
+    assert told["test_racy"][0] == "fails in some order"
+    assert told["test_racy"][1].startswith("the test fails: assert count(Racy()) == 2")
+    rows = [line.split() for line in lines if re.match(" *[a-z ]+ [0-9]+$", line)]
+    assert {" ".join(row[:-1]): int(row[-1]) for row in rows} == {
+        "tests": 5,
+        "with threads": 4,
+        "fails in some order": 1,
+        "exhausted": 1,
+        "sampled": 0,
+        "not explored": 2,
+    }
+    at_once = output.index("fails in some order: test_counters.py::test_racy")
+    assert at_once < output.index("FAILURES") < output.rindex("fails in some order: test_counters.py::test_racy")
 
 
 @pytest.mark.nightly
@@ -242,21 +266,17 @@ def test_what_pytest_and_unittest_make_for_a_test_is_made_for_each_execution(pro
     (project / "test_surrounded.py").write_text(SURROUNDED, encoding="utf-8")
     code, lines, _ = run("test_surrounded.py")
     assert code == 1
-    told = {line.split("::", 1)[1]: line.split(": ")[0] for line in lines[:-1]}
-    names = {name.rpartition(": ")[0].partition(": ")[0] or name: what for name, what in told.items()}
-    assert names == {
+    assert outcomes(lines) == {
         "Case::test_locked": "explored",
         "Case::test_racy": "fails in some order",
         "TestSetUp::test_set_up": "explored",
-        "test_always": "ran as it is",
-        "test_loop": "ran as it is",
+        "test_always": "not explored",
+        "test_loop": "not explored",
         "test_made[Locked-0]": "explored",
         "test_made[racy-0]": "fails in some order",
     }
-    (always,) = (line for line in lines if "test_always" in line)
-    assert "under the explorer it fails in every order" in always
-    (loop,) = (line for line in lines if "test_loop" in line)
-    assert "its event loop cannot be scheduled" in loop
+    assert "under the explorer it fails in every order" in by_test(lines)["test_always"][1]
+    assert "its event loop cannot be scheduled" in by_test(lines)["test_loop"][1]
 
 
 @pytest.mark.nightly
@@ -265,18 +285,18 @@ def test_fixtures_of_conftest_and_of_pytest_are_made_for_each_execution(project:
     (project / "test_fixtures.py").write_text(FIXTURES, encoding="utf-8")
     code, lines, output = run("test_fixtures.py")
     assert code == 1
-    told = {name: (what, why) for what, name, why in (line.split(": ", 2) for line in lines[:-1])}
-    assert {name.removeprefix("test_fixtures.py::"): what for name, (what, _) in told.items()} == {
+    assert outcomes(lines) == {
         "test_kind[Locked]": "explored",
         "test_kind[Racy]": "fails in some order",
         "test_both_print": "explored",
         "test_some_print": "fails in some order",
-        "test_beside": "ran as it is",
-        "test_config": "ran as it is",
+        "test_beside": "not explored",
+        "test_config": "not explored",
     }, output
-    assert all(why.endswith("exhausted") for what, why in told.values() if what == "explored")
-    assert "in test_beside (monkeypatch sets add) while other threads run" in told["test_fixtures.py::test_beside"][1]
-    assert "in test_config asks for request.config" in told["test_fixtures.py::test_config"][1]
+    told = by_test(lines)
+    assert {what for what, _ in told.values()} == {"exhausted", "fails in some order", "not explored"}
+    assert "in test_beside (monkeypatch sets add) while other threads run" in told["test_beside"][1]
+    assert "in test_config asks for request.config" in told["test_config"][1]
 
 
 MANY_ORDERS = """
@@ -301,8 +321,8 @@ def test_where_a_budget_was_spent_the_option_that_tries_more_is_named(
     for name, budget, is_spent in (("test_many.py", "0.5s", True), ("test_counters.py::test_locked", "100s", False)):
         asked = ("--budget-per-test", budget, "pytest", "--", "-p", "no:cacheprovider", name)
         done = run_command(project, "kcache", "run", *asked)
-        assert ("executions, budget spent\n" in done.stdout) == is_spent, done.stdout
-        assert ("budget spent after 0.5 s: --budget-per-test tries more orders\n" in done.stdout) == is_spent
+        assert ("in 0.5 s each; --budget-per-test tries more\n" in done.stdout) == is_spent, done.stdout
+        assert re.search(f"exhausted +{int(not is_spent)}\n", done.stdout), done.stdout
 
 
 STANDSTILL = """
@@ -418,9 +438,8 @@ def test_what_is_logged_keeps_no_test_from_the_explorer(project: Path, run: Run)
     (project / "test_logging.py").write_text(LOGGING, encoding="utf-8")
     code, lines, output = run("test_logging.py")
     assert code == 1
-    told = {line.split("::", 1)[1].partition(":")[0]: line.split(": ")[0] for line in lines if "::" in line}
-    assert told == {
-        "test_beside": "ran as it is",
+    assert outcomes(lines) == {
+        "test_beside": "not explored",
         "test_locked": "explored",
         "test_racy": "fails in some order",
         "test_racy_through": "fails in some order",
@@ -436,7 +455,7 @@ def test_a_logging_fixture_of_a_plugin_is_left_to_it(project: Path, run: Run) ->
     (project / "louder.py").write_text(plugin, encoding="utf-8")
     (project / "conftest.py").write_text('pytest_plugins = ["louder"]\n', encoding="utf-8")
     _, lines, output = run("test_logging.py", "-k", "test_locked")
-    assert "ran as it is: test_logging.py::test_locked: it needs the fixture caplog" in lines, output
+    assert by_test(lines) == {"test_locked": ("not explored", "it needs the fixture caplog")}, output
 
 
 def test_only_pytest_can_be_run() -> None:
@@ -446,3 +465,93 @@ def test_only_pytest_can_be_run() -> None:
     done = CliRunner().invoke(main, ["run", "pytest", "--budget-per-test", "soon"])
     assert done.exit_code == 2
     assert "'soon' is no duration" in done.output
+
+
+LONG = """
+import queue
+import threading
+
+import pytest
+
+
+class Table:
+    def __init__(self):
+        self.rows, self.count = {}, 0
+        self.lock = threading.Lock()
+
+    def put(self, key):
+        self.rows[key] = key
+        self.count = self.count + 1
+
+    def put_locked(self, key):
+        with self.lock:
+            self.put(key)
+
+
+def fill(table, put):
+    for number in range(3_000):
+        table.rows[-1, number] = number
+
+    def work(who):
+        for number in range(100):
+            put((who, number))
+
+    threads = [threading.Thread(target=work, args=(who,)) for who in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert table.count == 1_000
+
+
+def test_long():
+    table = Table()
+    fill(table, table.put)
+
+
+def test_long_and_locked():
+    table = Table()
+    fill(table, table.put_locked)
+
+
+def block_and_wait(get):
+    waiting = queue.Queue(10)
+    producer = threading.Thread(target=lambda: [waiting.put(number) for number in range(16)])
+    consumer = threading.Thread(target=lambda: [waiting.get() for _ in range(5)])
+    producer.start()
+    consumer.start()
+    consumer.join()
+    assert get(waiting) == 5
+    producer.join()
+
+
+def test_gets_what_may_not_be_there():
+    block_and_wait(queue.Queue.get_nowait)
+
+
+def test_waits_for_it():
+    block_and_wait(queue.Queue.get)
+
+
+def test_fails():
+    producer = threading.Thread(target=int)
+    producer.start()
+    assert not producer
+"""
+
+
+def test_long_loops_are_explored_and_one_preemption_comes_first(project: Path, run: Run) -> None:
+    (project / "test_long.py").write_text(LONG, encoding="utf-8")
+    code, lines, output = run("test_long.py")
+    assert code == 1
+    assert outcomes(lines) == {
+        "test_long": "fails in some order",
+        "test_long_and_locked": "explored",
+        "test_gets_what_may_not_be_there": "fails in some order",
+        "test_waits_for_it": "explored",
+        "test_fails": "fails as it is",
+    }, output
+    assert by_test(lines)["test_long_and_locked"][0] == "sampled"
+    assert "the test fails: assert table.count == 1" in by_test(lines)["test_long"][1]
+    assert "the test ended with Empty" in by_test(lines)["test_gets_what_may_not_be_there"][1]
+    assert output.count("1 preemption") == 2

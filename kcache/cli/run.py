@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import signal
 import subprocess
 import sys
+import threading
 
 import click
 
@@ -55,7 +58,27 @@ def run(
     command = [sys.executable, "-m", "pytest", "-p", _PLUGIN, f"--kcache-test-budget={budget_per_test}"]
     command += [f"--kcache-test-patience={patience}", f"--kcache-test-seed={seed}"]
     command += [f"--kcache-test-instrument={package}" for package in instrument]
+    sys.exit(_exit_code_of([*command, *arguments]))
+
+
+def _exit_code_of(command: list[str]) -> int:
+    """Run pytest to its end and return its exit code.
+
+    Ctrl-C reaches pytest, too, which then writes its summary: to kill it now would lose all that it has found. A signal
+    that ends this process alone is passed on as Ctrl-C.
+    """
+    process = subprocess.Popen(command)
+
+    def pass_on(*_: object) -> None:
+        process.send_signal(signal.SIGINT if os.name == "posix" else signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, pass_on) if threading.current_thread() is threading.main_thread() else None
     try:
-        sys.exit(subprocess.run([*command, *arguments], check=False).returncode)
-    except KeyboardInterrupt:
-        sys.exit(2)  # as pytest, which has been interrupted, too
+        while True:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:
+                continue
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)

@@ -45,6 +45,9 @@ SAVED: Final = "saved"
 _LEAST_SHARE: Final = 0.2
 """Of the budget, for the phases behind one that ended the process, or behind saved failures."""
 
+_TELLING_SECONDS: Final = 30.0
+"""For what was found while a test was explored: without its interleaving it says nothing."""
+
 _MOST_BUDGET: Final = 1.15
 """Of the budget, how much a phase may use that has done the least of its work; then its process is ended."""
 
@@ -85,6 +88,7 @@ def run_suite(
 
     def is_over() -> bool:
         most = _MOST_BUDGET * options.budget_seconds + options.shrink_seconds
+        most += _TELLING_SECONDS if options.shrink_seconds and log.has_provisional else 0.0
         return time.monotonic() - began > most and log.has_done_the_least
 
     while not log.is_enough:
@@ -174,6 +178,11 @@ class _Log:
     def finished(self) -> frozenset[str]:
         """The phases that ran to their end."""
         return frozenset(phase.phase for phase in self._phases)
+
+    @property
+    def has_provisional(self) -> bool:
+        """Whether something was found that is being made smaller."""
+        return self._provisional is not None
 
     @property
     def is_enough(self) -> bool:

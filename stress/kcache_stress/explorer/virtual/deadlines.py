@@ -42,7 +42,7 @@ def let_end_together(scheduler: Scheduler, ended: Timed) -> None:
     waits = (thread.waits_for for thread in scheduler.threads.values() if not thread.finished)
     others = [wait for wait in waits if isinstance(wait, Timed) and not wait.is_due and wait.deadline <= latest]
     if others and not scheduler.ties_left:
-        scheduler.timeouts_withheld = True
+        scheduler.timeouts_withheld = others[0].where
     elif others:
         scheduler.ties_left -= 1
         for wait in others:

@@ -67,7 +67,7 @@ class Scheduler:
         clock_reads: thread -> how often it has asked for it since it last passed.
         timeouts_left: how many waits may still time out although something else could happen.
         ties_left: how often waits may still be due together, so that who has been woken first need not go on first.
-        timeouts_withheld: whether a wait would have been allowed to time out, had there been more of these.
+        timeouts_withheld: the place of a wait that would have been allowed to time out, had there been more of these.
         preemptions: how often a thread was left that could have gone on.
         equal_threads: which do the same; tells_identities: whether any of them has asked who it is.
         failures: what escaped from threads that the target started.
@@ -87,10 +87,10 @@ class Scheduler:
         self.watched: Container[int] = ()
         self.threads: dict[int, VirtualThread] = {}
         self.now, self.polled, self.timeouts_left, self.longest = 0.0, 0.0, 0, float("inf")
-        self.tick = TICK
+        self.tick, self.timeouts_withheld = TICK, ""
         self.ties_left = 0
         self.clock_reads: dict[int, int] = {}
-        self.timeouts_withheld = self.is_choosing = self._is_watched = self._stopped = False
+        self.is_choosing = self._is_watched = self._stopped = False
         self.asks_at_starts = self.tells_identities = False
         self.equal_threads = NONE_EQUAL
         self.failures: list[BaseException] = []
@@ -320,7 +320,7 @@ class Scheduler:
             self._strategy_failure = None
         self.preemptions, self.clock_reads = 0, {}
         self.now = self.polled = 0.0
-        self.timeouts_withheld = self.asks_at_starts = self.tells_identities = False
+        self.timeouts_withheld, self.asks_at_starts, self.tells_identities = "", False, False
         self.equal_threads = NONE_EQUAL
         self.program_threads = self.next_number = program_threads
         namespaces.clear()

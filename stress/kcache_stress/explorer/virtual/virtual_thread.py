@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
 import greenlet
 
 from ..events import Pending
+from .user_place import where
 
 if TYPE_CHECKING:
     from .scheduler import Scheduler
@@ -56,13 +58,14 @@ class Timed:
         is_due: whether another wait has timed out that was to end at about the same time.
     """
 
-    __slots__ = ("deadline", "is_due", "is_patient", "scheduler", "waitable")
+    __slots__ = ("deadline", "is_due", "is_patient", "scheduler", "waitable", "where")
 
     def __init__(self, scheduler: Scheduler, waitable: Waitable, deadline: float) -> None:
         self.scheduler = scheduler
         self.waitable = waitable
         self.deadline = deadline
         self.is_due = False
+        self.where = where(sys._getframe(1)) or "a wait"  # never empty: where one is withheld, nothing is proved
         is_long = deadline - scheduler.now >= scheduler.longest
         self.is_patient = scheduler.live and (is_long or scheduler.is_patient())
 
@@ -73,7 +76,7 @@ class Timed:
             return True
         if not self.is_patient and self.scheduler.timeouts_left > 0:
             return True
-        self.scheduler.timeouts_withheld = True
+        self.scheduler.timeouts_withheld = self.where
         return False
 
 
