@@ -277,15 +277,17 @@ def _judged(finding: Finding) -> tuple[str, str]:
     """The kind of a finding, and its text: ``FOUND`` if the order of the threads makes the test fail."""
     from kcache_model.finding import FindingKind
     from kcache_model.places import file_name
+    from kcache_stress.explorer.counterexample import SHOWN_ONCE
     from kcache_stress.explorer.uncertainty import TIME_WAS_MADE
-    from kcache_stress.interleaved.body_laboratory import FAILS_ALWAYS
+    from kcache_stress.interleaved.body_laboratory import FAILS_ALWAYS, TOO_LONG
 
     if finding.kind in (FindingKind.HANG, FindingKind.CRASH, FindingKind.NONDETERMINISM):
         places = re.findall(r'File "(.+)", line ([0-9]+), in (.+)', finding.detail)
         where = "".join(f" ({file_name(file)}:{line} in {function})" for file, line, function in places[-1:])
-        return AS_IT_IS, f"{finding.summary}{where}"
-    if finding.kind is FindingKind.LIVELOCK:  # a test may just be long
-        return AS_IT_IS, finding.summary
+        is_once = finding.kind is FindingKind.NONDETERMINISM and SHOWN_ONCE in finding.summary
+        return NOT_REPEATED if is_once else AS_IT_IS, f"{finding.summary}{where}"
+    if finding.kind is FindingKind.LIVELOCK:  # it came to its end with real threads
+        return AS_IT_IS, TOO_LONG
     if finding.interleaving is None:
         return NOT_REPEATED, finding.summary
     if finding.unconfirmed:

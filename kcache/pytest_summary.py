@@ -7,6 +7,7 @@ the results from the workers to the controller.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -32,12 +33,18 @@ _EXPLORED: Final = (EXHAUSTED, SAMPLED, NO_PROOF)
 _MOST_REASONS: Final = 20
 """More lines than that are not read; ``-v`` lists every test."""
 
+_PLACE: Final = re.compile(r"\S+:\d+(?: in \S+)?")
+"""``FILE:LINE in FUNCTION``, which differs where the reason is the same."""
+
 _ADVICE: Final = (
     ("under the explorer it fails in every order", "is the time, a process id or an address part of the result?"),
     ("it is a coroutine", "kcache does not schedule event loops"),
     ("starts a process", "kcache does not schedule processes: test the threads without them"),
     ("kcache itself failed", "please report it"),
-    ("did not return within", "it may wait for something outside: replace that in the test"),
+    ("too long", "run fewer calls or threads in the test"),
+    ("did not return", "it may wait for something outside: replace that in the test"),
+    ("while other threads run", "do this before the threads start, or after they have ended"),
+    ("is not instrumented", "name its package with --instrument"),
 )
 """A part of a reason -> what the user can do about it."""
 
@@ -144,7 +151,7 @@ def _reasons(texts: Iterable[str]) -> Iterator[str]:
     """One line for each reason: how many tests have it, and what the user can do. The most frequent come first."""
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for text in texts:
-        groups[text.partition(": ")[0]].append(text)
+        groups[_PLACE.sub("...", text).partition(": ")[0]].append(text)
     ordered = sorted(groups.values(), key=lambda group: (-len(group), group[0]))
     for group in ordered[:_MOST_REASONS]:
         others = "" if len(set(group)) == 1 else " ... (-v lists each)"

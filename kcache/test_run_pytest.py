@@ -225,6 +225,20 @@ def run(project: Path, run_command: Callable[..., CompletedProcess[str]]) -> Run
     return run
 
 
+def by_test(lines: list[str]) -> dict[str, tuple[str, str]]:
+    """Test without its file -> what came of it, and why."""
+    found = (re.fullmatch(r"([a-z, ]*[a-z]): \S+\.py::(\S+): (.*)", line) for line in lines)
+    return {told[2]: (told[1], told[3]) for told in found if told is not None}
+
+
+EXPLORED = {"exhausted": "explored", "sampled": "explored", "no proof": "explored"}
+"""Which of these it is depends on the time."""
+
+
+def outcomes(lines: list[str]) -> dict[str, str]:
+    return {name: EXPLORED.get(what, what) for name, (what, _) in by_test(lines).items()}
+
+
 @pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.nightly)])
 def test_what_fails_in_some_order_is_found_and_the_rest_is_told(workers: tuple[str, ...], run: Run) -> None:
     code, lines, output = run(*workers)
@@ -266,15 +280,13 @@ def test_what_pytest_and_unittest_make_for_a_test_is_made_for_each_execution(pro
         "Case::test_locked": "explored",
         "Case::test_racy": "fails in some order",
         "TestSetUp::test_set_up": "explored",
-        "test_always": "ran as it is",
-        "test_loop": "ran as it is",
+        "test_always": "not explored",
+        "test_loop": "not explored",
         "test_made[Locked-0]": "explored",
         "test_made[racy-0]": "fails in some order",
     }
-    (always,) = (line for line in lines if "test_always" in line)
-    assert "under the explorer it fails in every order" in always
-    (loop,) = (line for line in lines if "test_loop" in line)
-    assert "its event loop cannot be scheduled" in loop
+    assert "under the explorer it fails in every order" in by_test(lines)["test_always"][1]
+    assert "its event loop cannot be scheduled" in by_test(lines)["test_loop"][1]
 
 
 @pytest.mark.nightly
@@ -397,8 +409,8 @@ def test_where_a_budget_was_spent_the_option_that_tries_more_is_named(
     for name, budget, is_spent in (("test_many.py", "0.5s", True), ("test_counters.py::test_locked", "100s", False)):
         asked = ("--budget-per-test", budget, "pytest", "--", "-v", "-p", "no:cacheprovider", name)
         done = run_command(project, "kcache", "run", *asked)
-        assert ("executions, budget spent\n" in done.stdout) == is_spent, done.stdout
-        assert ("budget spent after 0.5 s: --budget-per-test tries more orders\n" in done.stdout) == is_spent
+        assert ("in 0.5 s each; --budget-per-test tries more\n" in done.stdout) == is_spent, done.stdout
+        assert re.search(f"exhausted +{int(not is_spent)}\n", done.stdout), done.stdout
 
 
 STANDSTILL = """
@@ -514,9 +526,8 @@ def test_what_is_logged_keeps_no_test_from_the_explorer(project: Path, run: Run)
     (project / "test_logging.py").write_text(LOGGING, encoding="utf-8")
     code, lines, output = run("test_logging.py")
     assert code == 1
-    told = {line.split("::", 1)[1].partition(":")[0]: line.split(": ")[0] for line in lines if "::" in line}
-    assert told == {
-        "test_beside": "ran as it is",
+    assert outcomes(lines) == {
+        "test_beside": "not explored",
         "test_locked": "explored",
         "test_racy": "fails in some order",
         "test_racy_through": "fails in some order",
@@ -664,3 +675,95 @@ def test_an_interrupted_run_ends_with_its_table(project: Path, run: Run) -> None
     assert [line.split(": ")[0] for line in lines] == ["fails in some order"]
     assert "2 tests, 1 with threads or processes" in output or "1 test, 1 with threads or processes" in output
     assert "KeyboardInterrupt" in output
+
+
+LONG = """
+import queue
+import threading
+
+import pytest
+
+
+class Table:
+    def __init__(self):
+        self.rows, self.count = {}, 0
+        self.lock = threading.Lock()
+
+    def put(self, key):
+        self.rows[key] = key
+        self.count = self.count + 1
+
+    def put_locked(self, key):
+        with self.lock:
+            self.put(key)
+
+
+def fill(table, put):
+    for number in range(3_000):
+        table.rows[-1, number] = number
+
+    def work(who):
+        for number in range(100):
+            put((who, number))
+
+    threads = [threading.Thread(target=work, args=(who,)) for who in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert table.count == 1_000
+
+
+def test_long():
+    table = Table()
+    fill(table, table.put)
+
+
+def test_long_and_locked():
+    table = Table()
+    fill(table, table.put_locked)
+
+
+def block_and_wait(get):
+    waiting = queue.Queue(10)
+    producer = threading.Thread(target=lambda: [waiting.put(number) for number in range(16)])
+    consumer = threading.Thread(target=lambda: [waiting.get() for _ in range(5)])
+    producer.start()
+    consumer.start()
+    consumer.join()
+    assert get(waiting) == 5
+    producer.join()
+
+
+def test_gets_what_may_not_be_there():
+    block_and_wait(queue.Queue.get_nowait)
+
+
+def test_waits_for_it():
+    block_and_wait(queue.Queue.get)
+
+
+def test_fails():
+    producer = threading.Thread(target=int)
+    producer.start()
+    assert not producer
+"""
+
+
+def test_long_loops_are_explored_and_one_preemption_comes_first(project: Path, run: Run) -> None:
+    (project / "test_long.py").write_text(LONG, encoding="utf-8")
+    code, lines, output = run("test_long.py")
+    assert code == 1
+    told = {name.partition("::")[2]: (kind, text) for kind, name, text in (line.split(": ", 2) for line in lines)}
+    assert {name: kind for name, (kind, _) in told.items()} == {
+        "test_long": "fails in some order",
+        "test_long_and_locked": "explored",
+        "test_gets_what_may_not_be_there": "fails in some order",
+        "test_waits_for_it": "explored",
+        "test_fails": "ran as it is",
+    }, output
+    assert told["test_long_and_locked"][1].endswith("budget spent")
+    assert "the test fails: assert table.count == 1" in told["test_long"][1]
+    assert "the test ended with Empty" in told["test_gets_what_may_not_be_there"][1]
+    assert told["test_fails"][1].startswith("it fails")
+    assert output.count("1 preemption") == 2

@@ -149,7 +149,8 @@ def load_job(outlet: Outlet, spec: str, kind: str, declared: list[str]) -> None:
 
 
 def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[dict[str, Any]], began: float) -> None:
-    passed = min(max(0.0, time.time() - began), STARTUP_SECONDS)  # to start takes time, which belongs to the budget
+    # To start takes time, which belongs to the budget of a run, but not to the small one of a test of a suite.
+    passed = 0.0 if options["shrink_seconds"] else min(max(0.0, time.time() - began), STARTUP_SECONDS)
     # Not for the parent, which need not know the explorer; and before the target is loaded, for a socket.py that lies
     # beside the target must not take the place of the standard library's.
     from kcache_stress.recorded_imports import require_recorded_files, use_imports

@@ -48,6 +48,9 @@ _NO_TIME_TO_CONFIRM: Final = "the budget was spent before real threads had run i
 _LEAST_SHARE: Final = 0.2
 """Of the budget, for the phases behind one that ended the process, or behind saved failures."""
 
+_TELLING_SECONDS: Final = 30.0
+"""For what was found while a test was explored: without its interleaving it says nothing."""
+
 _MOST_BUDGET: Final = 1.15
 """Of the budget, how much a phase may use that has done the least of its work; then its process is ended."""
 
@@ -89,6 +92,7 @@ def run_suite(
     def is_over() -> bool:
         most = _MOST_BUDGET * options.budget_seconds + options.shrink_seconds
         most *= _programs_for_each_processor() if log.has_to_confirm else 1.0
+        most += _TELLING_SECONDS if options.shrink_seconds and log.has_provisional else 0.0
         return time.monotonic() - began > most and log.has_done_the_least
 
     while not log.is_enough:
@@ -184,6 +188,11 @@ class _Log:
     def finished(self) -> frozenset[str]:
         """The phases that ran to their end."""
         return frozenset(phase.phase for phase in self._phases)
+
+    @property
+    def has_provisional(self) -> bool:
+        """Whether something was found that is being made smaller."""
+        return self._provisional is not None
 
     @property
     def is_enough(self) -> bool:

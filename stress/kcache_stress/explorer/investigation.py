@@ -19,7 +19,7 @@ from .happens_before import happens_before
 from .schedule import Schedule, schedule_of
 from .search import PATIENT, SearchLimits, SearchResult, search
 from .strategies.dpor import DivergedError, Dpor
-from .strategies.interface import Coverage, Sampling, Strategy
+from .strategies.interface import Coverage, Strategy
 from .strategies.naive import Naive
 from .strategies.partial_order_sampling import PartialOrderSampling
 from .strategies.scheduled import Replay
@@ -79,6 +79,7 @@ class Investigation(Generic[A]):
         is_strict: whether the modules were loaded for unknown code, which may change whatever it reaches.
         is_surprised: whether the modules did what they were not loaded for.
         starts_anew: whether they are from now on loaded before each execution, for what is left in them spoils proofs.
+        is_long: whether executions take so long that few can be run.
     """
 
     coverage: Coverage
@@ -94,6 +95,7 @@ class Investigation(Generic[A]):
     is_strict: bool = False
     is_surprised: bool = False
     starts_anew: bool = False
+    is_long: bool = False
 
     @property
     def schedule(self) -> Schedule:
@@ -121,8 +123,8 @@ def investigate(
         opened: the experiment at a granularity.
         plan: the strategies.
         granularity: where threads may be switched.
-        seconds: the most time of all strategies together, half of what is left for samples that another one follows; a
-            search that meets unknown code late begins anew, with what is left, or a little.
+        seconds: the most time of all strategies together, of which each may take its share of what is left; a search
+            that meets unknown code late begins anew, with what is left, or a little.
         samples: how many executions at opcodes an exhaustive search is compared with; 0 for no audit.
         seed: of the audit.
     """
@@ -192,8 +194,8 @@ def _search(
     executions, spent, note = 0, 0.0, ""
     for strategy, limit in plan:
         left = seconds - spent
-        most = left / 2 if isinstance(strategy, Sampling) and strategy is not plan[-1][0] else left
-        result = search(runner, strategy, judge, SearchLimits(limit, most), on_execution=on_execution)
+        most = left if strategy is plan[-1][0] else strategy.share * left
+        result = search(runner, strategy, judge, SearchLimits(limit, most, strategy.least), on_execution=on_execution)
         executions += result.executions
         spent += result.seconds
         note = note or result.note
@@ -260,7 +262,8 @@ def _investigated(
             result = replace(result, coverage=Coverage.BUDGET_SPENT, refused=str(error))
         starts_anew = bool(runner.leftover) and result.problem is None and runner.start_anew()
         is_strict, is_surprised = runner.sandbox.is_strict, runner.is_surprised
-        return replace(result, is_strict=is_strict, is_surprised=is_surprised, starts_anew=starts_anew)
+        result = replace(result, is_strict=is_strict, is_surprised=is_surprised, starts_anew=starts_anew)
+        return replace(result, is_long=runner.is_long)
 
 
 def _shown(

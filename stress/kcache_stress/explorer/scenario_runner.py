@@ -40,6 +40,8 @@ Load: TypeAlias = "Callable[[str | Path], ModuleType]"
 """The private copy of a module: of what a scenario instruments, of a file, of ``threading``, ``queue`` or ``time``."""
 
 _TIMEOUTS: Final = 2
+_EVENTS_BETWEEN_SIGNS: Final = 2_000
+"""After so many events, whoever watches for hangs is told that the execution goes on."""
 
 
 class CallSequence:
@@ -177,6 +179,11 @@ class ScenarioRunner:
         self._rehearse()
 
     @property
+    def is_long(self) -> bool:
+        """Whether an execution has so many events that few can be run."""
+        return False
+
+    @property
     def logs_calls(self) -> bool:
         """Whether strategies are told of the object and its calls."""
         return False
@@ -251,8 +258,11 @@ class ScenarioRunner:
         strategy.begin(scheduler)
         functions = (function for part in parts for function in part.functions)
         self.sandbox.watch_now_and_then(functions, program=self.calls_made)
-        scheduler.explore([part.run for part in parts], _impatient(strategy, scheduler), _TIMEOUTS)
+        scheduler.explore([part.run for part in parts], _impatient(strategy, scheduler, self.alive), _TIMEOUTS)
         return parts
+
+    def alive(self) -> None:
+        """Called now and then while an execution makes events."""
 
     def outcome(self, execution: Execution[object]) -> object:
         """What the threads returned, if that is plain data."""
@@ -379,12 +389,16 @@ def _endless(scheduler: Scheduler) -> str:
     return f"{text}; in the end: {', '.join(places)}" if places else text
 
 
-def _impatient(strategy: Strategy, scheduler: Scheduler) -> Callable[[int], int]:
+def _impatient(strategy: Strategy, scheduler: Scheduler, alive: Callable[[], None]) -> Callable[[int], int]:
     """The strategy's choices, asked for also where it lets a thread go on for ever: it may be one that does."""
     is_capped = False
+    following = _EVENTS_BETWEEN_SIGNS
 
     def choose(running: int) -> int:
-        nonlocal is_capped
+        nonlocal is_capped, following
+        if len(scheduler.trace) >= following:
+            following += _EVENTS_BETWEEN_SIGNS
+            alive()
         if is_capped and scheduler.left > 0:
             scheduler.left = FOREVER
         chosen = strategy.choose(running)

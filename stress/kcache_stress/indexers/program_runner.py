@@ -141,6 +141,11 @@ class ProgramRunner:
         return execution.ending, outcomes, execution.final
 
     @property
+    def is_long(self) -> bool:
+        """Whether an execution has so many events that few can be run: programs are short."""
+        return False
+
+    @property
     def logs_calls(self) -> bool:
         """Whether strategies are told of the object and its calls."""
         return True

@@ -10,6 +10,7 @@ from typing import Any, Final
 from kcache_model.call_program import own_hash_seed
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.interleaved_program import InterleavedProgram, decode_program, encode_program
+from kcache_model.interleaving import Interleaving
 from kcache_model.progress import ProgressListener
 
 from ..explorer.audit import AuditShare
@@ -19,7 +20,7 @@ from ..explorer.execution import Problem
 from ..explorer.granularity import Granularity
 from ..explorer.investigation import Experiment
 from ..explorer.reach import existing
-from ..explorer.rendering.renderer import Texts, render_interleaving
+from ..explorer.rendering.renderer import Texts, end_of, render_interleaving
 from ..explorer.replay_token import ReplayToken, TokenFormat
 from ..explorer.sandbox import Sandbox
 from ..explorer.scenario_runner import AS_FOUND, Copies
@@ -29,7 +30,7 @@ from ..explorer.strategies.partial_order_sampling import PartialOrderSampling
 from .confirming import Trial, confirm
 from .named_test import InterleavedTest, load_test
 from .paused_run import PausedRun
-from .runner import InterleavedRunner, Shape, compared
+from .runner import MOST_TEST_EVENTS, InterleavedRunner, Shape, compared
 
 TOKENS: Final = TokenFormat[InterleavedProgram]("kt1.", encode_program, decode_program)
 """How the replay tokens of tests are written."""
@@ -37,7 +38,15 @@ TOKENS: Final = TokenFormat[InterleavedProgram]("kt1.", encode_program, decode_p
 FAILS_ALWAYS: Final = "It fails without concurrency, too, and in every order that was tried."
 _FAILS_ALONE: Final = "It fails without concurrency, too: with the threads one after another."
 
+TOO_LONG: Final = f"too long: its threads do not end within {MOST_TEST_EVENTS:,} steps"
+"""Of a test that real threads bring to its end."""
+
 _SAMPLES: Final = 8
+_FEW_SAMPLES: Final = 3
+"""Of tests whose executions are long."""
+
+_MOST_CONFIRMED: Final = 50_000
+"""The events of the longest interleaving that real threads are paused in."""
 
 
 class InterleavedLaboratory:
@@ -68,6 +77,7 @@ class InterleavedLaboratory:
         packages = self.target.packages(existing(instrument))
         self._copies = Copies(packages, granularity, self.target.folder, (self.target.module,))
         self._shape = Shape()
+        self._whole: Interleaving | None = None  # of the last finding, from its beginning
         self._others: dict[Granularity, InterleavedLaboratory] = {granularity: self}
         self._copies.sandbox.load(self.target.module)
 
@@ -138,7 +148,8 @@ class InterleavedLaboratory:
             # A race is one in whatever order its accesses come.
             if problem.kind is not FindingKind.DATA_RACE and not found.preemptions:
                 detail = f"{self._without_preemptions(runner, problem)}{detail}"
-            told = render_interleaving(runner, found.schedule, texts, problem)
+            self._whole = render_interleaving(runner, found.schedule, texts, problem, most_events=_MOST_CONFIRMED)
+            told = end_of(self._whole)
             self.target.clean_up()
             token = replace(
                 token,
@@ -169,11 +180,11 @@ class InterleavedLaboratory:
     ) -> Confirmation:
         """Run the test with real threads."""
         del is_seen, strict_errors
-        assert finding.interleaving is not None
+        assert self._whole is not None
         shape, seconds = self._shape, found.execution.seconds
         called = self._test(program).called
         trial = Trial(called, 0 if shape.is_whole else shape.threads, self._is_unknown, "the test fails", seconds)
-        return confirm(trial, finding.interleaving, finding.kind, watch.alive)
+        return confirm(trial, self._whole, finding.kind, watch.alive)
 
     def _is_unknown(self, shown: PausedRun) -> bool:
         """Whether real threads gave what they do not give one after another, where that is compared."""
@@ -185,7 +196,7 @@ class InterleavedLaboratory:
 
     def _without_preemptions(self, runner: InterleavedRunner, problem: Problem) -> str:
         """What a failure says that needs no preemption: it may be no matter of the order at all."""
-        samples = map(PartialOrderSampling, range(_SAMPLES))
+        samples = map(PartialOrderSampling, range(_FEW_SAMPLES if runner.is_long else _SAMPLES))
         if all(search(runner, sample, AS_FOUND, SearchLimits(1)).problem is not None for sample in samples):
             return f"{FAILS_ALWAYS}\n"
         return "" if problem.kind is FindingKind.DEADLOCK else f"{_FAILS_ALONE}\n"

@@ -76,9 +76,14 @@ class Texts(Generic[A]):
 
 
 def render_interleaving(
-    runner: Runner[A], schedule: Schedule, texts: Texts[A], problem: Problem | None = None
+    runner: Runner[A],
+    schedule: Schedule,
+    texts: Texts[A],
+    problem: Problem | None = None,
+    *,
+    most_events: int = _MOST_EVENTS,
 ) -> Interleaving:
-    """Run a schedule once more and tell what happens, and what is wrong with it."""
+    """Run a schedule once more and return its last events, ``most_events`` at most, and what is wrong with it."""
     names = Names(texts.called)
     strategy = _LookingOn(schedule, _shown_sources(runner, texts), names, texts.made)
     with NoCollections():
@@ -88,7 +93,7 @@ def render_interleaving(
             if recording is None:  # it did not get as far as that
                 return Interleaving(0, {}, (), (), (), (), (), (), False)
             recording.settle()
-            rendered = _end_of(_rendered(runner, execution, recording, strategy, texts))
+            rendered = end_of(_rendered(runner, execution, recording, strategy, texts), most_events)
             return _with_problem(rendered, execution, problem)
         finally:
             runner.clean_up()
@@ -134,9 +139,9 @@ def _with_problem(rendered: Interleaving, execution: Execution[Any], problem: Pr
     return replace(rendered, summary=summary, wrong_call=wrong)
 
 
-def _end_of(whole: Interleaving) -> Interleaving:
+def end_of(whole: Interleaving, most_events: int = _MOST_EVENTS) -> Interleaving:
     """The last events of an interleaving, and the calls that had not ended before them."""
-    cut = len(whole.events) - _MOST_EVENTS
+    cut = len(whole.events) - most_events
     if cut <= 0:
         return whole
     calls = tuple(

@@ -45,7 +45,8 @@ def let_end_together(scheduler: Scheduler, ended: Timed) -> None:
     waits = (thread.waits_for for thread in scheduler.threads.values() if not thread.finished)
     others = [wait for wait in waits if isinstance(wait, Timed) and not wait.is_due and wait.deadline <= latest]
     if others and not scheduler.ties_left:
-        scheduler.timeouts_withheld |= not all(wait.free for wait in others)
+        withheld = (wait.where for wait in others if not wait.free)
+        scheduler.timeouts_withheld = next(withheld, scheduler.timeouts_withheld)
     elif others:
         scheduler.ties_left -= 1
         for wait in others:

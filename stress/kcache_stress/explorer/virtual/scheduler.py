@@ -72,7 +72,7 @@ class Scheduler:
         clock_reads: thread -> its readings of the clock since it last began a wait with a timeout.
         timeouts_left: how many waits may still time out although something else could happen.
         ties_left: how often waits may still be due together, so that who has been woken first need not go on first.
-        timeouts_withheld: whether a wait would have been allowed to time out, had there been more of these.
+        timeouts_withheld: the place of a wait that would have been allowed to time out, had there been more of these.
         ends_any_time: whether each wait may time out at any moment; else ``was_patient`` if one had to wait for others.
         preemptions: how often a thread was left that could have gone on.
         equal_threads: which do the same; tells_identities: whether any of them has asked who it is.
@@ -95,7 +95,8 @@ class Scheduler:
         self.now, self.polled, self.tick, self.longest = 0.0, 0.0, TICK, float("inf")
         self.timeouts_left = self.ties_left = 0
         self.clock_reads: dict[int, Readings] = {}
-        self.timeouts_withheld = self.was_patient = self.ends_any_time = False
+        self.timeouts_withheld = ""
+        self.was_patient = self.ends_any_time = False
         self.asks_at_starts = self.tells_identities = False
         self.is_choosing = self._is_watched = self._stopped = False
         self.equal_threads = NONE_EQUAL
@@ -328,7 +329,8 @@ class Scheduler:
             self._strategy_failure = None
         self.preemptions, self.clock_reads = 0, {}
         self.now = self.polled = 0.0
-        self.timeouts_withheld = self.was_patient = self.asks_at_starts = self.tells_identities = False
+        self.timeouts_withheld = ""
+        self.was_patient = self.asks_at_starts = self.tells_identities = False
         self.equal_threads = NONE_EQUAL
         self.program_threads = self.next_number = program_threads
         namespaces.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -10,6 +11,7 @@ import greenlet
 from kcache_model.errors import UnwindError
 
 from ..events import Pending
+from .user_place import where
 
 if TYPE_CHECKING:
     from .scheduler import Scheduler
@@ -58,13 +60,14 @@ class Timed:
         is_due: whether another wait has timed out that was to end at about the same time.
     """
 
-    __slots__ = ("deadline", "is_due", "is_patient", "scheduler", "waitable")
+    __slots__ = ("deadline", "is_due", "is_patient", "scheduler", "waitable", "where")
 
     def __init__(self, scheduler: Scheduler, waitable: Waitable, deadline: float, *, is_patient: bool = False) -> None:
         self.scheduler = scheduler
         self.waitable = waitable
         self.deadline = deadline
         self.is_due = False
+        self.where = where(sys._getframe(1)) or "a wait"  # never empty: where one is withheld, nothing is proved
         is_long = deadline - scheduler.now >= scheduler.longest and not scheduler.ends_any_time
         self.is_patient = scheduler.live and (is_patient or is_long or scheduler.is_patient())
 
@@ -76,9 +79,10 @@ class Timed:
         if self.is_patient:
             self.scheduler.was_patient = True
             return False
-        is_early = self.scheduler.timeouts_left > 0
-        self.scheduler.timeouts_withheld |= not is_early
-        return is_early
+        if self.scheduler.timeouts_left > 0:
+            return True
+        self.scheduler.timeouts_withheld = self.where
+        return False
 
 
 class VirtualThread:
