@@ -64,6 +64,9 @@ class Probed:
         )
         self.untried: set[str] = set()
         self.unsteady = frozenset(self._unsteady())
+        for call in self.first:  # those whose results it takes stand before it
+            if self.untried.intersection((*call.needs, *_begun(call))):
+                self.untried.add(call.name)
         self._require_own_state()
 
     def endless(self) -> Iterator[str]:
