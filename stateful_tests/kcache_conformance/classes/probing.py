@@ -28,6 +28,8 @@ _CLOCK_TICKS: Final = (0.05, 1.1)
 """Seconds to wait for a clock to go on: one of milliseconds, one of whole seconds."""
 _SLOW_SECONDS: Final = 0.15
 """A call that works so long is left out: judging one small program makes dozens of calls, and a budget is seconds."""
+_LEAST_TRIED: Final = 4
+"""Calls that are kept however slow all are: the quickest ones."""
 _MOST_WRITES: Final = 12
 """Calls that are made of other objects to see whether objects share state."""
 _REPETITIONS: Final = 12
@@ -62,6 +64,9 @@ class Probed:
         )
         self.untried: set[str] = set()
         self.unsteady = frozenset(self._unsteady())
+        for call in self.first:  # those whose results it takes stand before it
+            if self.untried.intersection((*call.needs, *_begun(call))):
+                self.untried.add(call.name)
         self._require_own_state()
 
     def endless(self) -> Iterator[str]:
@@ -118,9 +123,10 @@ class Probed:
                 before = (*before, call)
         steady: list[MethodCall] = []
         quick_ones_first = sorted(self.first, key=self._seconds.__getitem__)
+        least = {*quick_ones_first[:_LEAST_TRIED], RESULTS}
         for call in (*quick_ones_first, *([RESULTS] if self.returns_objects else [])):
             is_slow = self._allowance.is_spent_twice or self._seconds.get(call, 0.0) > _SLOW_SECONDS
-            if is_slow and call is not RESULTS:
+            if is_slow and call not in least:
                 self.untried |= {call.name, *_begun(call)}
                 continue
             own = self._with_needed(call)
