@@ -90,8 +90,8 @@ def public_calls(kind: type, made: object) -> tuple[list[PublicCall], list[str]]
 def _own_first(kind: type, calls: list[PublicCall]) -> list[PublicCall]:
     """The calls with those at the end, and rare, that a class of the standard library has written.
 
-    A ``Thread`` has fifteen and a ``list`` twenty: those of the class itself would not get any time. Those of a
-    container bypass each lock of the class, so no thread makes them: what they read is read when all threads have ended.
+    A ``Thread`` has fifteen and a ``list`` twenty: those of the class itself would not get any time.
+    Calls of a container bypass each lock of the class, so no thread makes them; its reads come when all have ended.
     """
     inherited = [call for call in calls if _is_inherited(kind, method_name(call.name))]
     own = [call for call in calls if call not in inherited]
