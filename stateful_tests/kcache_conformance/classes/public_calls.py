@@ -91,16 +91,27 @@ def _own_first(kind: type, calls: list[PublicCall]) -> list[PublicCall]:
     """The calls with those at the end, and rare, that a class of the standard library has written.
 
     A ``Thread`` has fifteen and a ``list`` twenty: those of the class itself would not get any time.
+    Calls of a container bypass each lock of the class, so no thread makes them; its reads come when all have ended.
     """
     inherited = [call for call in calls if _is_inherited(kind, method_name(call.name))]
     own = [call for call in calls if call not in inherited]
     if not own or not inherited:
         return calls
-    return [*own, *(replace(call, weight=_INHERITED_WEIGHT, is_inherited=True) for call in inherited)]
+    kept = []
+    for call in inherited:
+        is_of_container = _owner(kind, method_name(call.name)).__module__ in ("builtins", "collections")
+        if not (is_of_container and call.is_write):
+            weight = 0.0 if is_of_container else _INHERITED_WEIGHT
+            kept.append(replace(call, weight=weight, is_inherited=True))
+    return [*own, *kept]
+
+
+def _owner(kind: type, name: str) -> type:
+    return next(base for base in kind.__mro__ if name in vars(base))
 
 
 def _is_inherited(kind: type, name: str) -> bool:
-    owner = next(base for base in kind.__mro__ if name in vars(base))
+    owner = _owner(kind, name)
     module = owner.__module__.partition(".")[0]
     is_mixin = module in _MIXINS or (module == "collections" and owner.__name__.startswith("User"))
     return module in sys.stdlib_module_names and not is_mixin and not kind.__module__.startswith(f"{module}.")

@@ -177,7 +177,9 @@ def offered(object_type: ObjectType, target: ObjectTarget) -> tuple[OperationTem
     return tuple(
         template
         for template in object_type.vocabulary
-        if not template.ends and any(target.allows_call(operation) for operation in template.smallest(0))
+        if not template.ends
+        and template.weight
+        and any(target.allows_call(operation) for operation in template.smallest(0))
     )
 
 
