@@ -293,7 +293,7 @@ def check(spec: str, **changes: Any) -> Any:
 
 def test_a_pop_that_does_not_return_is_a_hang_with_its_place(spec: Any) -> None:
     result = check(
-        spec("def pop(self, process, /):\n    self._changed.acquire()\n    self._changed.wait()"), patience_seconds=2.0
+        spec("def pop(self, process, /):\n    self._changed.acquire()\n    self._changed.wait()"), patience_seconds=5.0
     )
     (finding,) = result.findings
     assert finding.kind is FindingKind.HANG

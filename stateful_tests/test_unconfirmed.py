@@ -153,7 +153,7 @@ EXECUTED = """
 def test_code_from_a_text_is_refused_with_its_line(tmp_path) -> None:
     """It imports the modules of the process, with their real locks."""
     (tmp_path / "executed.py").write_text(textwrap.dedent(EXECUTED))
-    options = SuiteOptions(phases=("explorer",), budget_seconds=inf, programs=6)
+    options = SuiteOptions(phases=("explorer",), budget_seconds=inf, programs=12)
     result = run_suite(f"{tmp_path / 'executed.py'}:made", options)
     assert result.status is Status.UNKNOWN
     assert result.findings == ()
