@@ -174,13 +174,14 @@ class Clock:
         """Whether a loop that does some work seems to go on until a moment comes."""
         if readings.count > _MOST_READINGS or len(self._scheduler.trace) > _MANY_EVENTS:
             return True
-        return any(moment > self._scheduler.now for moment in _moments(frame)) and _is_in_while(frame)
+        now = self._scheduler.now
+        return any(moment > now for moment in _moments(frame, now)) and _is_in_while(frame)
 
     def _wait(self, readings: Readings, frame: FrameType, since: int, *, is_idle: bool) -> bool:
         """Wait until another thread has done something, or until nothing else can go on and time has moved."""
         scheduler = self._scheduler
         now = scheduler.now
-        moment = min((moment for moment in _moments(frame) if moment > now + scheduler.tick), default=inf)
+        moment = min((moment for moment in _moments(frame, now) if moment > now + scheduler.tick), default=inf)
         is_made = moment == inf or not (is_idle or _is_in_while(frame))
         if moment == inf:
             if not is_idle and readings.moved > _MOST_GUESSED:
@@ -221,12 +222,13 @@ def _of_caller(frame: FrameType | None) -> FrameType | None:
 
 
 def _frames(frame: FrameType | None) -> Iterator[FrameType]:
-    """The frames of a thread, the innermost first, without those of the harness."""
+    """The frames of a thread, the innermost first, without those of the harness and of the standard library."""
     for _ in range(_MOST_FRAMES):
         frame = _of_caller(frame)
         if frame is None:
             return
-        yield frame
+        if str(frame.f_globals.get("__name__")).partition(".")[0] not in sys.stdlib_module_names:
+            yield frame
         frame = frame.f_back
 
 
@@ -261,7 +263,7 @@ def _variables(value: object) -> dict[str, object]:
         found = object.__getattribute__(value, "__dict__")
     except AttributeError:
         return {}
-    return found if type(found) is dict and not isinstance(value, type) else {}
+    return found if type(found) is dict and not issubclass(type(value), type) else {}
 
 
 def _is_in_while(frame: FrameType) -> bool:
@@ -281,12 +283,12 @@ def _loops(code: CodeType) -> tuple[tuple[int, int, bool], ...]:
     return tuple((begin, end, found[begin].opname == "FOR_ITER") for begin, end in back if begin in found)
 
 
-def _moments(frame: FrameType) -> Iterator[float]:
+def _moments(frame: FrameType, now: float) -> Iterator[float]:
     """The moments that a thread may wait for: times that its variables hold, and a time plus a number of seconds."""
     for outer in _frames(frame):
         held = list(variables_of(outer).values())
         held += [variable for value in held for variable in list(_variables(value).values())]
-        times = [time for value in held for time in _times(value)]
+        times = [time for value in held for time in _times(value, now)]
         plain = len(times)
         names = [outer.f_globals.get(name) for name in outer.f_code.co_names]
         for number in [*held, *outer.f_code.co_consts, *names]:
@@ -296,13 +298,15 @@ def _moments(frame: FrameType) -> Iterator[float]:
         yield from times
 
 
-def _times(value: Any) -> Iterator[float]:
+def _times(value: Any, now: float) -> Iterator[float]:
     """The virtual times for which a number can stand; a whole number of seconds is no reading, but a duration."""
     if type(value) is float:
         if value > EPOCH_SECONDS:
             yield value - EPOCH_SECONDS
         elif value > 0 and not value.is_integer():
             yield value
-    elif type(value) is int and value >= _LEAST_NANOSECONDS:
+    elif type(value) is int and value >= EPOCH_SECONDS:
         for time in (value, value / 1e9):
             yield time - EPOCH_SECONDS if time > EPOCH_SECONDS else time
+    elif type(value) is int and value >= _LEAST_NANOSECONDS and (value >= _LEAST_DURATION or value / 1e9 <= now):
+        yield value / 1e9
