@@ -43,7 +43,7 @@ _EXCHANGED: Final = frozenset({"typing_extensions", "annotated_types"})
 
 _SEEDS: Final = (
     frozenset({"_thread", "threading", "_threading_local", "queue", "_queue", "concurrent", "time", "random"})
-    | {"socket", "_socket", "select", "selectors", "signal"}
+    | {"socket", "_socket", "select", "selectors", "signal", "sqlite3", "_sqlite3"}
     | LIBRARY
     | WHY.keys()
     | ABSENT

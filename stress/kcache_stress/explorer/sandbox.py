@@ -150,6 +150,11 @@ class Sandbox:
             tuple(sorted({*kinds[Kind.NATIVE], *self.opaque})),
         )
 
+    @property
+    def private_modules(self) -> list[ModuleType]:
+        """The copies that were made so far."""
+        return list(self._modules.private.values())
+
     @contextlib.contextmanager
     def active(self) -> Iterator[None]:
         """While this is entered, imports find the private copies; no thread is left meanwhile because of an opcode."""

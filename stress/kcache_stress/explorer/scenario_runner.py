@@ -28,6 +28,7 @@ from .rendering.step_renderer import place_of
 from .roots import Roots
 from .sandbox import Sandbox
 from .state.namespaces import instrumented_modules
+from .state.weak_registries import WeakRegistries
 from .strategies.interface import MOST_EVENTS, Ending, Strategy
 from .strategies.scheduled import Replay
 from .virtual.library import import_settings_restored
@@ -97,6 +98,7 @@ class Copies:
         expected: the modules that the scenarios will load; to name them saves time.
 
     Attributes:
+        registries: the weak containers of the modules.
         is_used: whether some scenario was run on them, and may have left something.
         starts_anew: whether they are loaded again before each execution.
     """
@@ -111,6 +113,7 @@ class Copies:
         self._given = instrument, folder, expected
         self.sandbox = Sandbox(Roots(frozenset(instrument), folder), granularity, expected)
         self.modules: dict[str | Path, ModuleType] = {}
+        self.registries = WeakRegistries(())
         self.is_used = self.starts_anew = False
         self._served = 0
         self._others: dict[Granularity, Copies] = {}
@@ -276,6 +279,7 @@ class ScenarioRunner:
     def clean_up(self) -> None:
         """Unwind the last execution."""
         self.sandbox.reset(self._threads)
+        self._copies.registries.restore()
 
     def _rehearse(self) -> None:
         """Run ``setup`` until it loads the same copies each time: a module may change how others are rewritten."""
@@ -294,8 +298,11 @@ class ScenarioRunner:
             raise ValueError(f"a scenario has at most {MOST_PROGRAM_THREADS} threads")
 
     def _load(self, name: str | Path) -> ModuleType:
-        with contextlib.nullcontext() if name in self._modules else self.sandbox.while_loading():
+        known = self._modules.get(name)
+        with self.sandbox.while_loading() if known is None else contextlib.nullcontext():
             loaded = self._modules[name] = self.sandbox.load(name)
+        if loaded is not known:
+            self._copies.registries = WeakRegistries(self.sandbox.private_modules)
         return loaded
 
     def livelock(self, most_events: int) -> Problem | None:

@@ -201,9 +201,13 @@ def own_idents(get_ident: Callable[[], int]) -> AbstractContextManager[None]:
     return Replaced((reprlib, "get_ident", get_ident), (dataclasses, "_thread", copied))
 
 
-def settle_module(module: ModuleType) -> None:
+def settle_module(module: ModuleType, *, instrumented: bool) -> None:
     """Make a copy that was just loaded do the same in each execution."""
-    if module.__name__ == "logging":
+    if module.__name__ != "logging":
+        return
+    for registers in ("_addHandlerRef", "_register_at_fork_reinit_lock"):  # for the end, and for forks, of the process
+        module.__dict__[registers] = _ignored
+    if not instrumented:
         _settle_logging(module)
 
 

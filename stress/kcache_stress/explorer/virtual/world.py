@@ -24,6 +24,7 @@ from typing import Any, Final
 
 from ..instrument.names import hook_name
 from .clock import EPOCH_SECONDS, Clock
+from .databases import Databases, make_sqlite_module
 from .library import found_as, make_queue_accelerator, no_process_hooks, with_simple_queue
 from .network import Network
 from .opcode_tracer import THREADING_CLASSES
@@ -39,7 +40,7 @@ from .virtual_thread import Aborted
 PRIVATE_MODULES = (
     *("_thread", "time", "timeit", "threading", "_threading_local", "queue", "_queue", "functools", "contextlib"),
     *("random", "concurrent", "concurrent.futures", "concurrent.futures._base", "concurrent.futures.thread"),
-    *("_socket", "socket", "select", "selectors", "signal", "_pyio"),
+    *("_socket", "socket", "select", "selectors", "signal", "_pyio", "_sqlite3", "sqlite3", "sqlite3.dbapi2"),
     *("builtins", "importlib", "importlib.util", *STAND_INS),
 )
 """The modules of a virtual world."""
@@ -120,6 +121,7 @@ class World:
         self._introduced: dict[int, Any] = {}
         self._original: dict[str, object] = {}
         self.network = Network(scheduler)
+        self.databases = Databases(self.network)
         self._made: dict[str, Any] = {
             "_thread": make_thread_module(scheduler),
             "time": make_time_module(scheduler),
@@ -143,6 +145,7 @@ class World:
         What is drawn at random is drawn in the same order again, too.
         """
         self.network.start_over()
+        self.databases.start_over()
         if "signal" in self._made:
             self._made["signal"]._start_over()
         if "random" in self._made:
@@ -177,7 +180,7 @@ class World:
             module.__dict__.update({key: value for key, value in shared.items() if not key.startswith("__")})
         if name == "functools":
             module.__dict__["RLock"] = self.module("_thread").RLock
-        if self._compile is None or name in ("_threading_local", "random", "timeit"):
+        if self._compile is None or name in ("_threading_local", "random", "timeit", "sqlite3", "sqlite3.dbapi2"):
             code = _code(name, spec.origin)
         else:
             parse = functools.partial(_parse, name, spec.origin)
@@ -250,6 +253,7 @@ class World:
 _MAKERS: Final[dict[str, Callable[[World], ModuleType]]] = {
     "_queue": lambda world: make_queue_accelerator(lambda: world.module("queue")),
     "_socket": lambda world: make_socket_module(world.network),
+    "_sqlite3": lambda world: make_sqlite_module(world.databases),
     "select": lambda world: make_select_module(world.network),
     "signal": lambda world: make_signal_module(world.scheduler),
 }
