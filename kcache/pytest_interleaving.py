@@ -35,6 +35,8 @@ _SHRINK_SECONDS: Final = 10.0
 _WORK_SECONDS: Final = 0.01
 """Whoever works less than this meanwhile stands still."""
 _LONGEST_ERROR: Final = 200
+_DOUBLE_SECONDS: Final = 1.0
+"""Within this time, a second SIGTERM is the first one, which ``kcache run`` has passed on."""
 _AROUND: Final = ("_xunit_setup_", "_unittest_")
 """Begins the names of the fixtures of pytest that call setUp, setup_method and the like."""
 _FOR_COROUTINES: Final = ("event_loop_policy",)
@@ -51,8 +53,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begins to listen to what tests start."""
+    """Begins to listen to what tests start, and lets SIGTERM end the session with its summary, as Ctrl-C does."""
+    if not hasattr(config, "workerinput"):
+        _interrupt_when_terminated()
     config.pluginmanager.register(_Explorer(config), "kcache-explorer")
+
+
+def _interrupt_when_terminated() -> None:
+    first: list[float] = []
+
+    def interrupt(number: int, _: object) -> None:
+        now = time.monotonic()
+        if first and now - first[0] > _DOUBLE_SECONDS:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+        elif not first:
+            first.append(now)
+            raise KeyboardInterrupt
+
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, interrupt)
 
 
 @dataclass

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+import signal
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
+from subprocess import CompletedProcess, Popen
 from typing import Any
 
 import pytest
@@ -456,6 +461,56 @@ def test_a_logging_fixture_of_a_plugin_is_left_to_it(project: Path, run: Run) ->
     (project / "conftest.py").write_text('pytest_plugins = ["louder"]\n', encoding="utf-8")
     _, lines, output = run("test_logging.py", "-k", "test_locked")
     assert by_test(lines) == {"test_locked": ("not explored", "it needs the fixture caplog")}, output
+
+
+INTERRUPTED = """
+import threading
+import time
+
+import counters
+from test_counters import count
+
+
+def test_racy():
+    assert count(counters.Racy()) == 2
+
+
+def test_sleeps():
+    open("sleeping", "w").close()
+    time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes have no groups there")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_ends_with_what_it_has_found(project: Path, number: int) -> None:
+    """Ctrl-C reaches all processes of the group, SIGTERM the first one only."""
+    (project / "test_interrupted.py").write_text(INTERRUPTED, encoding="utf-8")
+    program = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    program += "from kcache.cli import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", program, "run", "--budget-per-test", "0.5s", "pytest", "--"]
+    with open(project / "output", "w", encoding="utf-8") as output:
+        process = Popen(
+            [*command, "-p", "no:cacheprovider", "test_interrupted.py"],
+            cwd=project,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+        try:
+            until = time.monotonic() + 120
+            while not (project / "sleeping").exists() and time.monotonic() < until:
+                time.sleep(0.1)
+            assert "fails in some order: test_interrupted.py::test_racy" in (project / "output").read_text("utf-8")
+            (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
+            assert process.wait(60) == 2
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    told = (project / "output").read_text("utf-8").partition("kcache: tests that start threads")[2]
+    assert "fails in some order: test_interrupted.py::test_racy" in told
+    assert re.search("with threads +1\n", told)
 
 
 def test_only_pytest_can_be_run() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import signal
 import subprocess
 import sys
@@ -64,15 +63,16 @@ def run(
 def _exit_code_of(command: list[str]) -> int:
     """Run pytest to its end and return its exit code.
 
-    Ctrl-C reaches pytest, too, which then writes its summary: to kill it now would lose all that it has found. A signal
-    that ends this process alone is passed on as Ctrl-C.
+    Ctrl-C reaches pytest, too, which then writes its summary: to kill it now would lose all that it has found. SIGTERM,
+    which ends this process alone, is passed on.
     """
     process = subprocess.Popen(command)
 
-    def pass_on(*_: object) -> None:
-        process.send_signal(signal.SIGINT if os.name == "posix" else signal.SIGTERM)
+    def pass_on(number: int, _: object) -> None:
+        process.send_signal(number)
 
-    before = signal.signal(signal.SIGTERM, pass_on) if threading.current_thread() is threading.main_thread() else None
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, pass_on) if is_main else None
     try:
         while True:
             try:
