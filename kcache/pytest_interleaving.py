@@ -62,6 +62,22 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_Explorer(config), "kcache-explorer")
         if not hasattr(config, "workerinput"):
             config.pluginmanager.register(Summary(config), "kcache-summary")
+            _interrupt_when_terminated()
+
+
+def _interrupt_when_terminated() -> None:
+    """Let SIGTERM end the session with its summary, as Ctrl-C does. Processes that tests fork die of it as they would."""
+    own = os.getpid()
+
+    def interrupt(number: int, _: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        if os.getpid() == own:
+            raise KeyboardInterrupt
+        os.kill(os.getpid(), number)
+
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, interrupt)
 
 
 class _StoodStillError(BaseException):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import signal
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
+from subprocess import CompletedProcess, Popen
 from typing import Any
 
 import pytest
@@ -647,6 +651,56 @@ def test_threads_count_from_setup_to_teardown_whoever_starts_them(project: Path,
     assert "9 tests, 9 with threads or processes" in output
 
 
+INTERRUPTED = """
+import threading
+import time
+
+import counters
+from test_counters import count
+
+
+def test_racy():
+    assert count(counters.Racy()) == 2
+
+
+def test_sleeps():
+    open("sleeping", "w").close()
+    time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes have no groups there")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_ends_with_what_it_has_found(project: Path, number: int) -> None:
+    """Ctrl-C reaches all processes of the group, SIGTERM the first one only."""
+    (project / "test_interrupted.py").write_text(INTERRUPTED, encoding="utf-8")
+    program = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    program += "from kcache.cli import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", program, "run", *_ENOUGH, "pytest", "--"]
+    with open(project / "output", "w", encoding="utf-8") as output:
+        process = Popen(
+            [*command, "-p", "no:cacheprovider", "test_interrupted.py"],
+            cwd=project,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+        try:
+            until = time.monotonic() + 120
+            while not (project / "sleeping").exists() and time.monotonic() < until:
+                time.sleep(0.1)
+            assert "fails in some order: test_interrupted.py::test_racy" in (project / "output").read_text("utf-8")
+            (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
+            assert process.wait(60) == 2
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    told = (project / "output").read_text("utf-8").partition("kcache: tests that start threads")[2]
+    assert "fails in some order: test_interrupted.py::test_racy" in told
+    assert "1 with threads or processes" in told
+
+
 def test_only_pytest_can_be_run() -> None:
     done = CliRunner().invoke(main, ["run", "unittest", "tests"])
     assert done.exit_code == 2
@@ -654,27 +708,6 @@ def test_only_pytest_can_be_run() -> None:
     done = CliRunner().invoke(main, ["run", "pytest", "--budget-per-test", "soon"])
     assert done.exit_code == 2
     assert "'soon' is no duration" in done.output
-
-
-INTERRUPTED = """
-import os
-import signal
-from test_counters import test_racy
-
-
-def test_waits():
-    os.kill(os.getpid(), signal.SIGINT)
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="SIGINT is sent to another process there")
-def test_an_interrupted_run_ends_with_its_table(project: Path, run: Run) -> None:
-    (project / "test_interrupted.py").write_text(INTERRUPTED, encoding="utf-8")
-    code, lines, output = run("test_interrupted.py")
-    assert code == pytest.ExitCode.INTERRUPTED
-    assert [line.split(": ")[0] for line in lines] == ["fails in some order"]
-    assert "2 tests, 1 with threads or processes" in output or "1 test, 1 with threads or processes" in output
-    assert "KeyboardInterrupt" in output
 
 
 LONG = """

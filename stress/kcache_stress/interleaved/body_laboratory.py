@@ -77,6 +77,7 @@ class InterleavedLaboratory:
         packages = self.target.packages(existing(instrument))
         self._copies = Copies(packages, granularity, self.target.folder, (self.target.module,))
         self._shape = Shape()
+        self._pulse: Callable[[], None] = lambda: None
         self._whole: Interleaving | None = None  # of the last finding, from its beginning
         self._others: dict[Granularity, InterleavedLaboratory] = {granularity: self}
         self._copies.sandbox.load(self.target.module)
@@ -105,6 +106,7 @@ class InterleavedLaboratory:
     ) -> Iterator[Experiment[object]]:
         """The experiment of the test; ``pulse`` is called before each execution."""
         del strict_errors
+        self._pulse = pulse
         runner = InterleavedRunner(self._test(program), self._copies, self._shape, pulse)
         try:
             yield Experiment(runner, AS_FOUND)
@@ -134,7 +136,7 @@ class InterleavedLaboratory:
         token = ReplayToken(self.target.name, own, problem.kind, instrument=self._instrument)
         told = None
         if found is not None:
-            runner = InterleavedRunner(self._test(program), self._copies, self._shape, lambda: None)
+            runner = InterleavedRunner(self._test(program), self._copies, self._shape, self._pulse)
             runner.shows_variables = True
             texts = Texts(
                 called="",
@@ -144,6 +146,7 @@ class InterleavedLaboratory:
                 before=_nothing,
                 afterwards=_nothing,
                 test=self.target.lines,
+                alive=self._pulse,
             )
             # A race is one in whatever order its accesses come.
             if problem.kind is not FindingKind.DATA_RACE and not found.preemptions:

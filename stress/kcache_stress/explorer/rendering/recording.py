@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from operator import itemgetter
 from types import FrameType
 
@@ -47,6 +47,7 @@ from .recorded_events import Place, RecordedEvent, event_state, place_of, thread
 _IDLE = "something to do"
 """What a thread waits for that is in no code of the target: one of a pool, as a rule."""
 _CLOCK = "the clock"
+_EVENTS_BETWEEN_SIGNS = 200
 _OWN_FILES = os.path.dirname(__file__) + os.sep
 _ENTERING = {"__enter__": "acquire", "__exit__": "release"}
 _MAKING = frozenset({"__init__"})
@@ -66,8 +67,11 @@ class Recording(list[Event]):
         thread_names: what threads of the target are called, as far as the target says so.
     """
 
-    def __init__(self, scheduler: Scheduler, sources: Container[str], names: Names) -> None:
+    def __init__(
+        self, scheduler: Scheduler, sources: Container[str], names: Names, alive: Callable[[], None] = lambda: None
+    ) -> None:
         super().__init__()
+        self._alive = alive
         self._scheduler = scheduler
         self._sources = sources
         self._names = names
@@ -81,6 +85,8 @@ class Recording(list[Event]):
     def append(self, event: Event) -> None:
         """Note an event and what is to be seen of it."""
         scheduler = self._scheduler
+        if len(self) % _EVENTS_BETWEEN_SIGNS == 0:
+            self._alive()
         live, scheduler.live = scheduler.live, False  # looking on is not to be seen itself
         try:
             self.settle()

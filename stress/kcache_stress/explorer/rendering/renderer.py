@@ -33,21 +33,19 @@ _MOST_EVENTS: Final = 2_000
 class _LookingOn(Replay):
     """Follows a schedule and has a recording made."""
 
-    def __init__(
-        self, schedule: Schedule, sources: Mapping[str, bytes], names: Names, made: Callable[[], object]
-    ) -> None:
+    def __init__(self, schedule: Schedule, sources: Mapping[str, bytes], names: Names, texts: Texts[Any]) -> None:
         super().__init__(schedule)
         self._sources = sources
         self._names = names
-        self._made = made
+        self._texts = texts
         self.recording: Recording | None = None
 
     def begin(self, scheduler: Scheduler) -> None:
         """Put the recording in the place of the trace."""
         super().begin(scheduler)
-        self._names.root = self._made()
+        self._names.root = self._texts.made()
         self._names.of(self._names.root)  # what is there from the beginning is told from what comes and goes
-        scheduler.trace = self.recording = Recording(scheduler, self._sources, self._names)
+        scheduler.trace = self.recording = Recording(scheduler, self._sources, self._names, self._texts.alive)
 
 
 @dataclass(frozen=True)
@@ -63,6 +61,7 @@ class Texts(Generic[A]):
         afterwards: the same for those after them.
         is_hidden: whether the module of a file is none of the reader's business: what happens there is left out.
         test: path, first and last line of the test body that runs, if one does.
+        alive: called now and then while the execution is recorded, which takes long where it is long.
     """
 
     called: str
@@ -73,6 +72,7 @@ class Texts(Generic[A]):
     afterwards: Callable[[Execution[A]], Sequence[tuple[str, str]]]
     is_hidden: Callable[[str], bool] | None = None
     test: tuple[str, int, int] | None = None
+    alive: Callable[[], None] = lambda: None
 
 
 def render_interleaving(
@@ -85,7 +85,7 @@ def render_interleaving(
 ) -> Interleaving:
     """Run a schedule once more and return its last events, ``most_events`` at most, and what is wrong with it."""
     names = Names(texts.called)
-    strategy = _LookingOn(schedule, _shown_sources(runner, texts), names, texts.made)
+    strategy = _LookingOn(schedule, _shown_sources(runner, texts), names, texts)
     with NoCollections():
         try:
             execution = runner.run(strategy)
