@@ -66,7 +66,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _interrupt_when_terminated() -> None:
-    """Let SIGTERM end the session with its summary, as Ctrl-C does. Processes that tests fork die of it as they would."""
+    """Let SIGTERM end the session with its summary, as Ctrl-C does; a process that a test forks dies of it as usual."""
     own = os.getpid()
 
     def interrupt(number: int, _: object) -> None:

@@ -95,10 +95,8 @@ class Scheduler:
         self.now, self.polled, self.tick, self.longest = 0.0, 0.0, TICK, float("inf")
         self.timeouts_left = self.ties_left = 0
         self.clock_reads: dict[int, Readings] = {}
-        self.timeouts_withheld = ""
-        self.was_patient = self.ends_any_time = False
-        self.asks_at_starts = self.tells_identities = False
-        self.is_choosing = self._is_watched = self._stopped = False
+        self.timeouts_withheld, self.was_patient, self.ends_any_time = "", False, False
+        self.asks_at_starts = self.tells_identities = self.is_choosing = self._is_watched = self._stopped = False
         self.equal_threads = NONE_EQUAL
         self.failures: list[BaseException] = []
         self.doubts: dict[str, None] = {}
@@ -329,8 +327,7 @@ class Scheduler:
             self._strategy_failure = None
         self.preemptions, self.clock_reads = 0, {}
         self.now = self.polled = 0.0
-        self.timeouts_withheld = ""
-        self.was_patient = self.asks_at_starts = self.tells_identities = False
+        self.timeouts_withheld, self.was_patient, self.asks_at_starts, self.tells_identities = "", False, False, False
         self.equal_threads = NONE_EQUAL
         self.program_threads = self.next_number = program_threads
         namespaces.clear()
