@@ -17,6 +17,7 @@ from kcache_conformance.classes.vocabulary_choice import vocabulary_of
 from kcache_conformance.report.run_report import not_tested_text
 from kcache_conformance.runs.batch import Batch, decode_batch, describe, encode_batch, programs_of
 from kcache_conformance.target_types import target_type_named
+from kcache_model.errors import CannotExploreError
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.explorer.beside_c import MOST_PARTS, tied_to_c
 from kcache_stress.explorer.explore import ExploreOptions, explore
@@ -278,6 +279,33 @@ def test_modules_in_python_beside_one_in_c_are_seen_unless_it_imports_them(
         if sees:
             found = explore(laboratory, InterleavedProgram(), ExploreOptions(executions=200)).finding
             assert (found is None) == (name == "right")
+
+
+@pytest.mark.parametrize("has_c", [True, False])
+def test_a_package_beside_c_that_can_be_loaded_once_only_stays_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_c: bool
+) -> None:
+    """One in Python alone would be needed: its locks, and what it does, are to be seen."""
+    (tmp_path / "site/once").mkdir(parents=True)
+    text = "import sys\n\nassert not hasattr(sys, 'loaded_once')\nsys.loaded_once = True\n"
+    (tmp_path / "site/once/__init__.py").write_text(text, encoding="utf-8")
+    if has_c:
+        (tmp_path / f"site/once/_speed{EXTENSION_SUFFIXES[0]}").touch()
+    for clear in (tied_to_c, parts_in_c, files_of):
+        clear.cache_clear()
+    body = "import threading\nimport once\n\n\ndef test():\n    thread = threading.Thread(target=lambda: None)\n"
+    (tmp_path / "body_once.py").write_text(f"{body}    thread.start()\n    thread.join()\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    monkeypatch.delattr(sys, "loaded_once", raising=False)
+    monkeypatch.delitem(sys.modules, "once", raising=False)
+    if has_c:
+        laboratory = InterleavedLaboratory(f"{tmp_path / 'body_once.py'}:test")
+        assert not laboratory.sandbox.roots.packages
+        assert explore(laboratory, InterleavedProgram(), ExploreOptions(executions=20)).finding is None
+    else:
+        with pytest.raises(CannotExploreError, match="cannot be loaded a second time"):
+            InterleavedLaboratory(f"{tmp_path / 'body_once.py'}:test")
+    del sys.loaded_once  # type: ignore[attr-defined]
 
 
 def test_what_a_test_names_is_added_as_the_option_adds_it(folder: Path) -> None:

@@ -184,6 +184,9 @@ def test(tmp_path):
     cursor = db.execute("select n from t order by n")
     assert cursor.fetchone()["n"] == 0 and [row["n"] for row in cursor.fetchmany(2)] == [1, 1]
     assert [tuple(row) for row in cursor] == [(2,), (2,), (3,), (3,)] and cursor.fetchall() == []
+    assert [tuple(row) for row in db.execute("pragma synchronous")] == [(2,)]
+    db.execute("pragma synchronous = NORMAL")
+    assert db.execute("pragma main.synchronous").fetchone()[0] == 1
     assert type(db) is Own and isinstance(db, sqlite3.Connection) and isinstance(cursor, sqlite3.Cursor)
     db.close()
     try:

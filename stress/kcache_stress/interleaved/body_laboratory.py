@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from kcache_model.call_program import own_hash_seed
+from kcache_model.errors import CannotExploreError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.interleaved_program import InterleavedProgram, decode_program, encode_program
 from kcache_model.interleaving import Interleaving
@@ -19,7 +20,7 @@ from ..explorer.counterexample import Counterexample
 from ..explorer.execution import Problem
 from ..explorer.granularity import Granularity
 from ..explorer.investigation import Experiment
-from ..explorer.reach import existing
+from ..explorer.reach import existing, parts_in_c
 from ..explorer.rendering.renderer import Texts, end_of, render_interleaving
 from ..explorer.replay_token import ReplayToken, TokenFormat
 from ..explorer.sandbox import Sandbox
@@ -75,12 +76,24 @@ class InterleavedLaboratory:
         self.share = AuditShare()
         self._instrument = instrument
         packages = self.target.packages(existing(instrument))
-        self._copies = Copies(packages, granularity, self.target.folder, (self.target.module,))
+        self._copies = self._loaded(packages, granularity)
         self._shape = Shape()
         self._pulse: Callable[[], None] = lambda: None
         self._whole: Interleaving | None = None  # of the last finding, from its beginning
         self._others: dict[Granularity, InterleavedLaboratory] = {granularity: self}
-        self._copies.sandbox.load(self.target.module)
+
+    def _loaded(self, packages: tuple[str, ...], granularity: Granularity) -> Copies:
+        """Copies of the test's module and of packages; of those beside parts in C only if all can be loaded again."""
+        mixed = {unit for unit in self.target.imported if parts_in_c(unit)}
+        copies = Copies(packages, granularity, self.target.folder, (self.target.module,))
+        try:
+            copies.sandbox.load(self.target.module)
+        except CannotExploreError:
+            others = tuple(unit for unit in packages if unit not in mixed)
+            if others == packages:
+                raise
+            return self._loaded(others, granularity)
+        return copies
 
     @property
     def sandbox(self) -> Sandbox:

@@ -39,11 +39,12 @@ _COMMENTS: Final = re.compile(r"(\s|--[^\n]*(\n|$)|/\*.*?\*/)*", re.DOTALL)
 _DEFERRED: Final = re.compile(r"begin\b(?!\s*(immediate|exclusive))", re.IGNORECASE)
 _COMMIT: Final = re.compile(r"(commit|end|release)\b", re.IGNORECASE)
 _TIMEOUT: Final = re.compile(r"pragma\s+busy_timeout\s*(?:=\s*([+-]?\d+)|\(\s*([+-]?\d+)\s*\))?", re.IGNORECASE)
-_SYNCHRONOUS: Final = re.compile(r"pragma\s+(\w+\.)?synchronous\s*[=(]", re.IGNORECASE)
+_SYNCHRONOUS: Final = re.compile(r"pragma\s+(?:\w+\.)?synchronous\s*(?:=\s*(\w+)|\(\s*(\w+)\s*\))?", re.IGNORECASE)
 """Asks for what survives a crash of the machine, which takes most of the time, and which no thread can see."""
 _opened: Final[list[Any]] = []
 """The connections of the last execution, of whichever world: files and databases in memory are there for all."""
 _cursors: Final[list[weakref.ref[Any]]] = []
+_LEVELS: Final = {"0": 0, "off": 0, "1": 1, "normal": 1, "2": 2, "full": 2, "3": 3, "extra": 3}
 
 
 class _Waiting(Wakeup):
@@ -118,7 +119,7 @@ def make_sqlite_module(databases: Databases) -> ModuleType:
             connection = self.connection
             connection.require_thread()
             self._kcache_rows.clear()
-            asked = _TIMEOUT.match(sql, _COMMENTS.match(sql).end())  # type: ignore[union-attr]
+            asked, safety = _match(_TIMEOUT, sql), _match(_SYNCHRONOUS, sql)
 
             def call() -> None:
                 does()
@@ -128,13 +129,16 @@ def make_sqlite_module(databases: Databases) -> ModuleType:
             if asked is not None:
                 connection.set_timeout(asked[1] or asked[2])
                 self._kcache_rows = deque([(int(connection.busy_seconds * 1000),)])
+            if safety is not None and not (safety[1] or safety[2]):
+                self._kcache_rows = deque([(connection.synchronous,)])
+            elif safety is not None:
+                connection.synchronous = _LEVELS.get((safety[1] or safety[2]).lower(), 2)
+                connection.set("synchronous = off")
             connection.has_begun(sql)
             return self
 
         def execute(self, sql: str, parameters: Any = (), /) -> Any:
             """Run a statement."""
-            if _begins(_SYNCHRONOUS, sql):
-                sql = "pragma synchronous = off"
             return self._run(sql, lambda: real_cursor.execute(self, sql, parameters))
 
         def executemany(self, sql: str, parameters: Iterable[Any], /) -> Any:
@@ -179,6 +183,7 @@ def make_sqlite_module(databases: Databases) -> ModuleType:
 
         is_open = False
         busy_seconds = 5.0
+        synchronous = 2
         _kcache_maker: int | None = None
         _kcache_has_read = False
 
@@ -191,6 +196,7 @@ def make_sqlite_module(databases: Databases) -> ModuleType:
                 super().__init__(database, timeout=0.0, check_same_thread=False, **given)
             self.is_open = True
             with contextlib.suppress(_sqlite3.Error):
+                self.synchronous = self.set("synchronous")[0][0]
                 self.set("synchronous = off")
             _opened.append(self)
 
@@ -218,9 +224,11 @@ def make_sqlite_module(databases: Databases) -> ModuleType:
                 self.busy_seconds = max(0, int(milliseconds)) / 1000
                 self.set("busy_timeout = 0")
 
-        def set(self, pragma: str) -> None:
-            """Set something of the connection."""
-            real_cursor.execute(real_connection.cursor(self, real_cursor), f"pragma {pragma}")
+        def set(self, pragma: str) -> list[Any]:
+            """Set something of the connection, or ask for it."""
+            plain = real_connection.cursor(self, real_cursor)
+            plain.row_factory = None
+            return list(real_cursor.fetchall(real_cursor.execute(plain, f"pragma {pragma}")))
 
         def cursor(self, factory: Any = Cursor) -> Any:
             """A cursor."""
@@ -296,6 +304,11 @@ def _unwatched() -> Iterator[None]:
         sys.settrace(watcher)
 
 
-def _begins(pattern: re.Pattern[str], sql: str) -> bool:
+def _match(pattern: re.Pattern[str], sql: str) -> re.Match[str] | None:
+    """The match of a pattern behind blanks and comments."""
     blank = _COMMENTS.match(sql)
-    return blank is not None and pattern.match(sql, blank.end()) is not None
+    return pattern.match(sql, 0 if blank is None else blank.end())
+
+
+def _begins(pattern: re.Pattern[str], sql: str) -> bool:
+    return _match(pattern, sql) is not None
