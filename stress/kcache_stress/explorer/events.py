@@ -14,7 +14,7 @@ from collections import deque
 from types import SimpleNamespace
 from typing import Final, TypeAlias
 
-from .weak_objects import weakly
+from .weak_objects import hold, weakly
 
 READ = 0
 WRITE = 1
@@ -143,6 +143,7 @@ def unite(obj: object, names: object) -> None:
 def take_as_a_whole(kind: type) -> None:
     """Let each object of a type be one place: its fields are not known."""
     _IS_CONTAINER[kind] = True
+    hold(kind)
 
 
 def location(obj: object, slot: object) -> object:

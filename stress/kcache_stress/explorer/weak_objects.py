@@ -38,6 +38,7 @@ class WeakObject:
 _classes: Final[dict[type, type[WeakObject] | None]] = {}
 _now: Final[dict[int, WeakObject]] = {}
 _all: Final[list[WeakObject]] = []
+_held: Final[set[type]] = set()
 _are_used: Final[list[bool]] = []
 
 
@@ -47,6 +48,12 @@ def start_over(*, are_used: bool) -> None:
     _now.clear()
     _all.clear()
     _classes.clear()
+
+
+def hold(kind: type) -> None:
+    """From now on, hold the objects of a type: each is one place as a whole, since its fields are not known."""
+    _held.add(kind)
+    _classes.pop(kind, None)
 
 
 def weakly(obj: Any) -> Any:
@@ -80,7 +87,7 @@ def _class_for(kind: type) -> type[WeakObject] | None:
     """The class of the weak objects for objects of a plain Python class that allows weak references."""
     basis = next(base for base in kind.__mro__ if not base.__flags__ & _HEAP_TYPE)
     is_lasting = kind.__module__.partition(".")[0] in _LASTING
-    if basis is not object or is_lasting or not kind.__weakrefoffset__:
+    if basis is not object or is_lasting or kind in _held or not kind.__weakrefoffset__:
         return None
     names = {"__slots__": (), "__module__": kind.__module__, "__qualname__": kind.__qualname__, "kind": kind}
     return type(kind.__name__, (WeakObject,), names)

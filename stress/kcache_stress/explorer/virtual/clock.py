@@ -275,7 +275,7 @@ def _is_in_while(frame: FrameType) -> bool:
     return False
 
 
-@functools.cache
+@functools.lru_cache(1_000)
 def _loops(code: CodeType) -> tuple[tuple[int, int, bool], ...]:
     """The offsets of the loops of a function, from where they begin anew to where they go back; which are ``for``."""
     found = {i.offset: i for i in dis.get_instructions(code)}
