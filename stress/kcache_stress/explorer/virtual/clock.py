@@ -161,8 +161,9 @@ class Clock:
             readings.states.clear()
             readings.is_locking = False
         readings.is_locking = readings.is_locking or bool(kinds)
-        site, state = (frame.f_code, frame.f_lasti), tuple(_state_of(frame))
-        before, same = readings.states.get(site, ((), 0))
+        site = frame.f_code, frame.f_lasti
+        before, same = readings.states.get(site, (None, 0))
+        state = () if before is None else tuple(_state_of(frame))  # most places read the clock once
         same = same + 1 if before == state else 0
         readings.states[site] = state, same
         is_idle = same >= (_LOCKED_READINGS if readings.is_locking else _IDLE_READINGS)
