@@ -30,6 +30,7 @@ from ..events import (
     WHOLE,
     WRITE,
     Event,
+    Imprecise,
     Together,
     location,
 )
@@ -218,6 +219,8 @@ class Recording(list[Event]):
         if type(slot) is Together:
             touched = [(location(of, its), bool(how)) for how, of, its in slot.parts]
             obj, slot = max(slot.parts, key=itemgetter(0))[1:]  # one is shown: what is changed, or the first
+        if type(slot) is Imprecise:  # what it touches is not known: the report says what runs, not of which object
+            return RecordedEvent(at, at, thread, "call", "", slot.what, place, left, held, touched=touched)
         if is_a(obj, Cell):
             name = f"variable {slot}"
             before = self._local(frame, slot)
