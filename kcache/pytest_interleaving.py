@@ -340,8 +340,9 @@ def _no_matter_of_order(finding: Finding) -> tuple[Outcome, str]:
     if finding.kind in (FindingKind.HANG, FindingKind.CRASH, FindingKind.NONDETERMINISM):
         places = re.findall(r'File "(.+)", line ([0-9]+), in (.+)', finding.detail)
         where = "".join(f" ({file_name(file)}:{line} in {function})" for file, line, function in places[-1:])
-        is_once = finding.kind is FindingKind.NONDETERMINISM and SHOWN_ONCE in finding.summary
-        return Outcome.ONCE if is_once else Outcome.NOT_EXPLORED, f"{finding.summary}{where}"
+        if SHOWN_ONCE in finding.summary:
+            return Outcome.ONCE, f"{finding.summary}; {finding.detail}"
+        return Outcome.NOT_EXPLORED, f"{finding.summary}{where}"
     if finding.kind is FindingKind.LIVELOCK:  # it came to its end with real threads
         return Outcome.NOT_EXPLORED, TOO_LONG
     if finding.interleaving is None:
