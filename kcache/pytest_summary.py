@@ -51,7 +51,7 @@ _ADVICE: Final = (
     ("cannot be loaded", "kcache cannot import the modules a second time: see docs/limits.md"),
     ("not confirmed", "name the package that kcache does not see with --instrument"),
     ("kcache itself failed", "this is a fault of kcache: please report it"),
-    ("end early", "kcache does not try every point at which these waits could time out"),
+    ("end early", "wait for an event without a timeout in the test, where that is possible"),
     ("is not instrumented", "name the package with --instrument"),
     ("is not known", "name the package with --instrument, or replace this line in the test"),
 )
