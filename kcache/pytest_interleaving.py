@@ -300,8 +300,9 @@ def _judged(finding: Finding) -> tuple[str, str]:
     if finding.kind in (FindingKind.HANG, FindingKind.CRASH, FindingKind.NONDETERMINISM):
         places = re.findall(r'File "(.+)", line ([0-9]+), in (.+)', finding.detail)
         where = "".join(f" ({file_name(file)}:{line} in {function})" for file, line, function in places[-1:])
-        is_once = finding.kind is FindingKind.NONDETERMINISM and SHOWN_ONCE in finding.summary
-        return NOT_REPEATED if is_once else AS_IT_IS, f"{finding.summary}{where}"
+        if SHOWN_ONCE in finding.summary:
+            return NOT_REPEATED, f"{finding.summary}; {finding.detail}"
+        return AS_IT_IS, f"{finding.summary}{where}"
     if finding.kind is FindingKind.LIVELOCK:  # it came to its end with real threads
         return AS_IT_IS, TOO_LONG
     if finding.interleaving is None:

@@ -194,6 +194,8 @@ def _search(
     executions, spent, note = 0, 0.0, ""
     for strategy, limit in plan:
         left = seconds - spent
+        if left <= 0 and executions and runner.is_long:
+            break  # one more execution would take longer than a small budget
         most = left if strategy is plan[-1][0] else strategy.share * left
         result = search(runner, strategy, judge, SearchLimits(limit, most, strategy.least), on_execution=on_execution)
         executions += result.executions

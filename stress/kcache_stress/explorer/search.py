@@ -20,6 +20,8 @@ from .waiting import running
 _CUT = "goes on for ever if the others let it, which is followed for so many steps only"
 _WITHHELD = "this wait could time out at more moments than were tried: no more than two waits of an execution end early"
 PATIENT = "waits with a long timeout end only when nothing else can go on, and more orders are possible"
+_LEAST_EVENTS = 80_000
+"""Of all executions of a search together: then it has done the least that is asked of it."""
 _FAIR_STEPS = 50
 _DOUBTS_SHOWN = 3
 _FAIR_ATTEMPTS = 2
@@ -32,7 +34,7 @@ class SearchLimits:
     Attributes:
         executions: the most executions.
         seconds: of wall-clock time.
-        least: so many executions are run however long they take: a busy machine finds the same.
+        least: so many executions are run however long they take, unless they are long: a busy machine finds the same.
     """
 
     executions: int = 1_000_000
@@ -121,7 +123,8 @@ def search(
                 elif coverage is Coverage.EXHAUSTED and patient:
                     coverage, note = Coverage.NO_PROOF, PATIENT
                 break
-            is_late = executions >= limits.least and time.monotonic() - began > limits.seconds
+            has_least = executions >= limits.least or events >= _LEAST_EVENTS
+            is_late = has_least and time.monotonic() - began > limits.seconds
             if executions >= limits.executions or is_late:
                 coverage = Coverage.BUDGET_SPENT
                 break

@@ -16,7 +16,7 @@ from kcache_model.progress import ProgressListener
 
 from ..explorer.audit import AuditShare
 from ..explorer.confirmation import Confirmation
-from ..explorer.counterexample import Counterexample
+from ..explorer.counterexample import SHOWN_ONCE, Counterexample
 from ..explorer.execution import Problem
 from ..explorer.granularity import Granularity
 from ..explorer.investigation import Experiment
@@ -28,7 +28,7 @@ from ..explorer.scenario_runner import AS_FOUND, Copies
 from ..explorer.search import SearchLimits, search
 from ..explorer.sources import fingerprint_of
 from ..explorer.strategies.partial_order_sampling import PartialOrderSampling
-from .confirming import Trial, confirm
+from .confirming import Trial, confirm, run_freely
 from .named_test import InterleavedTest, load_test
 from .paused_run import PausedRun
 from .runner import MOST_TEST_EVENTS, InterleavedRunner, Shape, compared
@@ -79,6 +79,7 @@ class InterleavedLaboratory:
         self._copies = self._loaded(packages, granularity)
         self._shape = Shape()
         self._pulse: Callable[[], None] = lambda: None
+        self._freely = ""  # what real threads do that nothing pauses
         self._whole: Interleaving | None = None  # of the last finding, from its beginning
         self._others: dict[Granularity, InterleavedLaboratory] = {granularity: self}
 
@@ -148,6 +149,10 @@ class InterleavedLaboratory:
         own = program.with_hash_seed(own_hash_seed())
         token = ReplayToken(self.target.name, own, problem.kind, instrument=self._instrument)
         told = None
+        if found is None and SHOWN_ONCE in problem.summary:
+            if not self._freely:
+                self._freely = run_freely(self._test(program).called, self._pulse)
+            detail = f"{self._freely}.\n{detail}"
         if found is not None:
             runner = InterleavedRunner(self._test(program), self._copies, self._shape, self._pulse)
             runner.shows_variables = True

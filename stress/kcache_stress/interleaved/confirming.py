@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from kcache_model.finding import FindingKind
 from kcache_model.interleaving import Interleaving
+from kcache_model.outcomes import error_text
 
 from .. import interpreter
 from ..explorer.confirmation import ENDLESS, Answer, Confirmation
@@ -116,6 +117,17 @@ def confirm(
         return Confirmation(Answer.CONTRADICTED, f"{trial.told} with real threads that run one after another, too")
     text = f"confirmed on {interpreter.name()}: {trial.told} with real threads{how}"
     return Confirmation(Answer.CONFIRMED, text)
+
+
+def run_freely(body: Callable[[], Any], pulse: Callable[[], None] = lambda: None) -> str:
+    """Call a body many times with real threads and noise, and return what came of it, as a clause."""
+    runs = 0
+    for shown in _free_runs(Script((), {}), lambda script, *_: run_paused(body, script, {}, threads=0, pulse=pulse)):
+        runs += 1
+        error = shown.error or next(iter(shown.failures), None)
+        if error is not None:
+            return f"real threads, which nothing paused, failed in run {runs}: {error_text(error)}"
+    return f"real threads, which nothing paused, did not fail in {runs} runs"
 
 
 def _attempts(script: Script, run: Callable[[Script, Mapping[int, int], float], PausedRun]) -> Iterator[PausedRun]:

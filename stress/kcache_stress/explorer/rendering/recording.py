@@ -31,6 +31,7 @@ from ..events import (
     WHOLE,
     WRITE,
     Event,
+    Imprecise,
     Together,
     location,
 )
@@ -222,6 +223,8 @@ class Recording(list[Event]):
         if type(slot) is Together:
             touched = [(location(of, its), bool(how)) for how, of, its in slot.parts]
             obj, slot = max(slot.parts, key=itemgetter(0))[1:]  # one is shown: what is changed, or the first
+        if type(slot) is Imprecise:  # what it touches is not known: the report says what runs, not of which object
+            return RecordedEvent(at, at, thread, "call", "", slot.what, place, left, held, touched=touched)
         accessed, obj = obj, original(obj)
         if obj is self._scheduler and slot == "now":  # no code of the target has a name for it
             now = f"{self._scheduler.now:.6g} s"
