@@ -68,6 +68,7 @@ class InterleavedLaboratory:
         packages = self.target.packages(existing(instrument))
         self._copies = Copies(packages, granularity, self.target.folder, (self.target.module,))
         self._shape = Shape()
+        self._pulse: Callable[[], None] = lambda: None
         self._others: dict[Granularity, InterleavedLaboratory] = {granularity: self}
         self._copies.sandbox.load(self.target.module)
 
@@ -95,6 +96,7 @@ class InterleavedLaboratory:
     ) -> Iterator[Experiment[object]]:
         """The experiment of the test; ``pulse`` is called before each execution."""
         del strict_errors
+        self._pulse = pulse
         runner = InterleavedRunner(self._test(program), self._copies, self._shape, pulse)
         try:
             yield Experiment(runner, AS_FOUND)
@@ -124,7 +126,7 @@ class InterleavedLaboratory:
         token = ReplayToken(self.target.name, own, problem.kind, instrument=self._instrument)
         told = None
         if found is not None:
-            runner = InterleavedRunner(self._test(program), self._copies, self._shape, lambda: None)
+            runner = InterleavedRunner(self._test(program), self._copies, self._shape, self._pulse)
             texts = Texts(
                 called="",
                 made=lambda: runner.made,
