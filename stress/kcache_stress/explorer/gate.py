@@ -29,7 +29,7 @@ from .instrument.knowledge import checks_protocols, is_transparent, only_reads, 
 from .instrument.names import HOOK_MARK
 from .instrument.tables import PLAIN
 from .reach import parts_in_c
-from .virtual.opcode_tracer import is_machinery, sets_tests_up
+from .virtual.opcode_tracer import is_machinery, serves_pytest
 from .weak_objects import weakly
 
 if TYPE_CHECKING:
@@ -244,20 +244,10 @@ def _is_of_runtime(frame: FrameType) -> bool:
     return frame.f_globals.get("__name__") in _RUNTIME and HOOK_MARK in frame.f_globals
 
 
-_USED_BY_PYTEST: Final = frozenset(
-    {"inspect", "enum", "typing", "types", "abc", "_collections_abc", "collections", "functools", "dataclasses", "re"}
-    | {"pathlib", "posixpath", "ntpath", "genericpath", "os", "fnmatch", "shutil", "tempfile", "random", "warnings"}
-    | {"pathlib._local", "pathlib._os", "importlib", "codecs", "weakref"}
-)
-"""Modules that pytest calls for itself while it sets a test up: they run nothing of the test."""
-
-
 def _is_bookkeeping(frame: FrameType, back: FrameType) -> bool:
     """Whether ``threading`` or a thread pool notes in a weak container which threads there are, or pytest sets up."""
-    module = frame.f_globals.get("__name__")
-    if module in _USED_BY_PYTEST and sets_tests_up(back.f_code.co_filename):
-        return True
-    return module in {"weakref", "_weakrefset"} and _is_of_runtime(back)
+    is_noted = frame.f_globals.get("__name__") in {"weakref", "_weakrefset"} and _is_of_runtime(back)
+    return is_noted or serves_pytest(frame)
 
 
 def reached(roots: Iterable[object]) -> frozenset[int] | None:

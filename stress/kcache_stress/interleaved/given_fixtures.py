@@ -7,6 +7,8 @@ the test begin, or after they have ended. Beside another thread the test is refu
 from __future__ import annotations
 
 import contextlib
+import io
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any, Final
@@ -96,6 +98,40 @@ class Patching(Watched):
         return found, parts[-1]
 
 
+class Capturing(Watched):
+    """``capsys`` with streams in C: one ``print`` is one step on these.
+
+    Args:
+        real: that of pytest.
+    """
+
+    def __init__(self, real: Any) -> None:
+        super().__init__("capsys", real)
+        self._streams = [(capture, io.StringIO()) for capture in (real._capture.out, real._capture.err)]
+        self._place()
+
+    def readouterr(self) -> Any:
+        """The text since the last call."""
+        unseen("capsys.readouterr() reads what was written")
+        for capture, stream in self._streams:
+            capture.tmpfile.write(stream.getvalue())
+            stream.seek(0)
+            stream.truncate()
+        return self._real.readouterr()
+
+    @contextlib.contextmanager
+    def disabled(self) -> Iterator[None]:
+        """The streams of the process, for as long as this is entered."""
+        unseen("capsys.disabled() puts streams in place")
+        with self._real.disabled():
+            yield
+        self._place()
+
+    def _place(self) -> None:
+        for capture, stream in self._streams:
+            setattr(sys, capture.name, stream)
+
+
 def _logs(module: ModuleType, at_end: Callable[[Callable[[], object]], None]) -> Logs:
     made = Logs(module)
     at_end(made.close)
@@ -109,7 +145,8 @@ def _watched(name: str) -> Callable[..., Watched]:
 GIVEN: Final[Mapping[str, Callable[..., Any]]] = {
     "monkeypatch": lambda real, module, _: Patching(real, module),
     "caplog": lambda _, module, at_end: _logs(module, at_end),
-    **{name: _watched(name) for name in ("capsys", "capsysbinary", "capfd", "capfdbinary", "recwarn")},
+    "capsys": lambda real, *_: Capturing(real),
+    **{name: _watched(name) for name in ("capsysbinary", "capfd", "capfdbinary", "recwarn")},
 }
 """Name -> replaces the value that pytest has built: takes that, the module of the test, and what registers a function
 that is called when the test has ended."""

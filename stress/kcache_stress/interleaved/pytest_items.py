@@ -192,8 +192,7 @@ class PytestItems:
     def _call(self, item: Any, factory: TempPathFactory | None) -> Any:
         self._config._tmp_path_factory = factory  # type: ignore[attr-defined]
         state = self.session._setupstate = SetupState()
-        self._made.clear()
-        with self._given_up():
+        with self._given_up(item):
             try:
                 state.setup(item)
                 _run(item)
@@ -204,7 +203,7 @@ class PytestItems:
             state.teardown_exact(None)
 
     @contextmanager
-    def _given_up(self) -> Iterator[None]:
+    def _given_up(self, item: Any) -> Iterator[None]:
         """Undo what fixtures of plugins did, if an execution is given up; those of the test are left in the middle."""
         is_over = False
         try:
@@ -220,6 +219,10 @@ class PytestItems:
                         fixture.finish(request)
                 fixture._finalizers.clear()
                 fixture.cached_result = None
+            self._made.clear()
+            item.funcargs.clear()  # now, rather than when the garbage collector comes to it, at any time
+            for name in ("_request", "_instance", "_obj"):
+                vars(item).pop(name, None)
 
     def set_up(self, fixture: Any, request: Any) -> Generator[None, Any, Any]:
         """Note that a fixture is set up, and replace values that must not be used beside other threads."""

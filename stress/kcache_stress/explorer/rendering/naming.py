@@ -202,8 +202,8 @@ class Names:
         queue.extend(start for start in numbered if not (start[0] is None or is_any(start[0], _CONTAINERS)))
         while queue and len(found) < _MOST_OBJECTS:
             obj, name, depth = queue.popleft()
-            if id(obj) in found or is_any(obj, _LEAVES):
-                continue
+            if id(obj) in found or is_any(obj, _LEAVES) or _is_of_pytest(type(obj)):
+                continue  # a request of pytest leads to all that there is
             found[id(obj)] = name
             if depth < _DEEPEST and not is_any(obj, _LOCKS):
                 queue.extend(
@@ -219,6 +219,10 @@ class Names:
         if passing and not is_any(held, _LEAVES):
             return self.numbered(held)
         return name + suffix if name else suffix.removeprefix(".")
+
+
+def _is_of_pytest(kind: type) -> bool:
+    return str(type.__getattribute__(kind, "__module__")).startswith("_pytest.")
 
 
 def peek(obj: object, slot: object) -> object:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import traceback
 from types import FrameType
 from typing import Final
 
@@ -16,11 +15,12 @@ _LIBRARY: Final = os.path.dirname(os.__file__)
 def where(frame: FrameType | None) -> str:
     """The first line of a stack that is neither the explorer's nor the standard library's."""
     first = ""
-    for inner, line in traceback.walk_stack(frame):
-        path = inner.f_code.co_filename
+    while frame is not None:  # `traceback` walks stacks, too, but threads of an execution would be seen to call it
+        path = frame.f_code.co_filename
         if not path.startswith(_EXPLORER):
-            place = f"{file_name(path)}:{line} in {inner.f_code.co_name}"
+            place = f"{file_name(path)}:{frame.f_lineno} in {frame.f_code.co_name}"
             if not path.startswith(_LIBRARY) or "site-packages" in path:
                 return place
             first = first or place
+        frame = frame.f_back
     return first
