@@ -32,24 +32,9 @@ class Watched:
         self._real = real
 
     def __getattr__(self, name: str) -> Any:
-        """What the fixture has: ``readouterr``, ``setenv``, ``list`` ..."""
+        """What the fixture has: ``readouterr``, ``setenv`` ..."""
         unseen(f"{self._name}.{name}")
         return getattr(self._real, name)
-
-    def __len__(self) -> int:
-        """How many warnings were recorded."""
-        unseen(f"len({self._name})")
-        return len(self._real)
-
-    def __iter__(self) -> Iterator[Any]:
-        """The recorded warnings."""
-        unseen(f"iter({self._name})")
-        return iter(self._real)
-
-    def __getitem__(self, index: int) -> Any:
-        """One recorded warning."""
-        unseen(f"{self._name}[{index}]")
-        return self._real[index]
 
 
 class Patching(Watched):
@@ -146,7 +131,7 @@ GIVEN: Final[Mapping[str, Callable[..., Any]]] = {
     "monkeypatch": lambda real, module, _: Patching(real, module),
     "caplog": lambda _, module, at_end: _logs(module, at_end),
     "capsys": lambda real, *_: Capturing(real),
-    **{name: _watched(name) for name in ("capsysbinary", "capfd", "capfdbinary", "recwarn")},
+    **{name: _watched(name) for name in ("capsysbinary", "capfd", "capfdbinary")},
 }
 """Name -> replaces the value that pytest has built: takes that, the module of the test, and what registers a function
 that is called when the test has ended."""
