@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from kcache_model.bound import Bound
 from kcache_model.errors import TargetError
+from kcache_model.object_types.method_call import MethodCall
 from kcache_model.object_types.object_type import ObjectTarget, ObjectType
 from kcache_model.object_types.specification import Specification, States, follow, may_wait_for_ever
 from kcache_model.object_types.vocabulary import OperationTemplate, alphabet, random_operation
@@ -162,8 +163,9 @@ def _unrelated(program: Any) -> tuple[int, bool, str]:
     Programs that differ in the name of the key only show the same.
     """
     calls = [*program.prefix, *(operation for thread in program.threads for operation in thread)]
-    keys = {repr(operation.arguments[0]) for operation in calls if getattr(operation, "arguments", ())}
-    has_key_before = any(getattr(operation, "arguments", ()) for operation in program.prefix)
+    keyed = [call for call in calls if isinstance(call, MethodCall) and call.arguments]
+    keys = {repr(call.arguments[0]) for call in keyed}
+    has_key_before = any(call in program.prefix for call in keyed)
     return max(len(keys) - 1, 0), not has_key_before, min(keys, default="")
 
 
