@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -259,7 +258,7 @@ def naive(of: Subject, program: Program) -> SearchResult:
 
 @pytest.mark.one_in(20)
 @pytest.mark.parametrize("name", BODIES)
-def test_it_agrees_with_naive_enumeration(tmp_path: Path, name: str, effort: Callable[[int, int], int]) -> None:
+def test_it_agrees_with_naive_enumeration(tmp_path: Path, name: str) -> None:
     of = made(tmp_path, BODIES[name])
     compared = 0
     for program in programs(of, range(300, 324)):
@@ -275,8 +274,6 @@ def test_it_agrees_with_naive_enumeration(tmp_path: Path, name: str, effort: Cal
         if result.problem is None:
             assert result.coverage is Coverage.EXHAUSTED
             assert result.executions <= expected.executions
-        if compared == effort(6, 24):
-            break
     assert compared > 5
 
 

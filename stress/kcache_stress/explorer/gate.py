@@ -29,8 +29,7 @@ from .instrument.knowledge import checks_protocols, is_transparent, only_reads, 
 from .instrument.names import HOOK_MARK
 from .instrument.tables import PLAIN
 from .reach import parts_in_c
-from .virtual.opcode_tracer import is_machinery, serves_pytest
-from .weak_objects import weakly
+from .virtual.opcode_tracer import is_machinery
 
 if TYPE_CHECKING:
     from .virtual.scheduler import Scheduler
@@ -245,16 +244,14 @@ def _is_of_runtime(frame: FrameType) -> bool:
 
 
 def _is_bookkeeping(frame: FrameType, back: FrameType) -> bool:
-    """Whether ``threading`` or a thread pool notes in a weak container which threads there are, or pytest sets up."""
-    is_noted = frame.f_globals.get("__name__") in {"weakref", "_weakrefset"} and _is_of_runtime(back)
-    return is_noted or serves_pytest(frame)
+    """Whether ``threading`` or a thread pool notes in a weak container which threads there are."""
+    return frame.f_globals.get("__name__") in {"weakref", "_weakrefset"} and _is_of_runtime(back)
 
 
 def reached(roots: Iterable[object]) -> frozenset[int] | None:
     """The ids of all that some objects can get hold of; ``None`` if it is too much to tell."""
     seen: set[int] = set()
     fixed: set[int] = set()
-    stood_for: dict[int, int] = {}
     todo = list(roots)
     while todo:
         found = todo.pop()
@@ -268,9 +265,7 @@ def reached(roots: Iterable[object]) -> frozenset[int] | None:
             fixed.add(id(found))
         else:
             todo += _referents(found)
-            if (by := weakly(found)) is not found:
-                stood_for[id(found)] = id(by)
-    return frozenset(stood_for.get(found, found) for found in seen - fixed)
+    return frozenset(seen - fixed)
 
 
 def _referents(item: object) -> Iterator[object]:

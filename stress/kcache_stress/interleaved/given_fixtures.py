@@ -1,7 +1,7 @@
-"""Fixtures of pytest that a test under the explorer uses with more care than elsewhere.
+"""Fixtures of pytest itself that a test under the explorer gets, made anew for each execution.
 
-What they do to modules and streams no event tells. That is sound as long as nothing else runs: before the threads of
-the test begin, or after they have ended. Beside another thread the test is refused.
+What they do to modules and streams no event tells. That is sound as long as nothing else runs: it happens before the
+threads of the test begin, or after they have ended. Beside another thread the test is refused.
 """
 
 from __future__ import annotations
@@ -10,44 +10,72 @@ import contextlib
 import io
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from .given_logs import Logs
-from .running import unseen
+from .running import refuse, unseen
 
+TMP_PATH: Final = "tmp_path"
 _NOTHING: Final = object()
 
 
-class Watched:
-    """A fixture of pytest whose use is refused while other threads run: it changes or reads what no event tells.
+@dataclass(frozen=True)
+class Occasion:
+    """The call of a test that a fixture is made for.
 
-    Args:
-        name: of the fixture.
-        real: its value.
+    Attributes:
+        stack: ends fixtures when it is left.
+        module: of the test, or the private copy of that: names are looked up as it would import them.
+        folder: for ``tmp_path``; ``None`` where nobody asks for it.
     """
 
-    def __init__(self, name: str, real: Any) -> None:
-        self._name = name
-        self._real = real
+    stack: ExitStack
+    module: ModuleType
+    folder: Path | None = None
+
+
+def afterwards(stack: ExitStack, done: Callable[[], object], given_up: Callable[[], object] = lambda: None) -> None:
+    """Call ``done`` when a test is over; ``given_up`` where it is left in the middle, its threads with it."""
+
+    def leave(kind: type[BaseException] | None, *_: object) -> None:
+        (done if kind is None or issubclass(kind, Exception) else given_up)()
+
+    stack.push(leave)
+
+
+class Request:
+    """``request``, as far as it can be had without pytest.
+
+    Args:
+        known: its attributes: ``param``, ``addfinalizer`` ...
+    """
+
+    def __init__(self, **known: Any) -> None:
+        vars(self).update(known)
 
     def __getattr__(self, name: str) -> Any:
-        """What the fixture has: ``readouterr``, ``setenv`` ..."""
-        unseen(f"{self._name}.{name}")
-        return getattr(self._real, name)
+        """What only pytest knows."""
+        if name != "param" and not name.startswith("__"):
+            refuse(f"asks for request.{name}, which only pytest can give")
+        raise AttributeError(name)
 
 
-class Patching(Watched):
+class Patching:
     """``monkeypatch``: that of pytest, on the modules that the test sees.
 
     Args:
-        real: that of pytest.
         module: of the test.
     """
 
-    def __init__(self, real: Any, module: ModuleType) -> None:
-        super().__init__("monkeypatch", real)
+    def __init__(self, module: ModuleType) -> None:
+        import pytest
+
         self._module = module
+        self._real = pytest.MonkeyPatch()
 
     def setattr(self, target: Any, name: Any, value: Any = _NOTHING, raising: bool = True) -> None:
         """Set an attribute, of an object or by its dotted name."""
@@ -66,9 +94,26 @@ class Patching(Watched):
     @contextlib.contextmanager
     def context(self) -> Iterator[Patching]:
         """One more, undone at the end of a ``with``."""
-        with self._real.context() as real:
-            yield Patching(real, self._module)
+        made = Patching(self._module)
+        try:
+            yield made
+        finally:
+            made.undo_quietly()
         unseen("monkeypatch undoes what it did")
+
+    def undo(self) -> None:
+        """Put everything back."""
+        self.undo_quietly()
+        unseen("monkeypatch undoes what it did")
+
+    def undo_quietly(self) -> None:
+        """Put everything back, whatever else runs: the test is over, or given up."""
+        self._real.undo()
+
+    def __getattr__(self, name: str) -> Any:
+        """The rest: ``setitem``, ``setenv``, ``chdir`` ..."""
+        unseen(f"monkeypatch.{name}")
+        return getattr(self._real, name)
 
     def _named(self, path: str) -> tuple[Any, str]:
         """The owner and the name of what ``package.module.Class.attribute`` says."""
@@ -83,55 +128,66 @@ class Patching(Watched):
         return found, parts[-1]
 
 
-class Capturing(Watched):
-    """``capsys`` with streams in C: one ``print`` is one step on these.
+class _Written(NamedTuple):
+    out: str
+    err: str
 
-    Args:
-        real: that of pytest.
-    """
 
-    def __init__(self, real: Any) -> None:
-        super().__init__("capsys", real)
-        self._streams = [(capture, io.StringIO()) for capture in (real._capture.out, real._capture.err)]
-        self._place()
+class Capturing:
+    """``capsys``: what is written to the standard streams."""
 
-    def readouterr(self) -> Any:
-        """The text since the last call."""
+    def __init__(self) -> None:
+        self._own = sys.stdout, sys.stderr
+        self._streams = io.StringIO(), io.StringIO()
+        sys.stdout, sys.stderr = self._streams
+
+    def readouterr(self) -> _Written:
+        """What was written since it was asked last."""
         unseen("capsys.readouterr() reads what was written")
-        for capture, stream in self._streams:
-            capture.tmpfile.write(stream.getvalue())
+        told = _Written(*(stream.getvalue() for stream in self._streams))
+        for stream in self._streams:
             stream.seek(0)
             stream.truncate()
-        return self._real.readouterr()
+        return told
 
     @contextlib.contextmanager
     def disabled(self) -> Iterator[None]:
         """The streams of the process, for as long as this is entered."""
         unseen("capsys.disabled() puts streams in place")
-        with self._real.disabled():
+        self.close()
+        try:
             yield
-        self._place()
+        finally:
+            sys.stdout, sys.stderr = self._streams
+            unseen("capsys.disabled() puts streams in place")
 
-    def _place(self) -> None:
-        for capture, stream in self._streams:
-            setattr(sys, capture.name, stream)
+    def close(self) -> None:
+        """Put the streams of the process back."""
+        sys.stdout, sys.stderr = self._own
 
 
-def _logs(module: ModuleType, at_end: Callable[[Callable[[], object]], None]) -> Logs:
-    made = Logs(module)
-    at_end(made.close)
+def _patching(occasion: Occasion) -> Patching:
+    made = Patching(occasion.module)
+    afterwards(occasion.stack, made.undo, made.undo_quietly)
     return made
 
 
-def _watched(name: str) -> Callable[..., Watched]:
-    return lambda real, *_: Watched(name, real)
+def _capturing(occasion: Occasion) -> Capturing:
+    made = Capturing()
+    afterwards(occasion.stack, made.close, made.close)
+    return made
 
 
-GIVEN: Final[Mapping[str, Callable[..., Any]]] = {
-    "monkeypatch": lambda real, module, _: Patching(real, module),
-    "caplog": lambda _, module, at_end: _logs(module, at_end),
-    "capsys": lambda real, *_: Capturing(real),
-    **{name: _watched(name) for name in ("capsysbinary", "capfd", "capfdbinary")},
+def _logs(occasion: Occasion) -> Logs:
+    made = Logs(occasion.module)
+    afterwards(occasion.stack, made.close, made.close)
+    return made
+
+
+GIVEN: Final[Mapping[str, Callable[[Occasion], Any]]] = {
+    TMP_PATH: lambda occasion: occasion.folder,
+    "monkeypatch": _patching,
+    "capsys": _capturing,
+    "caplog": _logs,
 }
-"""Name -> replaces the value that pytest has built: takes that, the module of the test, and what registers a function
-that is called when the test has ended."""
+"""Name -> what makes it."""

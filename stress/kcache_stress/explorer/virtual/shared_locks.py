@@ -118,8 +118,9 @@ class SharedLocks:
     def _cover_module(self, module: str, namespace: dict[str, Any]) -> None:
         virtual = {}
         for name, value in list(namespace.items()):
-            if id(value) in _REAL or type(value) in _LOCKS:
-                virtual[name] = self._counterpart(value)
+            found = self._counterpart(value)
+            if found is not None:
+                virtual[name] = found
             elif isinstance(value, type) and value.__module__ == module and not name.startswith("__"):
                 self._cover_class(value)
         if virtual:
@@ -133,13 +134,15 @@ class SharedLocks:
                     setattr(kind, name, value)
                     self._attributes.append((kind, name, self._counterpart(value), value))
 
-    def _counterpart(self, value: object) -> object:
-        """The virtual counterpart of a lock, or of what makes locks."""
+    def _counterpart(self, value: object) -> object | None:
+        """The virtual counterpart of a value; ``None`` if it needs none."""
         if id(value) in _REAL:
             module, name = _REAL[id(value)]
             copy = self._virtual(module)
             made: object = getattr(copy, name) if name else copy
             return made
+        if type(value) not in _LOCKS:
+            return None
         found: object = self._locks.get(id(value))
         if found is None:
             low_level: Any = self._virtual("_thread")
