@@ -68,7 +68,7 @@ def test_the_reference_is_ok_and_the_table_says_what_met(tmp_path: Path) -> None
 
 def test_the_page_of_a_run_shows_a_round_and_what_met(tmp_path: Path) -> None:
     file = tmp_path / "page.html"
-    assert stress(EXAMPLES["textbook"], "--duration", "1s", "--html", str(file)).exit_code == 0
+    assert stress(EXAMPLES["textbook"], "--duration", "4s", "--html", str(file)).exit_code == 0
     page = file.read_text(encoding="utf-8")
     assert "An example: one of the rounds of stress, which some order of its calls explains." in page
     assert "overlapped another" in page
