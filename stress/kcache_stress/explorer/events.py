@@ -117,7 +117,7 @@ One for the process, as is the execution: :meth:`Scheduler.reset` empties it.
 """
 
 WHOLE = "in C"
-"""The slot of what a method in C accesses: nobody knows what it touches."""
+"""The slot of an access by a method in C. kcache cannot see which attributes the method touches."""
 
 _CONTAINERS = (dict, list, set, deque, bytearray, array, BaseException, SimpleNamespace)
 """Containers, and what shows its arguments or all its attributes."""

@@ -87,14 +87,14 @@ def run_paused(
 
 
 _FIRST_STEPS: Final[dict[int, Callable[[], None]]] = {}
-"""Ident of a thread -> what is called when it is about to execute the first opcode of the code under test."""
+"""Ident of a thread -> the callback for the first opcode that may touch what is shared."""
 
 
 def at_first_step(callback: Callable[[], None], *, is_in_c: bool) -> None:
     """Call ``callback`` once, when this thread is about to touch what may be shared and it is its turn.
 
-    A thread that is paused between two calls has made neither: whoever notes when a call begins wants to know. What a
-    call does before it touches anything could as well have been done later.
+    If a thread is paused between two calls, the second call has not begun. A call begins when it first touches what may
+    be shared: its steps before that could run later with the same result.
 
     Args:
         callback: what to call.
