@@ -23,6 +23,7 @@ PACKAGES = {
 OPTIONAL = ("crosshair", "distributed", "hypothesis_crosshair_provider", "kubernetes")
 TOP_FLOOR = (
     *("kcache.cli", "kcache.testing", "kcache.extending", "kcache.pytest_plugin", "kcache.pytest_interleaving"),
+    *("kcache.pytest_summary", "kcache.pytest_threads"),
     "kcache.__main__",
 )
 FACADE_USERS = ("kcache_conformance.pytest_suite",)

@@ -136,25 +136,35 @@ def test_a_replay_line_works_where_it_was_printed(project: Path, run_command: Ru
     assert "NONLINEARIZABLE not-linearizable" in written.stdout
 
 
-@pytest.mark.parametrize("on_ci", ["true", ""])
+KCACHE_RUN = ("kcache", "run", "pytest", "--")
+
+
+@pytest.mark.parametrize(
+    ("on_ci", "command"),
+    [
+        ("true", KCACHE_RUN),
+        ("", ("pytest",)),
+        pytest.param("", KCACHE_RUN, marks=pytest.mark.nightly),
+        pytest.param("true", ("pytest",), marks=pytest.mark.nightly),
+    ],
+)
 def test_the_short_summary_of_pytest_repeats_no_report(
-    on_ci: str, project: Path, run_command: Run, monkeypatch: pytest.MonkeyPatch
+    on_ci: str, command: tuple[str, ...], project: Path, run_command: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.delenv("BUILD_NUMBER", raising=False)
     if on_ci:
         monkeypatch.setenv("CI", on_ci)
     (project / "tests/test_plain.py").write_text(PLAIN, encoding="utf-8")
-    for command in (("kcache", "run", "pytest", "--"), ("pytest",)):
-        files = ("tests/test_marked.py", "tests/test_plain.py", "tests/test_started.py")
-        found = run_command(project, *command, "-q", "-p", "no:cacheprovider", *files)
-        assert found.returncode == 1, found.stdout
-        lines = re.findall("kcache replay .+", found.stdout)
-        assert len(lines) == len(set(lines)) == (3 if command[0] == "kcache" else 2), found.stdout
-        summary = found.stdout.partition("short test summary info")[2]
-        assert summary.count("FAILED") == len(lines) + 1
-        assert ("told in the second line" in summary) == bool(on_ci)
-        assert re.search("FAILED tests/test_marked.py::test_marked - (Failed: )?FAILURE", summary), summary
+    files = ("tests/test_marked.py", "tests/test_plain.py", "tests/test_started.py")
+    found = run_command(project, *command, "-q", "-p", "no:cacheprovider", *files)
+    assert found.returncode == 1, found.stdout
+    lines = re.findall("kcache replay .+", found.stdout)
+    assert len(lines) == len(set(lines)) == (3 if command[0] == "kcache" else 2), found.stdout
+    summary = found.stdout.partition("short test summary info")[2]
+    assert summary.count("FAILED") == len(lines) + 1
+    assert ("told in the second line" in summary) == bool(on_ci)
+    assert re.search("FAILED tests/test_marked.py::test_marked - (Failed: )?FAILURE", summary), summary
 
 
 def test_what_is_right_passes(project: Path, run_command: Run) -> None:
@@ -166,7 +176,7 @@ def test_what_is_right_passes(project: Path, run_command: Run) -> None:
 
 
 def test_a_test_is_explored_without_pytest(project: Path, run_command: Run) -> None:
-    command = ("kcache", "explore", "tests/test_started.py:test_started")
+    command = ("kcache", "explore", "tests/test_started.py:test_started", "-x")
     assert run_command(project, *command).returncode == 1
     (project / "src/bus/__init__.py").write_text(LOCKED, encoding="utf-8")
     assert run_command(project, *command).returncode == 0

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+import signal
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
+from subprocess import CompletedProcess, Popen
 from typing import Any
 
 import pytest
@@ -65,7 +70,8 @@ def test_locked():
     assert count(Locked()) == 2
 
 
-def test_needs(capfd):
+def test_chdir(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
     assert count(Locked()) == 2
 
 
@@ -204,19 +210,37 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+_ENOUGH = ("--budget-per-test", "20s")
+"""A busy machine needs longer than the default; all tests of these projects end before, by a finding or a proof."""
+
+
 @pytest.fixture
 def run(project: Path, run_command: Callable[..., CompletedProcess[str]]) -> Run:
-    """Gives the exit code, the lines of the summary, and all that was printed."""
+    """Returns the exit code, the lines of the summary that name a test, and the whole output."""
 
     def run(*arguments: str) -> tuple[int, list[str], str]:
-        options = ("-p", "no:cacheprovider", "-W", "error")
-        done = run_command(project, "kcache", "run", "pytest", "--", *options, *arguments)
+        options = ("-v", "-p", "no:cacheprovider", "-W", "error")
+        done = run_command(project, "kcache", "run", *_ENOUGH, "pytest", "--", *options, *arguments)
         output = done.stdout + done.stderr
         told = re.search(r"=+ kcache: tests that start threads =+\n(.*?)\n=", output, re.DOTALL)
         assert told is not None, output
-        return done.returncode, told[1].splitlines(), output
+        return done.returncode, [line for line in told[1].splitlines() if "::" in line], output
 
     return run
+
+
+def by_test(lines: list[str]) -> dict[str, tuple[str, str]]:
+    """Test without its file -> what came of it, and why."""
+    found = (re.fullmatch(r"([a-z, ]*[a-z]): \S+\.py::(\S+): (.*)", line) for line in lines)
+    return {told[2]: (told[1], told[3]) for told in found if told is not None}
+
+
+EXPLORED = {"exhausted": "explored", "sampled": "explored", "no proof": "explored"}
+"""Which of these it is depends on the time."""
+
+
+def outcomes(lines: list[str]) -> dict[str, str]:
+    return {name: EXPLORED.get(what, what) for name, (what, _) in by_test(lines).items()}
 
 
 @pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.nightly)])
@@ -225,16 +249,28 @@ def test_what_fails_in_some_order_is_found_and_the_rest_is_told(workers: tuple[s
     assert code == 1
     assert "4 passed" in output
     assert "kcache replay kt1." in output
-    locked, needs, process, racy, counts = lines
+    locked, racy, changes, process = sorted(lines)
     assert re.fullmatch(r"explored: test_counters.py::test_locked: [0-9]+ executions, exhausted", locked)
-    assert needs == "ran as it is: test_counters.py::test_needs: it needs the fixture capfd"
+    said = "changes the working directory, which all threads share"
+    assert re.fullmatch(
+        rf"ran as it is: test_counters.py::test_chdir: test_counters.py:[0-9]+ in test_chdir {said}", changes
+    )
     place = r"test_counters.py:[0-9]+ in <lambda>"
     start = "ran as it is: test_counters.py::test_process: "
     assert re.fullmatch(rf"{start}{place} starts a process, which cannot be scheduled", process)
     assert racy.startswith(
         "fails in some order: test_counters.py::test_racy: the test fails: assert count(Racy()) == 2"
     )
-    assert counts == "1 fails in some order, 1 explored, 2 ran as it is; 1 start none"
+    at_once, section = output.split("kcache: tests that start threads")
+    assert racy in at_once  # a run that is killed keeps its findings
+    table = section[section.index("5 tests") :].partition("\n=")[0].splitlines()
+    assert table[:2] == ["5 tests, 4 with threads or processes", "  fails in some order: 1"]
+    assert re.fullmatch(r"  explored: 1 \(1 exhausted; [0-9]+ executions\)", table[2])
+    assert table[3:] == [
+        "  not explored: 2",
+        f"       1 {changes.split(': ', 2)[2]}",
+        f"       1 {process.split(': ', 2)[2]}; kcache does not schedule processes: test the threads without them",
+    ]
 
 
 @pytest.mark.nightly
@@ -242,21 +278,19 @@ def test_what_pytest_and_unittest_make_for_a_test_is_made_for_each_execution(pro
     (project / "test_surrounded.py").write_text(SURROUNDED, encoding="utf-8")
     code, lines, _ = run("test_surrounded.py")
     assert code == 1
-    told = {line.split("::", 1)[1]: line.split(": ")[0] for line in lines[:-1]}
+    told = {line.split("::", 1)[1]: line.split(": ")[0] for line in lines}
     names = {name.rpartition(": ")[0].partition(": ")[0] or name: what for name, what in told.items()}
     assert names == {
         "Case::test_locked": "explored",
         "Case::test_racy": "fails in some order",
         "TestSetUp::test_set_up": "explored",
-        "test_always": "ran as it is",
-        "test_loop": "ran as it is",
+        "test_always": "not explored",
+        "test_loop": "not explored",
         "test_made[Locked-0]": "explored",
         "test_made[racy-0]": "fails in some order",
     }
-    (always,) = (line for line in lines if "test_always" in line)
-    assert "under the explorer it fails in every order" in always
-    (loop,) = (line for line in lines if "test_loop" in line)
-    assert "its event loop cannot be scheduled" in loop
+    assert "under the explorer it fails in every order" in by_test(lines)["test_always"][1]
+    assert "its event loop cannot be scheduled" in by_test(lines)["test_loop"][1]
 
 
 @pytest.mark.nightly
@@ -265,18 +299,96 @@ def test_fixtures_of_conftest_and_of_pytest_are_made_for_each_execution(project:
     (project / "test_fixtures.py").write_text(FIXTURES, encoding="utf-8")
     code, lines, output = run("test_fixtures.py")
     assert code == 1
-    told = {name: (what, why) for what, name, why in (line.split(": ", 2) for line in lines[:-1])}
+    told = {name: (what, why) for what, name, why in (line.split(": ", 2) for line in lines)}
     assert {name.removeprefix("test_fixtures.py::"): what for name, (what, _) in told.items()} == {
         "test_kind[Locked]": "explored",
         "test_kind[Racy]": "fails in some order",
         "test_both_print": "explored",
         "test_some_print": "fails in some order",
         "test_beside": "ran as it is",
-        "test_config": "ran as it is",
+        "test_config": "explored",
     }, output
     assert all(why.endswith("exhausted") for what, why in told.values() if what == "explored")
     assert "in test_beside (monkeypatch sets add) while other threads run" in told["test_fixtures.py::test_beside"][1]
-    assert "in test_config asks for request.config" in told["test_fixtures.py::test_config"][1]
+
+
+PLACES = """
+import threading
+import thing_conftest, thing_env, thing_here, thing_ini
+
+
+def test_places():
+    found = []
+    modules = (thing_conftest, thing_env, thing_here, thing_ini)
+    thread = threading.Thread(target=lambda: found.append({module.BOX for module in modules}))
+    thread.start()
+    thread.join()
+    assert found == [{"beside"}]
+
+
+class Box:
+    count = 0
+
+    def add(self):
+        if thing_conftest.BOX == "beside":
+            self.count = self.count + 1
+        else:
+            self.count = 2
+
+
+def test_racy():
+    box = Box()
+    thread = threading.Thread(target=box.add)
+    thread.start()
+    box.add()
+    thread.join()
+    assert box.count == 2
+"""
+
+TWICE = """
+import threading
+import thing_twice
+
+
+def test_twice():
+    thread = threading.Thread(target=lambda: None)
+    thread.start()
+    thread.join()
+    assert thing_twice.BOX == "beside"
+"""
+
+
+def test_what_pytest_has_imported_is_explored_whatever_else_is_installed(
+    tmp_path: Path, run: Run, run_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each module has a twin in site-packages, with which a test fails, or passes that should fail."""
+    folders = {"here": ".", "env": "src", "conftest": "lib", "ini": "more", "twice": "a"}
+    site = tmp_path / "venv/site-packages"
+    for folder in ("a", "b", "tests", *folders.values(), str(site)):
+        (tmp_path / folder).mkdir(exist_ok=True, parents=True)
+    for way, folder in folders.items():
+        (tmp_path / folder / f"thing_{way}.py").write_text("BOX = 'beside'\n", encoding="utf-8")
+        (site / f"thing_{way}.py").write_text("BOX = 'installed'\n", encoding="utf-8")
+    last = f"import sys\nsys.path[:] = [one for one in sys.path if one != {str(site)!r}] + [{str(site)!r}]\n"
+    texts = {
+        "tests/test_places.py": PLACES,
+        "a/test_twice.py": TWICE,
+        "b/thing_twice.py": "BOX = 'elsewhere'\n",  # this folder is collected later, and comes first on the path then
+        "b/test_later.py": "def test_later(): pass\n",
+        "conftest.py": "import os, sys\nsys.path.insert(0, os.path.join(os.path.dirname(__file__), 'lib'))\n",
+        "pytest.ini": "[pytest]\npythonpath = more\n",
+        str(site / "sitecustomize.py"): last,
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", f"src:{site}")
+    code, lines, output = run("a", "b", "tests")
+    assert code == 1
+    told = {line.partition("::")[2].partition(":")[0]: line.partition(":")[0] for line in lines}
+    assert told == {"test_places": "explored", "test_twice": "explored", "test_racy": "fails in some order"}, output
+    (token,) = set(re.findall(r"kcache replay ([^\s)]+)", output))
+    done = run_command(tmp_path, "kcache", "replay", token)  # the token holds the path
+    assert done.returncode == 1, done.stdout
 
 
 MANY_ORDERS = """
@@ -299,10 +411,10 @@ def test_where_a_budget_was_spent_the_option_that_tries_more_is_named(
 ) -> None:
     (project / "test_many.py").write_text(MANY_ORDERS, encoding="utf-8")
     for name, budget, is_spent in (("test_many.py", "0.5s", True), ("test_counters.py::test_locked", "100s", False)):
-        asked = ("--budget-per-test", budget, "pytest", "--", "-p", "no:cacheprovider", name)
+        asked = ("--budget-per-test", budget, "pytest", "--", "-v", "-p", "no:cacheprovider", name)
         done = run_command(project, "kcache", "run", *asked)
-        assert ("executions, budget spent\n" in done.stdout) == is_spent, done.stdout
-        assert ("budget spent after 0.5 s: --budget-per-test tries more orders\n" in done.stdout) == is_spent
+        assert ("in 0.5 s each; --budget-per-test tries more\n" in done.stdout) == is_spent, done.stdout
+        assert re.search(f"exhausted +{int(not is_spent)}\n", done.stdout), done.stdout
 
 
 STANDSTILL = """
@@ -418,9 +530,8 @@ def test_what_is_logged_keeps_no_test_from_the_explorer(project: Path, run: Run)
     (project / "test_logging.py").write_text(LOGGING, encoding="utf-8")
     code, lines, output = run("test_logging.py")
     assert code == 1
-    told = {line.split("::", 1)[1].partition(":")[0]: line.split(": ")[0] for line in lines if "::" in line}
-    assert told == {
-        "test_beside": "ran as it is",
+    assert outcomes(lines) == {
+        "test_beside": "not explored",
         "test_locked": "explored",
         "test_racy": "fails in some order",
         "test_racy_through": "fails in some order",
@@ -430,13 +541,164 @@ def test_what_is_logged_keeps_no_test_from_the_explorer(project: Path, run: Run)
     assert output.count("1 preemption (no schedule with fewer does it)") == 2
 
 
-def test_a_logging_fixture_of_a_plugin_is_left_to_it(project: Path, run: Run) -> None:
-    (project / "test_logging.py").write_text(LOGGING, encoding="utf-8")
-    plugin = "import pytest\n\n\n@pytest.fixture\ndef caplog():\n    return []\n"
-    (project / "louder.py").write_text(plugin, encoding="utf-8")
-    (project / "conftest.py").write_text('pytest_plugins = ["louder"]\n', encoding="utf-8")
-    _, lines, output = run("test_logging.py", "-k", "test_locked")
-    assert "ran as it is: test_logging.py::test_locked: it needs the fixture caplog" in lines, output
+AROUND = """
+import _thread
+import os
+import threading
+import unittest
+
+import pytest
+from counters import Locked, Racy
+
+
+class Worker:
+    def __init__(self, counter):
+        self.counter, self.go = counter, threading.Event()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        self.go.wait()
+        self.counter.add()
+
+    def end(self):
+        self.go.set()
+        self.thread.join()
+        return self.counter.count
+
+
+@pytest.fixture(scope="module")
+def server():
+    yield (made := Worker(Locked()))
+    made.end()
+
+
+class TestSetUp:
+    def setup_method(self):
+        self.worker = Worker(Racy())
+
+    def teardown_method(self):
+        self.worker.end()
+
+    def test_racy(self):
+        self.worker.go.set()
+        self.worker.counter.add()
+        assert self.worker.end() == 2
+
+
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.worker = Worker(Locked())
+        cls.addClassCleanup(cls.worker.end)
+
+    def test_class(self):
+        self.assertEqual(self.worker.end(), 1)
+
+
+def test_server(server):
+    assert server.counter.count == 0
+
+
+def test_server_again(server):
+    assert server.counter.count == 0
+
+
+def test_beside_server():
+    assert True
+
+
+@pytest.mark.parametrize("at_end", [True])
+def test_at_end(request, at_end):
+    request.addfinalizer(lambda: Worker(Locked()).end())
+
+
+def test_raw():
+    lock = _thread.allocate_lock()
+    lock.acquire()
+    _thread.start_new_thread(lock.release, ())
+    lock.acquire()
+
+
+def test_kill():
+    Worker(Locked()).end()
+    os.kill(os.getpid(), 0)
+
+
+def test_fails():
+    assert Worker(Locked()).end() == 2
+"""
+
+
+def test_threads_count_from_setup_to_teardown_whoever_starts_them(project: Path, run: Run) -> None:
+    (project / "test_around.py").write_text(AROUND, encoding="utf-8")
+    code, lines, output = run("test_around.py")
+    assert code == 1
+    told = {
+        name.split("::", 1)[1]: (what, why)
+        for what, name, why in (line.split(": ", 2) for line in lines if "::" in line)
+    }
+    what = {name: what for name, (what, _) in told.items()}
+    assert what == {
+        **dict.fromkeys(("Case::test_class", "test_at_end[True]", "test_raw"), "explored"),
+        **dict.fromkeys(("test_server", "test_server_again"), "explored"),
+        **dict.fromkeys(("test_beside_server", "test_fails", "test_kill"), "ran as it is"),
+        "TestSetUp::test_racy": "fails in some order",
+    }, output
+    assert told["test_beside_server"][1].startswith("the threads that run beside it are none of its own: Thread-")
+    assert told["test_kill"][1].endswith("in test_kill sends a signal, which no virtual thread can get")
+    assert told["test_fails"][1] == "it fails"
+    assert "9 tests, 9 with threads or processes" in output
+
+
+INTERRUPTED = """
+import threading
+import time
+
+import counters
+from test_counters import count
+
+
+def test_racy():
+    assert count(counters.Racy()) == 2
+
+
+def test_sleeps():
+    open("sleeping", "w").close()
+    time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes have no groups there")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_ends_with_what_it_has_found(project: Path, number: int) -> None:
+    """Ctrl-C reaches all processes of the group, SIGTERM the first one only."""
+    (project / "test_interrupted.py").write_text(INTERRUPTED, encoding="utf-8")
+    program = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    program += "from kcache.cli import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", program, "run", *_ENOUGH, "pytest", "--"]
+    with open(project / "output", "w", encoding="utf-8") as output:
+        process = Popen(
+            [*command, "-p", "no:cacheprovider", "test_interrupted.py"],
+            cwd=project,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+        try:
+            until = time.monotonic() + 120
+            while not (project / "sleeping").exists() and time.monotonic() < until:
+                time.sleep(0.1)
+            assert "fails in some order: test_interrupted.py::test_racy" in (project / "output").read_text("utf-8")
+            (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
+            assert process.wait(60) == 2
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    told = (project / "output").read_text("utf-8").partition("kcache: tests that start threads")[2]
+    assert "fails in some order: test_interrupted.py::test_racy" in told
+    assert "1 with threads or processes" in told
 
 
 def test_only_pytest_can_be_run() -> None:
@@ -446,3 +708,95 @@ def test_only_pytest_can_be_run() -> None:
     done = CliRunner().invoke(main, ["run", "pytest", "--budget-per-test", "soon"])
     assert done.exit_code == 2
     assert "'soon' is no duration" in done.output
+
+
+LONG = """
+import queue
+import threading
+
+import pytest
+
+
+class Table:
+    def __init__(self):
+        self.rows, self.count = {}, 0
+        self.lock = threading.Lock()
+
+    def put(self, key):
+        self.rows[key] = key
+        self.count = self.count + 1
+
+    def put_locked(self, key):
+        with self.lock:
+            self.put(key)
+
+
+def fill(table, put):
+    for number in range(3_000):
+        table.rows[-1, number] = number
+
+    def work(who):
+        for number in range(100):
+            put((who, number))
+
+    threads = [threading.Thread(target=work, args=(who,)) for who in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert table.count == 1_000
+
+
+def test_long():
+    table = Table()
+    fill(table, table.put)
+
+
+def test_long_and_locked():
+    table = Table()
+    fill(table, table.put_locked)
+
+
+def block_and_wait(get):
+    waiting = queue.Queue(10)
+    producer = threading.Thread(target=lambda: [waiting.put(number) for number in range(16)])
+    consumer = threading.Thread(target=lambda: [waiting.get() for _ in range(5)])
+    producer.start()
+    consumer.start()
+    consumer.join()
+    assert get(waiting) == 5
+    producer.join()
+
+
+def test_gets_what_may_not_be_there():
+    block_and_wait(queue.Queue.get_nowait)
+
+
+def test_waits_for_it():
+    block_and_wait(queue.Queue.get)
+
+
+def test_fails():
+    producer = threading.Thread(target=int)
+    producer.start()
+    assert not producer
+"""
+
+
+def test_long_loops_are_explored_and_one_preemption_comes_first(project: Path, run: Run) -> None:
+    (project / "test_long.py").write_text(LONG, encoding="utf-8")
+    code, lines, output = run("test_long.py")
+    assert code == 1
+    told = {name.partition("::")[2]: (kind, text) for kind, name, text in (line.split(": ", 2) for line in lines)}
+    assert {name: kind for name, (kind, _) in told.items()} == {
+        "test_long": "fails in some order",
+        "test_long_and_locked": "explored",
+        "test_gets_what_may_not_be_there": "fails in some order",
+        "test_waits_for_it": "explored",
+        "test_fails": "ran as it is",
+    }, output
+    assert told["test_long_and_locked"][1].endswith("budget spent")
+    assert "the test fails: assert table.count == 1" in told["test_long"][1]
+    assert "the test ended with Empty" in told["test_gets_what_may_not_be_there"][1]
+    assert told["test_fails"][1].startswith("it fails")
+    assert output.count("1 preemption") == 2

@@ -52,7 +52,7 @@ from kcache_model.linearizability import SearchBudget
 from kcache_model.rules import Contract
 from kcache_model.verdict import Status, Verdict
 from kcache_stress.explorer.replay_answer import ReplayAnswer
-from kcache_stress.interleaved.arguments import positions
+from kcache_stress.interleaved.parametrization import positions
 from kcache_stress.interleaved.running import clock, is_controlled, run
 from kcache_stress.loading import importable_spec
 
@@ -223,7 +223,7 @@ def interleaved(
     decorator with and without arguments, of functions and of methods, also of a ``unittest.TestCase``.
 
     Args:
-        test: takes what ``pytest.mark.parametrize`` gives it, fixtures of its own module, and ``tmp_path``.
+        test: takes what ``pytest.mark.parametrize`` gives it, and fixtures. Each execution gets new fixtures.
         instrument: further packages whose code is looked into, as ``--instrument`` adds some, beside the module itself
             and those that it imports, if they are written in Python. Of a package, parts that are named, alone.
         seconds: how long to search. A search that ends before is exhaustive, if nothing says ``no proof``.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 import threading
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -97,24 +98,23 @@ STORE = """
     """
 
 
-def found_in(tmp_path: Path, name: str, budget: float) -> list[Finding]:
+def found_in(tmp_path: Path, name: str) -> list[Finding]:
     file = tmp_path / "buffers.py"
     file.write_text(textwrap.dedent(STORE))
-    options = SuiteOptions(
-        kind=class_type_name(f"{file}:{name}"), phases=("explorer",), budget_seconds=budget, most_findings=1
-    )
+    kind = class_type_name(f"{file}:{name}")
+    options = SuiteOptions(kind=kind, phases=("explorer",), budget_seconds=inf, programs=12, most_findings=1)
     return list(run_suite(f"{file}:{name}", options).findings)
 
 
 def test_misuse_of_such_a_method_is_advice_with_the_reason(tmp_path: Path) -> None:
-    findings = found_in(tmp_path, "Buffer", 8.0)
+    findings = found_in(tmp_path, "Buffer")
     assert findings
     assert {finding.status for finding in findings} == {Status.OK}
     assert all(finding.advice.startswith("advance() needs the lock") for finding in findings)
 
 
 def test_a_method_that_forgets_the_lock_is_wrong(tmp_path: Path) -> None:
-    wrong = [finding for finding in found_in(tmp_path, "Unlocked", 60.0) if finding.status is Status.VIOLATION]
+    wrong = [finding for finding in found_in(tmp_path, "Unlocked") if finding.status is Status.VIOLATION]
     assert wrong
     assert all("take" in finding.program.names()[0] + finding.program.names()[-1] for finding in wrong)
 
@@ -153,7 +153,9 @@ class Meter:
 """
 
 
-@pytest.mark.parametrize(("name", "status"), [("n_waiting", Status.OK), ("amount", Status.VIOLATION)])
+@pytest.mark.parametrize(
+    ("name", "status"), [("n_waiting", Status.OK), ("has_pending_writers", Status.OK), ("amount", Status.VIOLATION)]
+)
 def test_what_only_describes_an_object_may_be_out_of_date(name: str, status: Status, tmp_path: Path) -> None:
     (tmp_path / "meter.py").write_text(METER.format(name=name), encoding="utf-8")
     spec = f"{tmp_path / 'meter.py'}:Meter"

@@ -11,6 +11,7 @@ import sys
 import unittest
 from collections.abc import Callable, Hashable
 from contextlib import nullcontext
+from math import inf
 from pathlib import Path
 from typing import Any, Literal, Optional
 
@@ -34,6 +35,7 @@ from kcache_model.object_types.specification import may_wait_for_ever
 from kcache_model.outcomes import ANYTHING, WAITS, Outcome, raised, returned
 from kcache_model.target_name import target_name
 from kcache_model.verdict import Status
+from kcache_stress.explorer.audit import AuditShare
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.replay import follow
 from kcache_stress.explorer.replay_answer import ReplayAnswer
@@ -415,10 +417,10 @@ def test_what_calls_tell_of_the_time_is_left_out(tmp_path: Path) -> None:
     assert found.not_tested(found.load(spec)) == ("what now returns (it differs from run to run)",)
 
 
-@pytest.mark.parametrize(("kept", "is_shared"), [("KEPT", True), ("{}", False)])
+@pytest.mark.parametrize(("kept", "is_shared"), [("kept", True), ("KEPT", False), ("{}", False)])
 def test_objects_that_share_state_are_refused(kept: str, is_shared: bool, tmp_path: Path) -> None:
     lines = (
-        f"def __init__(self): self.kept = {kept}",
+        f"def __init__(self, kept={{}}): self.kept = {kept}",  # a default argument cannot be restored
         "def add(self, key): return self.kept.setdefault(key, len(self.kept))",
     )
     source = "".join(f"    {line}\n" for line in (*lines, "def clear(self): self.kept.clear()"))
@@ -605,11 +607,12 @@ def test_a_call_that_polls_alone_waits_for_others(tmp_path: Path, effort: Callab
     (tmp_path / "polling.py").write_text(POLLING, encoding="utf-8")
     made = laboratory(f"{tmp_path / 'polling.py'}:Flag")
     (program,) = lonely_calls(made._object_type, made.target)
-    some = ExploreOptions(executions=effort(10, 1000), samples=5, seconds=60.0)  # each goes on for ever until it is cut
+    made.share = AuditShare(thorough=effort(0, 5), _saved=1000)  # each execution goes on for ever until it is cut
+    some = ExploreOptions(executions=effort(4, 1000), samples=2, seconds=inf)
     assert explore(made, program, some).finding is None
     polite = laboratory(f"{tmp_path / 'polling.py'}:Polite")
     twice = ObjectProgram((), ((MethodCall("enter"),), (MethodCall("enter"),)))
-    kept = explore(polite, twice, ExploreOptions(seconds=60.0)).finding
+    kept = explore(polite, twice, ExploreOptions(seconds=inf)).finding
     assert kept is not None
     assert kept.kind is FindingKind.LIVELOCK
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import pytest
 import typing_extensions as te
 
-from kcache_conformance.classes.made_arguments import values_of
+from kcache_conformance.classes.made_arguments import argument_of, values_of
 from kcache_conformance.guessed_type import guessed_type, type_of_target
 from kcache_model.errors import TargetError
 
@@ -140,12 +140,18 @@ NUMBERS = values_of(int)
     [
         *(typing.Callable[P, R], typing.Callable[te.Concatenate[int, P], R], te.Concatenate[int, P], P, P.args, Ts),
         *(te.Unpack[Ts], tuple[*Ts], te.Self, te.Never, te.LiteralString, typing.ForwardRef("Unknown")),
-        *(list[typing.ForwardRef("Unknown")], type[R], Closes, te.TypeGuard[int], "text", 5, ..., [int], lambda: None),
+        *(list[typing.ForwardRef("Unknown")], type[R], te.TypeGuard[int], "text", 5, ..., [int], lambda: None),
     ],
     ids=lambda annotation: type(annotation).__name__,
 )
 def test_an_annotation_that_is_not_known_has_no_values(annotation: Any) -> None:
     assert list(values_of(annotation)) == []
+
+
+def test_a_protocol_has_stand_ins() -> None:
+    (stand_in,) = values_of(Closes)
+    assert stand_in.made().close() is None
+    assert argument_of(stand_in.json()) == stand_in
 
 
 def test_a_class_that_raises_when_it_is_asked_has_no_values() -> None:

@@ -1,14 +1,17 @@
 """The explorer keeps what threads have used, so finalizers run late: what depends on them alone is no violation."""
 
 import textwrap
+from math import inf
 from pathlib import Path
 
 import pytest
 
-from kcache_conformance.events import SuiteResult
-from kcache_conformance.suite import run_suite
-from kcache_conformance.suite_options import SuiteOptions
+from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.verdict import Status
+from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
+from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+
+QUICK = ExploreOptions(seconds=inf, candidates=ExploreOptions(executions=20))  # whether a GIL allows it is not asked
 
 BODIES = """
     import threading
@@ -149,10 +152,15 @@ BODIES = """
     """
 
 
-def result(folder: Path, name: str) -> SuiteResult:
-    file = folder / "late.py"
+@pytest.fixture(scope="module")
+def bodies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("bodies") / "late.py"
     file.write_text(textwrap.dedent(BODIES))
-    return run_suite(f"{file}:{name}", SuiteOptions(kind="test", budget_seconds=60.0, most_findings=1))
+    return file
+
+
+def explored(bodies: Path, name: str) -> Explored:
+    return explore(InterleavedLaboratory(f"{bodies}:{name}"), InterleavedProgram(), QUICK)
 
 
 @pytest.mark.parametrize(
@@ -164,10 +172,10 @@ def result(folder: Path, name: str) -> SuiteResult:
         ("left_half_way", "the rest of the generator steps"),
     ],
 )
-def test_a_finalizer_that_is_late_is_no_violation(name: str, why: str, tmp_path: Path) -> None:
-    shown = result(tmp_path, name)
-    assert shown.status is Status.UNKNOWN
-    (finding,) = shown.findings
+def test_a_finalizer_that_is_late_is_no_violation(name: str, why: str, bodies: Path) -> None:
+    finding = explored(bodies, name).finding
+    assert finding is not None
+    assert finding.status is Status.UNKNOWN
     assert f"{why} may run later" in finding.unconfirmed
 
 
@@ -181,12 +189,15 @@ RACY = [
 
 
 @pytest.mark.parametrize("name", RACY)
-def test_a_race_beside_a_finalizer_is_one(name: str, tmp_path: Path) -> None:
-    shown = result(tmp_path, name)
-    assert shown.status is Status.VIOLATION
-    assert [finding.unconfirmed for finding in shown.findings] == [""]
+def test_a_race_beside_a_finalizer_is_one(name: str, bodies: Path) -> None:
+    finding = explored(bodies, name).finding
+    assert finding is not None
+    assert finding.status is Status.VIOLATION
+    assert finding.unconfirmed == ""
 
 
 @pytest.mark.parametrize("name", ["closed_between_reads", "right_on_an_object_that_answers_nothing"])
-def test_what_one_execution_made_does_not_die_in_the_next(name: str, tmp_path: Path) -> None:
-    assert not result(tmp_path, name).findings
+def test_what_one_execution_made_does_not_die_in_the_next(name: str, bodies: Path) -> None:
+    result = explored(bodies, name)
+    assert result.finding is None
+    assert not result.refused

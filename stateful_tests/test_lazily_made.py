@@ -1,6 +1,7 @@
 """What a test leaves in modules is not there when its next execution begins: singletons and caches are explored."""
 
 import textwrap
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
 from kcache_stress.explorer.replay import follow
 from kcache_stress.explorer.replay_answer import ReplayAnswer
 from kcache_stress.interleaved.body_laboratory import TOKENS, InterleavedLaboratory
+
+QUICK = ExploreOptions(seconds=inf, candidates=ExploreOptions(executions=20))  # no GIL is asked about
 
 BODIES = """
     import threading
@@ -84,7 +87,7 @@ def laboratory(folder: Path, name: str) -> InterleavedLaboratory:
 
 
 def explored(folder: Path, name: str) -> Explored:
-    return explore(laboratory(folder, name), InterleavedProgram(), ExploreOptions(seconds=60.0))
+    return explore(laboratory(folder, name), InterleavedProgram(), QUICK)
 
 
 @pytest.mark.parametrize("name", ["of_class", "of_module", "of_cache", "in_threads"])

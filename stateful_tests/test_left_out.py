@@ -17,9 +17,12 @@ from kcache_conformance.classes.vocabulary_choice import vocabulary_of
 from kcache_conformance.report.run_report import not_tested_text
 from kcache_conformance.runs.batch import Batch, decode_batch, describe, encode_batch, programs_of
 from kcache_conformance.target_types import target_type_named
+from kcache_model.errors import CannotExploreError
 from kcache_model.interleaved_program import InterleavedProgram
+from kcache_stress.explorer.beside_c import MOST_PARTS, tied_to_c
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.explorer.reach import files_of, parts_in_c
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
 from kcache_stress.loading import load_object
 from test_classes import ALONE, laboratory
@@ -166,12 +169,13 @@ class Stock:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Packages on the path: in one of them is a file in C."""
+    """Packages on the path: one of them is written in C, for the most part."""
     for name, text in (("partly/__init__", ""), ("partly/stock", STOCK), ("plainly/__init__", ""), ("plainly/a", "")):
         file = tmp_path / "site" / f"{name}.py"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    (tmp_path / "site" / "partly" / f"_speed{EXTENSION_SUFFIXES[0]}").touch()
+    for number in range(MOST_PARTS + 1):
+        (tmp_path / "site" / "partly" / f"_speed{number or ''}{EXTENSION_SUFFIXES[0]}").touch()
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
     for name in [name for name in sys.modules if name.partition(".")[0] in ("partly", "plainly")]:
         monkeypatch.delitem(sys.modules, name)
@@ -199,6 +203,109 @@ def test_a_package_with_parts_in_c_is_named_with_what_can_be_done(
     assert "its package has parts in C; --instrument partly.stock looks into this one" in unseen.no_proof
     seen = explore(InterleavedLaboratory(spec, asked), InterleavedProgram(), ExploreOptions())
     assert (seen.is_exhausted, seen.no_proof) == (True, "")
+
+
+MIXED = """
+import threading
+
+from mixed import MixedError, Stock
+
+
+def {name}():
+    stock = Stock(threading.{lock})
+    threads = [threading.Thread(target=stock.sell) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert stock.count == 0
+    assert isinstance(stock.error(), MixedError)
+"""
+MIXED_PACKAGE = {
+    "__init__": "from .errors import MixedError\nfrom .stock import Stock\n",
+    "errors": "from .codes import CODE\n\n\nclass MixedError(Exception):\n    code = CODE\n",
+    "codes": "CODE = 1\n",
+    "stock": """
+from . import errors
+
+
+class Stock:
+    def __init__(self, lock):
+        self.count, self.lock = 2, lock
+
+    def sell(self):
+        with self.lock:
+            self.count = self.count - 1
+
+    def error(self):
+        return errors.MixedError()
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("binary", "tied"),
+    [
+        (b"\x01\0mixed.errors\0ImportError\0no stock\0", {"errors", "codes"}),
+        (b"\x01\0errors\0", {"errors", "codes"}),
+        (b"many errors, no stock\0", set()),
+        (b"__pyx_capi__\0codes: some text", {"codes"}),
+        (b"/rustc/abc/mixedstock", {"", "errors", "codes", "stock"}),
+        (b"\0.stock\0", {"stock", "errors", "codes"}),
+        (b"\0mixed._speed.Fast\0", set()),
+        (b"\0mixed\0", {"", "errors", "codes", "stock"}),
+    ],
+)
+def test_modules_in_python_beside_one_in_c_are_seen_unless_it_imports_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, binary: bytes, tied: set[str]
+) -> None:
+    (tmp_path / "mixed").mkdir()
+    for name, text in MIXED_PACKAGE.items():
+        (tmp_path / "mixed" / f"{name}.py").write_text(text, encoding="utf-8")
+    (tmp_path / "mixed" / f"_speed{EXTENSION_SUFFIXES[0]}").write_bytes(binary)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in [name for name in sys.modules if name.partition(".")[0] == "mixed"]:
+        monkeypatch.delitem(sys.modules, name)
+    for clear in (tied_to_c, parts_in_c, files_of):
+        clear.cache_clear()
+    assert tied_to_c("mixed") == {f"mixed.{name}".rstrip(".") for name in tied}
+    for name, lock in (("right", "Lock()"), ("wrong", "Semaphore(2)")):
+        text = MIXED.format(name=name, lock=lock)
+        (tmp_path / f"body_{name}.py").write_text(text, encoding="utf-8")
+        laboratory = InterleavedLaboratory(f"{tmp_path / f'body_{name}.py'}:{name}")
+        assert ("mixed" in laboratory.sandbox.roots.packages) == ("" not in tied)
+        sees = "mixed.stock" in laboratory.sandbox.seen.instrumented
+        assert sees == ("stock" not in tied)
+        if sees:
+            found = explore(laboratory, InterleavedProgram(), ExploreOptions(executions=200)).finding
+            assert (found is None) == (name == "right")
+
+
+@pytest.mark.parametrize("has_c", [True, False])
+def test_a_package_beside_c_that_can_be_loaded_once_only_stays_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_c: bool
+) -> None:
+    """One in Python alone would be needed: its locks, and what it does, are to be seen."""
+    (tmp_path / "site/once").mkdir(parents=True)
+    text = "import sys\n\nassert not hasattr(sys, 'loaded_once')\nsys.loaded_once = True\n"
+    (tmp_path / "site/once/__init__.py").write_text(text, encoding="utf-8")
+    if has_c:
+        (tmp_path / f"site/once/_speed{EXTENSION_SUFFIXES[0]}").touch()
+    for clear in (tied_to_c, parts_in_c, files_of):
+        clear.cache_clear()
+    body = "import threading\nimport once\n\n\ndef test():\n    thread = threading.Thread(target=lambda: None)\n"
+    (tmp_path / "body_once.py").write_text(f"{body}    thread.start()\n    thread.join()\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    monkeypatch.delattr(sys, "loaded_once", raising=False)
+    monkeypatch.delitem(sys.modules, "once", raising=False)
+    if has_c:
+        laboratory = InterleavedLaboratory(f"{tmp_path / 'body_once.py'}:test")
+        assert not laboratory.sandbox.roots.packages
+        assert explore(laboratory, InterleavedProgram(), ExploreOptions(executions=20)).finding is None
+    else:
+        with pytest.raises(CannotExploreError, match="cannot be loaded a second time"):
+            InterleavedLaboratory(f"{tmp_path / 'body_once.py'}:test")
+    del sys.loaded_once  # type: ignore[attr-defined]
 
 
 def test_what_a_test_names_is_added_as_the_option_adds_it(folder: Path) -> None:

@@ -28,7 +28,7 @@ def test_each_list_is_one_line_with_the_reason_of_each_method() -> None:
         "called: acquire, release",
         "left out: get (async), drop (no value for its parameter 'job'), close",
         "not compared: now (its results differ from run to run)",
-        "mostly raised: publish (TypeError in 40 % of 312 calls)",
+        "often raised: publish (TypeError in 40 % of 312 calls)",
     ]
 
 

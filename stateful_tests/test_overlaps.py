@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 from typing import Any
 
+import greenlet
 import pytest
 
 from kcache_conformance.events import PhaseFinished
@@ -13,7 +15,10 @@ from kcache_conformance.suite import _Log
 from kcache_conformance.suite_options import SuiteOptions
 from kcache_conformance.target_types import target_type_named
 from kcache_model.finding import FindingKind
+from kcache_model.history import Call
+from kcache_model.object_types.checking import CallsVerdict
 from kcache_model.object_types.plain import MethodCall, ObjectProgram, PlainTarget, method, object_type
+from kcache_model.outcomes import Outcome, error_text, raised
 from kcache_model.progress import NoProgress
 from kcache_model.verdict import Status
 from kcache_stress.objects.findings import Setting
@@ -113,3 +118,16 @@ def test_what_goes_wrong_with_one_of_the_objects_is_told(fault: str, kind: Findi
         found = stress._together(BOTH, 8)
     assert found.kind is kind
     assert len(found.calls) == calls
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [(greenlet.error("Cannot switch to a different thread"), None), (KeyError("a"), FindingKind.EXCEPTION)],
+)
+def test_a_real_thread_that_meets_virtual_ones_accuses_nobody(error: Exception, kind: FindingKind | None) -> None:
+    call = Call(0, MethodCall("get"), 0, 1, raised(type(error).__name__, error_text(error)))
+    verdict = CallsVerdict(Status.VIOLATION, "reason", call, Outcome())
+    stress = stress_of()
+    shown: Any = SimpleNamespace(calls=[call], judged=lambda: verdict)
+    with stress.underway():
+        assert stress._judged(shown).kind is kind

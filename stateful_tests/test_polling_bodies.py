@@ -10,6 +10,8 @@ from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
 
+QUICK = ExploreOptions(executions=300, candidates=ExploreOptions(executions=20))  # that a GIL allows it is not asked
+
 BODIES = """
     import threading
     import time
@@ -59,7 +61,7 @@ BODIES = """
 def explored(folder: Path, name: str) -> Explored:
     file = folder / "polling.py"
     file.write_text(textwrap.dedent(BODIES), encoding="utf-8")
-    return explore(InterleavedLaboratory(f"{file}:{name}"), InterleavedProgram(), ExploreOptions(executions=300))
+    return explore(InterleavedLaboratory(f"{file}:{name}"), InterleavedProgram(), QUICK)
 
 
 @pytest.mark.parametrize("name", ["sleeps", "spins"])

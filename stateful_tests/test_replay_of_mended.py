@@ -13,6 +13,8 @@ from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.replay_answer import ReplayAnswer
 from kcache_stress.interleaved.body_laboratory import TOKENS, InterleavedLaboratory
 
+QUICK = ExploreOptions(candidates=ExploreOptions(executions=20))  # whether a GIL allows the failure is not asked
+
 RACY = """
 import threading
 from kcache import testing as kt
@@ -44,9 +46,9 @@ ELSEWHERE = RACY.replace("self.count = self.count + 1", "found = self.count\n   
 @pytest.mark.parametrize(
     ("steps", "now", "answer", "says"),
     [
-        (40, MENDED, ReplayAnswer.CHANGED, "; not all were tried: a longer time (--budget) tries more"),
+        (12, MENDED, ReplayAnswer.CHANGED, "; not all were tried: a longer time (--budget) tries more"),
         (1, MENDED, ReplayAnswer.FIXED, "it does not fail any more: no interleaving of its program fails"),
-        (40, ELSEWHERE, ReplayAnswer.REPRODUCED, "fail"),
+        (12, ELSEWHERE, ReplayAnswer.REPRODUCED, "fail"),
     ],
 )
 def test_what_a_mended_test_does_now_is_searched(
@@ -54,7 +56,7 @@ def test_what_a_mended_test_does_now_is_searched(
 ) -> None:
     file = tmp_path / "adding.py"
     file.write_text(RACY.replace("STEPS", str(steps)), encoding="utf-8")
-    finding = explore(InterleavedLaboratory(f"{file}:adds"), InterleavedProgram(), ExploreOptions()).finding
+    finding = explore(InterleavedLaboratory(f"{file}:adds"), InterleavedProgram(), QUICK).finding
     assert finding is not None
     token = TOKENS.decode(finding.schedule)
     file.write_text(now.replace("STEPS", str(steps)), encoding="utf-8")

@@ -315,7 +315,7 @@ def test_a_run_is_complete_if_each_call_has_returned() -> None:
     assert report.called == ("get",)
     assert dict(report.missing) == {
         "put": "it raised TypeError in all 4 calls",
-        "size": "it was not called before the run ended; give it a larger budget",
+        "size": "it was not called before the run ended",
         "drop": "async, which is not supported yet",
     }
     assert report.left_out[-2:] == (("close", ""), ("drop", "async, which is not supported yet"))

@@ -1,7 +1,5 @@
 """Environment of executions: what a thread is told of chance, ids, time and threads depends on its schedule alone."""
 
-import functools
-import textwrap
 import threading
 import uuid
 from pathlib import Path
@@ -119,34 +117,6 @@ def test_joining_a_thread_of_the_program_is_no_false_finding(tmp_path, is_own):
     else:
         assert result.problem is None
         assert "joins a thread of the program" in result.refused
-
-
-READS = """
-import threading, time
-def reads(times):
-    begun = time.monotonic()
-    for _ in range(times):
-        time.monotonic()
-    return time.monotonic() - begun
-"""
-
-
-def test_the_clock_runs_for_who_polls_it_and_not_for_many_who_look(tmp_path):
-    (tmp_path / "reading.py").write_text(textwrap.dedent(READS))
-    took = []
-
-    def explored_with(*times):
-        took.clear()
-
-        def setup(load):
-            reads = load(tmp_path / "reading.py").reads
-            return [functools.partial(reads, n) for n in times]
-
-        assert explore_scenario(Scenario((), setup, took.extend), executions=5, strategy="pos").problem is None
-        return max(took)
-
-    assert explored_with(30, 30, 30) < 0.001
-    assert explored_with(120) > 1_000
 
 
 def test_locks_show_whether_they_are_held(tmp_path):

@@ -78,7 +78,7 @@ def test_what_threads_import_is_loaded_once_in_each_execution(write: Write, way:
     if imported_before:
         importlib.import_module("reach_plugins.plugin")
     before = dict(sys.modules)
-    assert explored("reach_plugins.user", "locked", "locked", executions=100).problem is None
+    assert explored("reach_plugins.user", "locked", "locked", executions=40).problem is None
     problem = explored("reach_plugins.user", "unlocked", "unlocked").problem
     assert problem is not None
     assert "torn" in problem.summary
@@ -140,17 +140,74 @@ def test_what_is_not_installed_is_not_found_and_what_is_shared_is_not_imported_b
             "reach_shared.py": "VALUE = object()",
             "reach_optional.py": """
                 import importlib.util
+                from importlib.util import find_spec
 
                 ABSENT = importlib.util.find_spec("reach_absent"), importlib.util.find_spec("json.absent")
                 FOUND = importlib.util.find_spec("reach_shared")
+                THREADED = [find_spec("greenlet"), importlib.util.find_spec("gevent")]
+                if find_spec("greenlet") is not None:
+                    import greenlet  # it cannot be scheduled, so it is taken for absent
+                try:
+                    find_spec("greenlet.part")
+                except ModuleNotFoundError as error:
+                    THREADED.append(error.name)
                 """,
         }
     )
     loaded: Any = Sandbox(Roots(frozenset({"reach_optional"}))).load("reach_optional")
     assert loaded.ABSENT == (None, None)
+    assert loaded.THREADED == [None, None, "greenlet.part"]
     assert Path(loaded.FOUND.origin).name == "reach_shared.py"
     assert "reach_shared" not in sys.modules
     assert Sandbox(Roots()).load("reach_shared") is sys.modules["reach_shared"]
+
+
+@pytest.mark.parametrize("method", ["find", "lose"])
+def test_finders_and_folders_that_an_execution_adds_are_gone_in_the_next_one(write: Write, method: str) -> None:
+    write(
+        {
+            "reach_finding.py": """
+                import sys
+                import threading
+
+                class Hearing:
+                    def __init__(self, made):
+                        self.made = made
+
+                    def find_spec(self, name, path=None, target=None):
+                        if name == "reach_missing":
+                            self.made.asked.append(name)
+
+                class Made:
+                    def __init__(self):
+                        self.asked, self.lock = [], threading.Lock()
+                        sys.meta_path.insert(0, Hearing(self))
+                        sys.path.append("/nowhere")
+
+                    def find(self):
+                        with self.lock:
+                            before = len(self.asked)
+                            try:
+                                import reach_missing
+                            except ImportError:
+                                pass
+                            assert len(self.asked) == before + 1
+                            finders = [finder for finder in sys.meta_path if type(finder).__name__ == "Hearing"]
+                            assert (len(finders), sys.path.count("/nowhere")) == (1, 1)
+
+                    def lose(self):
+                        known = len(self.asked)
+                        self.asked = self.asked[:known] + [1]
+                        assert len(self.asked) == known + 1
+                        self.asked = self.asked + [2]
+                        assert self.asked[known:] == [1, 2]
+                """,
+        }
+    )
+    before = sys.meta_path[:], sys.path[:]
+    problem = explored("reach_finding", method, method, executions=100).problem
+    assert (problem is None) == (method == "find"), problem
+    assert (sys.meta_path, sys.path) == before
 
 
 def test_a_module_that_the_harness_imports_while_it_loads_can_be_loaded_again() -> None:

@@ -243,3 +243,55 @@ def test_the_levels_that_loggers_remember_are_forgotten(tmp_path, call, is_kept)
     assert ("kcache_target_logs.logger keeps" in result.note) == is_kept
     assert result.problem is None
     assert (result.coverage is Coverage.EXHAUSTED) != is_kept
+
+
+REGISTERED = """
+import logging
+import threading
+import weakref
+
+BY_NAME = weakref.WeakValueDictionary()
+log = logging.getLogger("weakly")
+
+
+class Kept(logging.Handler):
+    living = weakref.WeakSet()
+
+    def __init__(self, kept):
+        super().__init__()
+        self.got, self.lock_of_mine = [], threading.Lock()
+        Kept.living.add(self)
+        BY_NAME["it"] = self
+        kept.append(self)
+
+    def emit(self, record):
+        with self.lock_of_mine:
+            self.got.append(record)
+
+
+first = Kept([])
+kept = []
+"""
+
+
+@pytest.mark.parametrize("where", ["weakly", "for good"])
+def test_what_an_execution_enters_in_a_weak_container_is_gone_in_the_next_one(where, tmp_path, monkeypatch):
+    """The trace of an execution keeps its objects alive; what the module itself keeps stays there."""
+    (tmp_path / "weakly.py").write_text(REGISTERED, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    handlers = []
+
+    def setup(load):
+        module = load("weakly")
+        handlers[:] = [module.Kept([] if where == "weakly" else module.kept)]
+        assert handlers[0] in module.Kept.living
+        assert module.first in module.Kept.living
+        if where == "weakly":
+            assert len(module.Kept.living) == 2
+        record = module.logging.LogRecord("it", 20, "file", 1, "text", (), None)
+        return [lambda: handlers[0].handle(record)] * 2
+
+    scenario = Scenario(("weakly", "logging"), setup, lambda _: None if len(handlers[0].got) == 2 else "lost")
+    result = explore_scenario(scenario, seconds=60.0, executions=200)
+    assert result.problem is None
+    assert ("keeps what an execution left" in result.note) == (where == "for good"), result

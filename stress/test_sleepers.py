@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from body_support import investigated
 from kcache_stress.explorer.scenario_runner import AS_FOUND, Copies, Load, Scenario, ScenarioRunner, Work
 from kcache_stress.explorer.search import SearchLimits, search
 from kcache_stress.explorer.strategies.dpor import Dpor
@@ -118,3 +119,93 @@ def test_threads_that_sleep_again_and_again_are_no_explosion(tmp_path: Path) -> 
     assert found == {"2", "3", "4"}
     assert coverage.is_complete
     assert executions < 2_000
+
+
+DELAYS = """
+class Counter:
+    def __init__(self):
+        self.n, self.lock = 0, threading.Lock()
+        self.event, self.changed = threading.Event(), threading.Condition()
+
+    def racy(self):
+        seen = self.n
+        self.n = seen + 1
+
+    def locked(self):
+        with self.lock: self.n += 1
+
+    def waits(self, seconds):
+        with self.changed: self.changed.wait(seconds)
+
+def of(how, *delays):
+    counter = Counter()
+    def work(delay):
+        delay(counter)
+        getattr(counter, how)()
+    started(*[lambda delay=delay: work(delay) for delay in delays])
+    assert counter.n == 2
+
+def slept(seconds): return lambda counter: time.sleep(seconds)
+def of_event(counter): counter.event.wait(0.1)
+def of_condition(counter): counter.waits(0.1)
+
+def timers(how):
+    counter = Counter()
+    both = [threading.Timer(0.1, getattr(counter, how)) for _ in range(2)]
+    for timer in both: timer.start()
+    for timer in both: timer.join()
+    assert counter.n == 2
+
+def loop(how):
+    counter = Counter()
+    def work():
+        for _ in range(2):
+            time.sleep(0.1)
+            getattr(counter, how)()
+    started(work, work)
+    assert counter.n == 4
+"""
+
+KINDS_OF_DELAYS = """
+def test_equal(): of("{how}", slept(0.1), slept(0.1))
+def test_long(): of("{how}", slept(1), slept(1))
+def test_nearly_equal(): of("{how}", slept(0.1), slept(0.12))
+def test_events(): of("{how}", of_event, of_event)
+def test_a_condition(): of("{how}", slept(0.1), of_condition)
+def test_timers(): timers("{how}")
+def test_a_loop(): loop("{how}")
+"""
+
+
+def test_work_after_equal_delays_overlaps_and_a_race_in_it_is_found(tmp_path: Path) -> None:
+    for name, result in investigated(tmp_path, DELAYS + KINDS_OF_DELAYS.format(how="racy")):
+        assert (name, result.problem is None, result.preemptions > 0) == (name, False, True)
+
+
+def test_what_is_right_whenever_a_delay_ends_is_proved(tmp_path: Path) -> None:
+    for name, result in investigated(tmp_path, DELAYS + KINDS_OF_DELAYS.format(how="locked"), 4_000):
+        assert (name, result.problem, result.coverage) == (name, None, Coverage.EXHAUSTED)
+
+
+RELIES = """
+def test_a_delay_is_long_enough():
+    done = []
+    thread = threading.Thread(target=lambda: done.append(1))
+    thread.start()
+    time.sleep(1)
+    assert done == [1]
+
+def test_a_timeout_is_long_enough():
+    event = threading.Event()
+    thread = threading.Thread(target=event.set)
+    thread.start()
+    assert event.wait(5)
+    thread.join(5)
+    assert not thread.is_alive()
+"""
+
+
+def test_what_relies_on_a_delay_passes_and_is_no_proof(tmp_path: Path) -> None:
+    for name, result in investigated(tmp_path, RELIES):
+        assert (name, result.problem, result.coverage) == (name, None, Coverage.NO_PROOF)
+        assert result.note.startswith("waits with a long timeout end only when nothing else can go on")

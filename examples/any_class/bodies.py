@@ -163,8 +163,8 @@ def starts_nothing() -> None:
     assert Stock(1).sell() == 0
 
 
-def takes_arguments(capfd: object) -> None:
-    assert capfd
+def takes_arguments(nobody_builds_this: object) -> None:
+    assert nobody_builds_this
 
 
 class Method:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
 
@@ -55,7 +56,9 @@ def run(
     command = [sys.executable, "-m", "pytest", "-p", _PLUGIN, f"--kcache-test-budget={budget_per_test}"]
     command += [f"--kcache-test-patience={patience}", f"--kcache-test-seed={seed}"]
     command += [f"--kcache-test-instrument={package}" for package in instrument]
-    try:
-        sys.exit(subprocess.run([*command, *arguments], check=False).returncode)
-    except KeyboardInterrupt:
-        sys.exit(2)  # as pytest, which has been interrupted, too
+    command += arguments
+    if os.name == "nt":  # there, exec starts another process and ends this one
+        sys.exit(subprocess.run(command, check=False).returncode)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(sys.executable, command)  # signals, such as that of Ctrl-C, reach pytest alone

@@ -79,9 +79,9 @@ def name_in(output: str) -> str:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("check", "test_counter.py:Counter", "-x", "--only", "explorer", "--budget", "10s"),
-        ("explore", "test_counter.py:Counter", "--budget", "10s"),
-        ("explore", "test_counter.py:test_counts", "--budget", "10s"),
+        ("check", "test_counter.py:Counter", "-x", "--only", "explorer", "--programs", "20"),
+        ("explore", "test_counter.py:Counter", "-x", "--programs", "20"),
+        ("explore", "test_counter.py:test_counts", "-x"),
         ("verify", "test_counter.py:Counter", "--bound", "2x1", "--budget", "60s"),
         ("fuzz", "test_counter.py:by_name", "--first", "--budget", "5s"),
     ],
@@ -120,7 +120,7 @@ def test_pytest_keeps_what_it_finds(project: Path) -> None:
 def test_the_long_token_is_shown_where_another_machine_may_need_it(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    explore = ("explore", "test_counter.py:Counter", "--budget", "10s")
+    explore = ("explore", "test_counter.py:Counter", "-x", "--programs", "20")
     assert "kcache replay ko1." in kcache(*explore, "--long-token").stdout
     monkeypatch.setenv("CI", "true")
     assert "kcache replay ko1." in kcache(*explore).stdout

@@ -119,6 +119,8 @@ STRANGERS = {
         },
     ),
     "a test": token("kt1.", "evilmodule:f", {}),
+    "a test with modules from elsewhere": token("kt1.", "mycache.py:test_nothing", {"path": [".", "..", ""]}),
+    "a test with modules of a package": token("kt1.", "mycache:test_nothing", {"path": [".venv/lib/site-packages"]}),
     "a test of the standard library": token("kt1.", "webbrowser:main", {}),
     "an indexer": token("kx1.", "evilmodule:f", {}),
     "an informer": token("ki1.", "evilmodule:f", {}),
@@ -156,6 +158,11 @@ def test_a_hash_seed_that_no_process_takes_is_refused(seed: object, project: Pat
 )
 def test_the_token_of_a_target_in_this_folder_is_trusted(target: str, project: Path) -> None:
     require_trusted([of_class(target)])
+
+
+def test_the_token_of_a_test_with_modules_of_this_folder_is_trusted(project: Path) -> None:
+    (project / "src").mkdir()
+    require_trusted([token("kt1.", "mycache.py:test_nothing", {"path": ["src", ".", ""]})])
 
 
 def test_a_token_within_the_folder_is_replayed(project: Path) -> None:

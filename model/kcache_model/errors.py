@@ -11,5 +11,9 @@ class TargetError(Exception):
     """The implementation cannot be used as a target; the message says what to do about it."""
 
 
+class UnwindError(BaseException):
+    """Raised by kcache through code under test, to end what it does: never an outcome of that code."""
+
+
 class CannotExploreError(Exception):
     """The target cannot be put under the explorer; the message says why. Stress still serves."""

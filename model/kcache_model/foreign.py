@@ -8,7 +8,7 @@ either may raise.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
+from types import MappingProxyType, MemberDescriptorType
 from typing import Final, TypeGuard, TypeVar
 
 K = TypeVar("K")
@@ -37,6 +37,19 @@ def own_attributes(obj: object) -> Mapping[str, object]:
     except AttributeError:
         return _NOTHING
     return found if is_a(found, dict) else _NOTHING
+
+
+def all_attributes(obj: object) -> Mapping[str, object]:
+    """Return what is in the ``__dict__`` of an object, and in its slots."""
+    found = dict(own_attributes(obj))
+    for owner in _class_order(type(obj)):
+        for name, slot in _class_dict(owner).items():
+            if is_a(slot, MemberDescriptorType) and name not in found:
+                try:
+                    found[name] = slot.__get__(obj)
+                except (AttributeError, TypeError):  # the slot is empty, or belongs to C
+                    continue
+    return found
 
 
 def class_attribute(kind: type, name: str) -> object:

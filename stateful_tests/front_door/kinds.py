@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 
 class BadLazyProperty:
@@ -780,3 +780,211 @@ class Picky:
         with self._lock:
             self._count += 1
             return self._count
+
+
+MEANINGS: dict[str, str] = {}
+LEARNING = threading.RLock()
+
+
+class BadTranslator:
+    """State in the module, which all objects share."""
+
+    def learn(self, word: str, meaning: str) -> bool:
+        if word in MEANINGS:
+            return False
+        MEANINGS[word] = meaning
+        return True
+
+    def meaning(self, word: str) -> str | None:
+        return MEANINGS.get(word)
+
+
+class GoodTranslator(BadTranslator):
+    def learn(self, word: str, meaning: str) -> bool:
+        with LEARNING:
+            return super().learn(word, meaning)
+
+
+class BadOptions:
+    """A singleton, which a class method creates; a static method counts what was created."""
+
+    _instance: Any = None
+    _created: ClassVar[list[int]] = []
+    _lock = threading.RLock()
+
+    @classmethod
+    def instance(cls) -> Any:
+        if cls._instance is None:
+            cls._instance = cls()
+            cls._created.append(1)
+        return cls._instance
+
+    @staticmethod
+    def created() -> int:
+        return len(BadOptions._created)
+
+    def name(self) -> str:
+        return "options"
+
+
+class GoodOptions(BadOptions):
+    @classmethod
+    def instance(cls) -> Any:
+        with cls._lock:
+            return super().instance()
+
+    @staticmethod
+    def created() -> int:
+        with GoodOptions._lock:
+            return BadOptions.created()
+
+
+class BadGauge:
+    """Two public attributes: users read them without the lock, one at a time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self.sum = 0
+        self.count = 0
+
+    def add(self, value: int) -> None:
+        self.sum += value
+        self.count += 1
+
+
+class GoodGauge(BadGauge):
+    def add(self, value: int) -> None:
+        with self._lock:
+            super().add(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    low: int = 0
+    high: int = 0
+
+
+class BadRange:
+    """Returns immutable objects with slots."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._bounds = Bounds()
+
+    def observe(self, value: int) -> Bounds:
+        bounds = self._bounds
+        self._bounds = Bounds(min(value, bounds.low), max(value, bounds.high))
+        return self._bounds
+
+
+class GoodRange(BadRange):
+    def observe(self, value: int) -> Bounds:
+        with self._lock:
+            return super().observe(value)
+
+
+class BadHistory(list[int]):
+    """A list with two methods of its own beside those of lists."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.RLock()
+
+    def record(self, entry: int) -> bool:
+        if entry in self:
+            return False
+        self.append(entry)
+        return True
+
+    def latest(self) -> list[int]:
+        return self[-2:]
+
+
+class GoodHistory(BadHistory):
+    def record(self, entry: int) -> bool:
+        with self._lock:
+            return super().record(entry)
+
+
+class BadTags:
+    """Takes any number of names."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._tags: set[str] = set()
+
+    def add(self, *tags: str) -> int:
+        new = set(tags) - self._tags
+        self._tags.update(new)
+        return len(new)
+
+
+class GoodTags(BadTags):
+    def add(self, *tags: str) -> int:
+        with self._lock:
+            return super().add(*tags)
+
+
+class BadBackground:
+    """A thread of its own adds what is submitted: whether it has done so yet, only ``flush`` says."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._queue: queue.Queue[int] = queue.Queue()
+        self._total = 0
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            number = self._queue.get()
+            self.add(number)
+            self._queue.task_done()
+
+    def submit(self, number: int) -> None:
+        self._queue.put(number)
+
+    def flush(self) -> None:
+        self._queue.join()
+
+    def add(self, number: int) -> None:
+        self._total += number
+
+    def total(self) -> int:
+        with self._lock:
+            return self._total
+
+
+class GoodBackground(BadBackground):
+    def add(self, number: int) -> None:
+        with self._lock:
+            super().add(number)
+
+
+class Plugin(Protocol):
+    name: str
+
+    def run(self) -> int: ...
+
+
+class BadPlugins:
+    """Takes objects of a protocol, of which there is no class."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._plugins: dict[str, Plugin] = {}
+
+    def register(self, plugin: Plugin) -> bool:
+        if plugin.name in self._plugins:
+            return False
+        self._plugins[plugin.name] = plugin
+        return True
+
+    def run(self) -> int:
+        with self._lock:
+            return sum(plugin.run() for plugin in self._plugins.values())
+
+
+class GoodPlugins(BadPlugins):
+    def register(self, plugin: Plugin) -> bool:
+        with self._lock:
+            return super().register(plugin)

@@ -2,7 +2,8 @@
 
 The phases that end by themselves come first and always run to their end. The others share what is left of the budget: a
 short turn of each, then a long one, so that a bug which any of them finds quickly is reported quickly, whatever the
-budget. Each of them does a minimum of work, counted in programs: no machine is too slow for a verdict.
+budget. Each of them does a minimum of work, counted in programs: no machine is too busy for a verdict. A target may be
+too slow for one: the minimum ends with the budget on a clock that stands still while other processes run.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ def work_steps(
     at_once: int = 1,
     least: int = 1,
     clock: Callable[[], float] = time.monotonic,
+    is_spent: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[int, float]]:
     """How many programs a turn runs next, and how far it is, 0 to 1; again and again until the turn is over.
 
@@ -59,13 +61,14 @@ def work_steps(
         at_once: the most programs of one step.
         least: so many programs are run however little time there is.
         clock: seconds.
+        is_spent: whether no more time may go into it, however few programs were run.
     """
     most, done, fraction, began = inf if programs is None else programs, 0, 0.0, clock()
     while done < most:
         yield int(min(at_once, most - done)), fraction
         done += at_once
         elapsed = clock() - began
-        if done >= least and elapsed >= seconds:
+        if (done >= least and elapsed >= seconds) or is_spent():
             return
         fraction = max(done / most, min(1.0, elapsed / seconds) if seconds > 0 else 0.0)
 

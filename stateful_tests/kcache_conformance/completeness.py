@@ -89,7 +89,7 @@ def _why(name: str, reasons: Mapping[str, str], counts: Mapping[str, Counter[str
         return reasons[name]
     errors = counts.get(name, Counter())
     if not errors:
-        return "it was not called before the run ended; give it a larger budget"
+        return "it was not called before the run ended"
     error, _ = errors.most_common(1)[0]
     return f"it raised {error} in all {errors.total()} calls"
 

@@ -179,15 +179,17 @@ class SuiteResult:
         for phase in self.phases:
             if phase.proved:
                 return proved_text(**phase.proved)
-        rounds = sum(phase.counts.get("programs", 0) for phase in self.phases if phase.phase == "stress")
-        programs = sum(phase.counts.get("programs", 0) for phase in self.phases) - rounds
+        rounds = sum(phase.rounds for phase in self.phases if phase.phase == "stress")
+        programs = sum(phase.counts.get("programs", 0) for phase in self.phases if phase.phase != "stress")
         exhausted = sum(phase.counts.get("exhausted", 0) for phase in self.phases)
         if 0 < programs == exhausted and not rounds:
             return proved_text(programs)
-        tried = [f"{programs} program{'s' * (programs != 1)}"] if programs else []
-        tried += [f"{'all' if exhausted == programs else exhausted} of them exhausted"] if exhausted else []
-        stressed = f"{rounds} round{'s' * (rounds != 1)} with real threads" if rounds else ""
-        all_tried = " and ".join(filter(None, (", ".join(tried), stressed)))
+        tried = f"{programs:,} program{'s' * (programs != 1)}" if programs else ""
+        if any("exhausted" in phase.counts for phase in self.phases):
+            number = "all" if exhausted == programs else f"{exhausted:,}" if exhausted else "none"
+            tried += f" ({number} of them exhausted)"
+        stressed = f"{rounds:,} round{'s' * (rounds != 1)} with real threads" if rounds else ""
+        all_tried = " and ".join(filter(None, (tried, stressed)))
         return f"no fault found in {all_tried}" if all_tried else ""
 
 

@@ -22,8 +22,9 @@ from kcache_model.finding import Finding
 from kcache_model.indexers.codec import dump_history, load_history
 from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
+from kcache_stress.ticks import own_seconds
 
-from .budget_slices import BudgetSlice, budget_slices
+from .budget_slices import LEAST_PROGRAMS, BudgetSlice, budget_slices
 from .events import Event, FindingAdded, FindingMade, Listener, PhaseFinished, PhaseProgress, PhaseStarted, TargetLoaded
 from .phase import PhaseContext, PhaseOutcome
 from .suite_options import SuiteOptions, decode_options, encode_options
@@ -40,6 +41,12 @@ _LONGEST_STEP_SECONDS: Final = 300.0
 
 _SEEDS_APART: Final = 1_000_000
 """Between the seeds of a phase that goes on after a finding."""
+
+_MOST_SHARE: Final = 0.5
+"""Of the budget that is left, how much a turn may take for its least programs while other turns are to come."""
+
+_FEW_PROGRAMS: Final = 4
+"""Of a slow target; fewer programs, or rounds, say nothing of it."""
 
 _MOST_REPEATED: Final = 3
 """So often may a phase find what is known before its turn is over."""
@@ -142,15 +149,20 @@ def load_job(outlet: Outlet, spec: str, kind: str, declared: list[str]) -> None:
 
 
 def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[dict[str, Any]], began: float) -> None:
-    passed = min(max(0.0, time.time() - began), STARTUP_SECONDS)  # to start takes time, which belongs to the budget
+    # To start takes time, which belongs to the budget of a run, but not to the small one of a test of a suite.
+    passed = 0.0 if options["shrink_seconds"] else min(max(0.0, time.time() - began), STARTUP_SECONDS)
     # Not for the parent, which need not know the explorer; and before the target is loaded, for a socket.py that lies
     # beside the target must not take the place of the standard library's.
+    from kcache_stress.recorded_imports import require_recorded_files, use_imports
     from kcache_stress.tested_code import describe_tested
 
     decoded = decode_options(options)
     target_type = target_type_named(decoded.kind)
+    if decoded.import_path:
+        use_imports(decoded.import_path, decoded.module_files)
     with outlet.loading(spec):
         target = target_type.load(spec)
+    require_recorded_files()
     codec = target_type.codec
     found = Known(target_type.rules)
     for data in known:
@@ -180,9 +192,14 @@ def _run_phases(
     target = target_type.spare(target_type.prepare(target, options), frozenset(options.declared))
     listener(TargetLoaded(target_type.not_tested(target), tested, target_type.calls(target)))
 
+    own_deadline = own_seconds() + deadline - time.monotonic()
+
     def run(
         turn: BudgetSlice, attempt: int, seconds: float, programs: int | None, known: Known, on_progress: OnProgress
     ) -> PhaseOutcome:
+        is_end = turn.is_last and turn.phase == options.phases[-1]
+        left = max(0.0, own_deadline - own_seconds())
+        end = own_deadline - (0.0 if is_end else (1.0 - _MOST_SHARE) * left)
         context = PhaseContext(
             target_type.spare(target, known.spared),
             spec,
@@ -196,6 +213,7 @@ def _run_phases(
             on_progress,
             lambda finding: listener(FindingMade(weigh(finding))),
             exhausted=exhausted,
+            is_spent=lambda: own_seconds() > end,
         )
         outcome = target_type.phases[turn.phase](context)
         return replace(outcome, counts={**outcome.counts, **context.met})
@@ -203,7 +221,7 @@ def _run_phases(
     def weigh(finding: Finding) -> Finding:
         return weighed(finding, target_type.rules, options, advised_against)
 
-    _Turns(options, run, weigh, listener, known, deadline).run()
+    _Turns(options, run, weigh, listener, known, deadline, lambda: own_seconds() > own_deadline).run()
 
 
 @dataclass
@@ -216,6 +234,7 @@ class _Turns:
     listener: Listener
     known: Known
     deadline: float = inf
+    is_spent: Callable[[], bool] = lambda: False
     outcomes: dict[str, PhaseOutcome] = field(default_factory=dict)
     found: Counter[str] = field(default_factory=Counter)
 
@@ -293,13 +312,22 @@ class _Turns:
         own = [finding for finding in self.known.findings if finding.phase == phase]
         wrong = next((finding for finding in own if finding.status is Status.VIOLATION), None)
         finding = wrong or (None if outcome.finding is None else self.weigh(outcome.finding))
-        self.listener(_finished(phase, replace(outcome, finding=finding), self.found[phase]))
+        outcome = replace(outcome, finding=finding)
+        few = outcome.inconclusive or (self._too_few(phase) if finding is None and not outcome.refused else "")
+        self.listener(_finished(phase, outcome, self.found[phase], few))
+
+    def _too_few(self, phase: str) -> str:
+        """Why a phase that the budget has cut short proves too little; empty if it has done what it must."""
+        done, least = self._programs(phase), min(_FEW_PROGRAMS, LEAST_PROGRAMS.get(phase, 0))
+        if self.options.programs is not None or done >= least or not self.is_spent():
+            return ""
+        return f"the target is so slow that the budget was spent after {done} programs; give it a larger one"
 
 
-def _finished(phase: str, outcome: PhaseOutcome, findings: int) -> PhaseFinished:
+def _finished(phase: str, outcome: PhaseOutcome, findings: int, inconclusive: str) -> PhaseFinished:
     nested = {name: _by_operation(getattr(outcome, name)) for name in ("coverage", "overlapped")}
     told = {**vars(outcome), "counts": dict(outcome.counts), **nested}
-    return PhaseFinished(phase, inconclusive=outcome.inconclusive, findings=findings, **told)
+    return PhaseFinished(phase, inconclusive=inconclusive, findings=findings, **told)
 
 
 def _by_operation(counts: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:

@@ -43,6 +43,7 @@ class PhaseContext:
         on_finding: told of a finding before it is made smaller, which may take a while or end the process.
         exhausted: programs of which the turns of the phase have covered all interleavings; the phase adds to them.
         met: counts violations that are known, as ``known``.
+        is_spent: whether the phase is to end, however little it has done: what it tries is slow.
     """
 
     target: Any
@@ -58,10 +59,11 @@ class PhaseContext:
     on_finding: Callable[[Finding], None] = lambda _: None
     exhausted: set[Any] = field(default_factory=set)
     met: Counter[str] = field(default_factory=Counter)
+    is_spent: Callable[[], bool] = lambda: False
 
     def steps(self, *, at_once: int = 1, least: int = 1) -> Iterator[tuple[int, float]]:
         """How many programs to run next, and how far the turn is, until it is over; see :func:`.work_steps`."""
-        return work_steps(self.seconds, self.programs, at_once=at_once, least=least)
+        return work_steps(self.seconds, self.programs, at_once=at_once, least=least, is_spent=self.is_spent)
 
     def seconds_within(self, most: float) -> float:
         """How long something of at most so many seconds may take beside the search: within the budget, or a little."""
@@ -124,7 +126,7 @@ class PhaseOutcome:
         """Why it is not the whole answer although nothing was found; empty if it is. Time is never the reason."""
         if self.refused:
             return ""
-        if self.finding is not None and self.finding.unconfirmed:
+        if self.finding is not None and self.finding.status is Status.UNKNOWN:
             return "what it found is not confirmed"
         if self.finding is None and not self.counts.get("programs"):
             return "not a single program could be run"

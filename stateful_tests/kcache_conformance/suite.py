@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -42,8 +43,13 @@ __all__ = ["SuiteOptions", "run_suite"]
 SAVED: Final = "saved"
 """What findings of earlier runs that still fail say for their phase."""
 
+_NO_TIME_TO_CONFIRM: Final = "the budget was spent before real threads had run it"
+
 _LEAST_SHARE: Final = 0.2
 """Of the budget, for the phases behind one that ended the process, or behind saved failures."""
+
+_TELLING_SECONDS: Final = 30.0
+"""For what was found while a test was explored: without its interleaving it says nothing."""
 
 _MOST_BUDGET: Final = 1.15
 """Of the budget, how much a phase may use that has done the least of its work; then its process is ended."""
@@ -85,6 +91,8 @@ def run_suite(
 
     def is_over() -> bool:
         most = _MOST_BUDGET * options.budget_seconds + options.shrink_seconds
+        most *= _programs_for_each_processor() if log.has_to_confirm else 1.0
+        most += _TELLING_SECONDS if options.shrink_seconds and log.has_provisional else 0.0
         return time.monotonic() - began > most and log.has_done_the_least
 
     while not log.is_enough:
@@ -115,6 +123,12 @@ def run_suite(
         seconds = max(_LEAST_SHARE * options.budget_seconds, options.budget_seconds - (time.monotonic() - began))
         left = replace(options, phases=phases, budget_seconds=seconds)
     return log.result(time.monotonic() - began, has_name=isinstance(target, str))
+
+
+def _programs_for_each_processor() -> float:
+    """How much longer everything takes because other programs run, too: 1.0 on a machine that is not busy."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 1.0
+    return max(1.0, load / (os.cpu_count() or 1))
 
 
 class _Log:
@@ -176,6 +190,11 @@ class _Log:
         return frozenset(phase.phase for phase in self._phases)
 
     @property
+    def has_provisional(self) -> bool:
+        """Whether something was found that is being made smaller."""
+        return self._provisional is not None
+
+    @property
     def is_enough(self) -> bool:
         """Whether as much was found as is wanted."""
         return self._violations >= self._options.most_findings
@@ -231,6 +250,12 @@ class _Log:
         """Whether the phase under way is a random one that has run as many programs as it must, or found something."""
         return self.phase in LEAST_PROGRAMS and (self._provisional is not None or self._is_done(self.phase))
 
+    @property
+    def has_to_confirm(self) -> bool:
+        """Whether there is an interleaving that real threads have not run yet."""
+        program = None if self._provisional is None else self._provisional.program
+        return self.phase == "explorer" and bool(getattr(program, "threads", ()))
+
     def _is_done(self, phase: str) -> bool:
         least = LEAST_PROGRAMS.get(phase, 0)
         least = least if self._options.programs is None else min(least, self._options.programs)
@@ -239,7 +264,8 @@ class _Log:
     def over(self) -> None:
         """The phase under way did not come back after the budget was spent: what all have done by then counts."""
         if self._provisional is not None:
-            self._added(self._provisional)
+            unconfirmed = _NO_TIME_TO_CONFIRM if self.has_to_confirm else self._provisional.unconfirmed
+            self._added(replace(self._provisional, unconfirmed=unconfirmed))
         for phase in self._options.phases:
             is_done = phase == self.phase or (phase in LEAST_PROGRAMS and self._is_done(phase))
             if is_done and phase not in self.finished:

@@ -53,6 +53,9 @@ class SuiteOptions:
         shape: the most threads of a program, and the most calls of each; ``None`` for some of several shapes.
         data_races: let the explorer report data races, too; a search of its own for each program.
         parameters: the positions of the values of a test's parameters in what it is parametrized with; of tests.
+        import_path: the one of the process that ran the test, see :mod:`kcache_stress.recorded_imports`; empty where
+            modules are found as for any command.
+        module_files: of that process.
     """
 
     semantics: Semantics = Semantics.CLASSIC
@@ -74,6 +77,8 @@ class SuiteOptions:
     shape: tuple[int, int] | None = None
     data_races: bool = False
     parameters: Mapping[str, int] = field(default_factory=dict, hash=False)
+    import_path: tuple[str, ...] = ()
+    module_files: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def is_strict(self) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import os
 import sys
 import sysconfig
 from collections.abc import Collection, Iterator
@@ -51,11 +52,13 @@ class TokenNames:
         targets: what is imported and called: the target, a model, a target type.
         packages: what is instrumented.
         classes: of the arguments of calls, as ``module:Class``; their instances are filled in.
+        folders: from which modules are imported.
     """
 
     targets: tuple[str, ...]
     packages: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
 
 
 def require_trusted(words: Collection[str], named: Collection[str] = ()) -> None:
@@ -83,6 +86,9 @@ def require_trusted(words: Collection[str], named: Collection[str] = ()) -> None
         # To look for a package imports nothing; to look for a part of a package imports the package.
         if "." in package and not (first in locations or _is_below_here(file_of_module(first)) or first in _OWN):
             raise _untrusted(f"imports {package}")
+    for folder in names.folders:
+        if os.path.abspath(folder) not in sys.path and not _is_below_here(folder):
+            raise _untrusted(f"imports modules from {folder}")
     for name in names.classes:
         module = name.partition(":")[0]
         first = module.partition(".")[0]
@@ -125,7 +131,9 @@ def _names_of_token(word: str) -> TokenNames:
             targets.append(name.removeprefix("spec="))
     # Names without a colon are those of built-in models and types.
     loaded = tuple(target for target in targets if target is token.target or ":" in target)
-    return TokenNames(loaded, token.instrument, tuple(_classes(token.program)))
+    path = token.program.get("path") if isinstance(token.program, dict) else None
+    folders = tuple(entry for entry in path if entry and isinstance(entry, str)) if isinstance(path, list) else ()
+    return TokenNames(loaded, token.instrument, tuple(_classes(token.program)), folders)
 
 
 def _require_calls(program: Any) -> None:

@@ -18,6 +18,7 @@ from kcache_model.suggestion import did_you_mean
 from kcache_model.target_name import target_name
 
 from .import_paths import import_paths, is_found_here, path_from_here
+from .recorded_imports import are_recorded
 
 REFERENCE = "kcache:new_indexer"
 """The reference implementation."""
@@ -97,7 +98,9 @@ def load_module(location: str | Path) -> ModuleType:
 
 
 def extend_import_path(folder: Path) -> None:
-    """Puts a folder on the import path of this process, with those of its project."""
+    """Puts a folder on the import path of this process, with those of its project, unless imports are recorded."""
+    if are_recorded():
+        return
     before = {*sys.path}
     sys.path[:] = import_paths(folder).around(sys.path, str(folder))
     ADDED_TO_PATH.update({*sys.path} - before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 import threading
@@ -30,11 +31,26 @@ _HYPOTHESIS = f"{os.sep}site-packages{os.sep}hypothesis{os.sep}"
 """Runs the state machines: its frames are above all that a target does."""
 
 _DEEPEST_FRAMES = 8
+_OWN_REFERENCES = 3
+"""To the dictionary of a frame that nobody else has got hold of by ``locals()``."""
 
 
 def is_harness(filename: str) -> bool:
     """Whether code of the file belongs to the harness."""
     return filename.startswith(_HARNESS)
+
+
+def variables_of(frame: FrameType) -> dict[str, object]:
+    """A copy of the variables of a frame, which goes on holding none of them.
+
+    Until Python 3.12, what is looked at stays in a dictionary of the frame, and would not die when a variable goes.
+    """
+    found = frame.f_locals
+    copied = dict(found)
+    is_kept = sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED
+    if is_kept and sys.getrefcount(found) <= _OWN_REFERENCES:
+        found.clear()
+    return copied
 
 
 def stacks(first: Collection[int | None] = ()) -> str:

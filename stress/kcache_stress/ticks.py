@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 
 _WORK_SECONDS = 0.001
+_SCHEDULER_STATISTICS = "/proc/thread-self/schedstat"
+"""Linux: nanoseconds on a processor, nanoseconds of waiting for one, time slices; of the thread that reads it."""
+
+
+def own_seconds() -> float:
+    """A clock that stands still while this thread waits for a processor; elsewhere than on Linux, of processor time.
+
+    A budget on this clock is spent by code that is slow, and by code that waits, but not by other processes.
+    """
+    with contextlib.suppress(OSError, ValueError, IndexError), open(_SCHEDULER_STATISTICS, encoding="ascii") as file:
+        return time.monotonic() - int(file.read().split()[1]) / 1e9
+    return time.process_time()
 
 
 def tick(seconds: float) -> None:

@@ -21,6 +21,8 @@ sequence of steps:
 * A call is overtaken: it stands still in its midst while others begin, wait for what it holds, and give up: they time
   out, or sleep and try again a few times. A slow thread is no fault of a class. All that this allows is what comes of
   giving up: calls that would wait or sleep without the slow one do not overtake it.
+* A call ends, and threads that the class itself has started go on later only, with one of the following calls: what
+  a worker does with what it was given may be seen at once, or not yet.
 
 A sleep is no wait in this sense: no call can end it, and if it were one, a lost update around a sleep would be
 explained. But a call may sleep in a loop, and look again what there is to do after each sleep, as
@@ -89,6 +91,10 @@ class WaitingSpecification(Protocol):
         """Each state after a timeout; none if no call waits with one."""
         ...
 
+    def end_late(self, state: Any, operation: Any) -> Sequence[tuple[Any, Outcome]]:
+        """Each state after a call that threads of the class have not followed up yet, and what it gives."""
+        ...
+
     def overtake(self, state: Any, slow: Any, operations: tuple[Any, ...]) -> Iterator[tuple[Any, tuple[Outcome, ...]]]:
         """Each state after a slow call in whose midst others have timed out, and what it and they gave."""
         ...
@@ -132,6 +138,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         self._specification = specification
         self._observed = observed
         self._is_patient = is_patient
+        self._has_threads = getattr(specification, "starts_threads", False)
         self._expanded = 0
         self._pulse = pulse
         self._begins = [specification.begin, specification.begin_alone]
@@ -181,6 +188,9 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
             operation, left = self._operations[call], is_open - {(call, None)}
             for after, expected in self._effects_of(state, call):
                 yield after, left | {(call, expected)}
+            if self._has_threads:
+                for after, expected in specification.end_late(state, operation):
+                    yield after, left | {(call, expected)}
             for begin in self._begins:
                 begun = begin(state, operation)
                 if begun is not None:

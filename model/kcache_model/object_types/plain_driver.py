@@ -28,14 +28,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from ..errors import TargetError
-from ..foreign import own_attributes
+from ..errors import TargetError, UnwindError
+from ..foreign import all_attributes
 from ..history import PREFIX_THREAD, thread_text
 from ..outcomes import UNTOLD, Outcome, error_text, raised, returned, with_article
 from ..places import frames_of
 from .callbacks import CallbackFunction
 from .method_call import MOST_ITEMS, OPERATORS, Form, LateArgument, MethodCall, NoResultError
 from .object_type import Load
+from .shared_state import shared_states
 
 NOT_CALLED: Final = "not called"
 """The error of a call that needs the result of a call which returned none."""
@@ -112,6 +113,7 @@ class PlainDriver:
 
     Attributes:
         made: the object.
+        shares_state: whether calls of other objects have changed state that this one shares: one at a time may be used.
     """
 
     def __init__(
@@ -125,6 +127,10 @@ class PlainDriver:
         untold: frozenset[str] = frozenset(),
     ) -> None:
         del load
+        states = shared_states(factory)
+        for state in states:
+            state.restore()
+        self.shares_state = any(state.has_changed for state in states)
         try:
             self.made = factory()
         except passing:
@@ -155,13 +161,18 @@ class PlainDriver:
         own = self._results.setdefault(thread, [])
         try:
             value = self.value_of(operation, thread)
-            own.append((operation, None if value is self.made else value))  # itself is nothing to pass on
+            is_kept = value is not self.made and not _is_huge(value)  # itself is nothing to pass on
+            own.append((operation, value if is_kept else None))
             return UNTOLD if operation.name in self._untold else returned(plain_value(value))
         except self._passing:
             raise
         except NoResultError as error:
             return raised(NOT_CALLED, str(error))
-        except (Exception, SystemExit) as error:
+        except UnwindError:
+            raise
+        except BaseException as error:  # also KeyboardInterrupt: no key reaches the process in which the calls are made
+            if type(error).__name__ == "GreenletExit":
+                raise
             own.append((operation, None))  # the calls of a thread are counted
             return replace(raised(type(error).__name__, error_text(error)), frames=frames_of(error))
 
@@ -280,6 +291,12 @@ class _Calling:
         return self._driver.once(argument, make)
 
 
+def _is_huge(value: object) -> bool:
+    """Whether a result takes so much memory that it is not kept: a round has dozens of results."""
+    is_plain = type(value) in (list, tuple, set, frozenset, dict, str, bytes)
+    return is_plain and len(cast(Any, value)) > _MOST_VALUES
+
+
 def plain_value(value: object) -> Any:
     """A result as plain, immutable data.
 
@@ -366,7 +383,7 @@ def public_attributes(value: object) -> dict[str, Any]:
     """The public attributes of an object that hold plain data, as they lie in the object: no code of it runs."""
     return {
         name: found
-        for name, found in sorted(own_attributes(value).items(), key=lambda item: str(item[0]))
+        for name, found in sorted(all_attributes(value).items(), key=lambda item: str(item[0]))
         if isinstance(name, str) and not name.startswith("_") and (found is None or type(found) in _PLAIN)
     }
 

@@ -4,7 +4,7 @@ Each call is made by a thread of its own number: what an ``RLock`` or a ``thread
 
 The states are the steps so far. A plain step is one call, which runs until it ends, while time passes as it needs it.
 Calls that wait for each other need further steps, see :mod:`kcache_model.linearizability.waiting`: :class:`Begun`,
-:class:`Passes` and :class:`Overtaken`.
+:class:`Passes` and :class:`Overtaken`. So do threads of the class that are slow: :class:`Late`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, TypeAlias
 
+from ..history import PREFIX_THREAD
 from ..outcomes import ANYTHING, WAITS, Outcome
+from .method_call import Form
 
 Calls: TypeAlias = tuple[Any, ...]
 """Steps, one after another on a new object: operations, those of threads as :class:`CalledBy`, and further steps."""
@@ -37,10 +39,12 @@ class CalledBy:
     Attributes:
         operation: what is called.
         thread: who calls.
+        is_kept: whether it counts as a write although its name promises that it changes nothing.
     """
 
     operation: Any
     thread: int
+    is_kept: bool = field(default=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -50,7 +54,7 @@ class CalledBy:
     @property
     def is_write(self) -> bool:
         """Whether the operation may change anything."""
-        return bool(self.operation.is_write)
+        return self.is_kept or bool(self.operation.is_write)
 
     def __str__(self) -> str:
         return str(self.operation)
@@ -69,6 +73,17 @@ class Begun:
     call: CalledBy
     is_alone: bool = False
     may_sleep: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A step: a call runs until it ends, and threads that the class itself has started do not go on meanwhile.
+
+    Attributes:
+        call: which one.
+    """
+
+    call: CalledBy
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +125,14 @@ class Stage:
         timeouts: how many waits with a timeout may be the next that time ends.
         is_quiet: whether each call has ended or waits for another one; one that polls does neither.
         seconds: of virtual time, for each step.
+        is_late: whether a thread of the class has something to do after the last step.
     """
 
     outcomes: tuple[tuple[Outcome, ...], ...]
     timeouts: int
     is_quiet: bool = True
     seconds: tuple[float, ...] = field(default=(), compare=False)
+    is_late: bool = False
 
 
 class Stages(Protocol):
@@ -159,6 +176,11 @@ class ReplaySpecification:
         found: frozenset[str] = getattr(self._replay, "spinning", frozenset())
         return found
 
+    @property
+    def starts_threads(self) -> bool:
+        """Whether the class starts threads of its own: they may be slow."""
+        return bool(getattr(self._replay, "starts_threads", False))
+
     def initial(self, program: Any) -> Calls:  # noqa: ARG002 - all objects are made alike
         """No calls."""
         return ()
@@ -166,6 +188,15 @@ class ReplaySpecification:
     def as_called(self, operation: Any, thread: int) -> Any:
         """The operation of a thread, as it is given to :meth:`effects`."""
         return CalledBy(operation, thread)
+
+    def as_write(self, operation: Any) -> Any:
+        """An operation as one that may change anything, unless no code of the class runs in it.
+
+        A method such as ``__contains__`` changes nothing by its name. Some classes do not keep to that.
+        """
+        called = operation if isinstance(operation, CalledBy) else CalledBy(operation, PREFIX_THREAD)
+        form = getattr(called.operation, "form", Form.RESULTS)
+        return operation if form in (Form.READ, Form.RESULTS) else replace(called, is_kept=True)
 
     def effects(self, state: Calls, operation: Any) -> Sequence[tuple[Calls, Outcome]]:
         """The one effect of a call; none if it waits.
@@ -218,6 +249,14 @@ class ReplaySpecification:
             return False
         settled = self._staged((*state[:-1], Begun(last.call)))
         return settled is None or operation.name in self._woken(state[:-1], settled)
+
+    def end_late(self, state: Calls, operation: Any) -> Sequence[tuple[Calls, Outcome]]:
+        """The effect of a call after which threads of the class have something to do that they have not done yet."""
+        if not isinstance(operation, CalledBy) or self._competes(state, operation):
+            return ()
+        after = (*state, Late(operation))
+        stage = self._staged(after)
+        return [(after, stage.outcomes[-1][0])] if stage is not None and stage.is_late else ()
 
     def outcome_of(self, state: Calls, position: int) -> Outcome:
         """What the call that began as the step at a position has given; it waits where that is still open."""
@@ -298,7 +337,7 @@ class ReplaySpecification:
 
 def _is_further(step: Any) -> bool:
     """Whether a step is more than one call that runs to its end."""
-    return isinstance(step, (Begun, Overtaken, Passes))
+    return isinstance(step, (Begun, Late, Overtaken, Passes))
 
 
 def _counted(calls: Calls) -> Calls:
@@ -310,7 +349,7 @@ def _counted(calls: Calls) -> Calls:
     def counted(step: Any) -> Any:
         if isinstance(step, CalledBy):
             return CalledBy(step.operation, numbers.setdefault(step.thread, len(numbers)))
-        if isinstance(step, Begun):
+        if isinstance(step, (Begun, Late)):
             return replace(step, call=counted(step.call))
         if isinstance(step, Overtaken):
             return replace(step, slow=counted(step.slow), calls=tuple(map(counted, step.calls)))

@@ -18,11 +18,12 @@ class OperationTemplate:
         make: makes one: gets a number that no other operation of the program gets, by which it may name new objects,
             and a value for each argument.
         arguments: for each argument, the values to choose from; one that is listed twice is chosen twice as often.
-        weight: how often it is chosen, compared with the others.
+        weight: how often it is chosen, compared with the others; 0 if no thread makes it.
         is_optional: whether a target may lack it without a declaration.
         small: the values of small-scope verification; by default ``arguments``, each value once.
         ends: whether it ends what another operation began. Programs of several threads are completed with it, and it
             is never drawn for them.
+        is_inherited: whether a base class of the standard library has it: programs without it come first.
     """
 
     name: str
@@ -32,6 +33,7 @@ class OperationTemplate:
     is_optional: bool = False
     small: tuple[Sequence[Any], ...] | None = None
     ends: bool = False
+    is_inherited: bool = False
 
     def smallest(self, number: int) -> Iterator[Any]:
         """All operations that it makes of its small values."""

@@ -14,8 +14,14 @@ def is_whole(program: CallProgram[MethodCall]) -> bool:
     """Whether results are passed on after they were returned, and each block is ended by the thread that began it.
 
     A result may come from the same thread, or from the set-up. If a block were left open, the rest of the program would
-    wait for what the program itself forgot.
+    wait for what the program itself forgot. The threads read one plain attribute at most: no class promises that two of
+    them, read one after another without its lock, fit together.
     """
+    attributes = {
+        call.name for calls in program.threads for call in calls if call.form is Form.READ and not call.is_write
+    }
+    if len(attributes) > 1:
+        return False
     before = {call.name for call in program.prefix}
     return all(
         _has_results(calls, before if number else set()) and _is_balanced(calls)

@@ -26,6 +26,8 @@ _VALUES: Final[dict[Any, Values]] = {
 FEW: Final = 2
 """Values of each argument in small-scope verification; a third one is tried now and then."""
 _KEY_NAMES: Final = frozenset({"key", "k", "name", "id", "topic", "event", "item_id", "key_name"})
+_FILE_NAMES: Final = ("file", "files", "filename", "filenames", "file_name", "fname", "path", "paths", "pathname")
+"""Ends of the names of parameters that are never numbers: ``open(1)`` opens, and so closes, a file of this process."""
 _INDEX_NAMES: Final = frozenset({"at", "i", "idx", "index", "pos", "position", "offset"})
 _INDEXES: Final[Values] = (0, 0, 1)
 """Positions in what has few items."""
@@ -71,7 +73,7 @@ def usual_values(parameter: inspect.Parameter) -> Values:
     """What is tried where an annotation says nothing."""
     if parameter.name.strip("_") in _INDEX_NAMES:
         return _INDEXES
-    return _VALUES[str if parameter.name in _KEY_NAMES else int]
+    return _VALUES[str if parameter.name in _KEY_NAMES or _names_file(parameter) else int]
 
 
 def plain_values() -> list[Values]:
@@ -82,7 +84,14 @@ def plain_values() -> list[Values]:
 def other_values(parameter: inspect.Parameter | None, methods: Sequence[str] = ()) -> list[Values]:
     """What to try where the first values do not fit."""
     called = [callbacks(parameter, methods)] if parameter is not None else []
-    return [*called, *_OTHERS, *_containers()]
+    others = [*called, *_OTHERS, *_containers()]
+    is_file = parameter is not None and _names_file(parameter)
+    return [values for values in others if not (is_file and isinstance(values[0], (int, float)))]
+
+
+def _names_file(parameter: inspect.Parameter) -> bool:
+    """Whether a parameter is the name of a file, by its own."""
+    return parameter.name.strip("_").endswith(_FILE_NAMES)
 
 
 def callbacks(parameter: inspect.Parameter, methods: Sequence[str] = ()) -> Values:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.object_types.object_type import Driver, MakeDriver
 from kcache_model.object_types.plain import ObjectProgram
-from kcache_model.object_types.replayed import Begun, CalledBy, Calls, Overtaken, Passes, Stage
+from kcache_model.object_types.replayed import Begun, CalledBy, Calls, Late, Overtaken, Passes, Stage
 from kcache_model.outcomes import WAITS, Outcome
 from kcache_stress.loading import load_object, named_packages
 from kcache_stress.objects.named_target import place_named
@@ -17,6 +17,9 @@ from ..objects.sequential import PatientCaller
 
 if TYPE_CHECKING:
     from kcache_stress.objects.virtual_calls import VirtualCalls
+
+_FURTHER: Final = (Begun, Late, Overtaken, Passes)
+"""Steps that virtual threads alone can take."""
 
 _REAL_REPETITIONS: Final = 6
 """Calls on real threads to see whether they give the same. What only a coin decides is seen on virtual threads."""
@@ -74,13 +77,13 @@ class Replay:
         if calls[-1].name in self._invariants:
             return Outcome()
         stage = self.stage(calls)
-        if any(isinstance(step, (Begun, Overtaken, Passes)) for step in calls):  # which virtual threads alone can do
+        if any(isinstance(step, _FURTHER) for step in calls):
             return WAITS if stage is None else stage.outcomes[-1][0]
         if stage is not None and len(self._compared) < _MOST_COMPARED and calls not in self._compared:
             self._compared.add(calls)
             self._differs = self._does_differ(calls, stage)
         if stage is None or self._differs:
-            return self._with_real_threads(calls)
+            return self.on_real_threads(calls)
         return stage.outcomes[-1][0]
 
     def result(self, calls: Calls) -> object:
@@ -100,6 +103,11 @@ class Replay:
         """The names of calls that go on and on, in every order: nothing can be seen of them."""
         return frozenset(self._virtual.spinning if self._virtual is not None else ())
 
+    @property
+    def starts_threads(self) -> bool:
+        """Whether the class has started threads of its own in a replay."""
+        return self._virtual is not None and self._virtual.starts_threads
+
     def succeeds_beside(self, call: Any, others: Iterable[Any]) -> bool:
         """Whether a call that waits on a new object returns because another one is made meanwhile, once or twice."""
         stages = (self.stage((Begun(CalledBy(call, 0)), *[CalledBy(other, 1)] * 2)) for other in others)
@@ -112,7 +120,7 @@ class Replay:
             return None
         if self._virtual is None:
             self._virtual = self._virtual_calls()
-        last = steps[-1].call if isinstance(steps[-1], Begun) else steps[-1]
+        last = steps[-1].call if isinstance(steps[-1], (Begun, Late)) else steps[-1]
         if getattr(last, "name", None) in self._invariants:
             return None
         self._elsewhere = (self._elsewhere + 1) % _PLACES
@@ -127,15 +135,15 @@ class Replay:
         stage = self.stage(calls)
         if stage is None or stage.outcomes[-1][0].waits or sum(stage.seconds) > _MOST_REAL_SECONDS:
             return False
-        return len({self._with_real_threads(calls) for _ in range(_REAL_REPETITIONS)}) > 1
+        return len({self.on_real_threads(calls) for _ in range(_REAL_REPETITIONS)}) > 1
 
     def _does_differ(self, calls: Calls, stage: Stage) -> bool:
         """Whether real threads get something else, each time the same: the class knows that its threads are virtual."""
         virtual = stage.outcomes[-1][0]
         if virtual.waits or sum(stage.seconds) > _MOST_REAL_SECONDS:
             return False
-        real = self._with_real_threads(calls)
-        if real in (virtual, WAITS) or real != self._with_real_threads(calls):
+        real = self.on_real_threads(calls)
+        if real in (virtual, WAITS) or real != self.on_real_threads(calls):
             return False
         again = self.stage(calls)
         return again is not None and again == self.stage(calls)
@@ -146,7 +154,8 @@ class Replay:
         packages = frozenset(named_packages(load_object(self._name), self._name))
         return VirtualCalls(place_named(self._name, packages))
 
-    def _with_real_threads(self, calls: Calls) -> Outcome:
+    def on_real_threads(self, calls: Calls) -> Outcome:
+        """What the last of some calls gives, each made by a real thread; it waits if it has not returned in time."""
         if any(calls[:count] in self._waiting for count in range(1, len(calls) + 1) if self._waiting):
             return WAITS
         outcome = Outcome()
@@ -166,4 +175,4 @@ class Replay:
 
 
 def _has_caller(step: Any) -> bool:
-    return isinstance(step, (Begun, CalledBy, Overtaken, Passes))
+    return isinstance(step, (CalledBy, *_FURTHER))

@@ -23,6 +23,7 @@ from kcache_model.object_types.plain import (
 )
 from kcache_model.object_types.plain_driver import PlainDriver
 from kcache_model.object_types.replayed import ReplaySpecification
+from kcache_model.object_types.shared_state import shared_states
 from kcache_model.object_types.vocabulary import Vocabulary
 from kcache_model.outcomes import Outcome, error_text
 from kcache_model.target_name import Applied
@@ -36,9 +37,9 @@ from . import parse_class_type_name
 from .call_replay import Replay
 from .called_under_lock import advice_of_left_out, methods_called_under_lock
 from .probing import Probed
-from .public_calls import method_name, public_calls
+from .public_calls import PublicCall, class_calls, method_name, public_calls
 from .sparing import Sparing
-from .vocabulary_choice import vocabulary_of
+from .vocabulary_choice import ClassVocabulary, vocabulary_of
 
 
 class _Discarded(io.TextIOBase):
@@ -152,7 +153,9 @@ def _whole_type(name: str) -> TargetType:
         found,
         phases={phase: run for phase, run in found.phases.items() if calls.has_checks or phase in _OWN_PHASES},
         not_tested=lambda loaded: _left_out(loaded, calls.left_out),
-        calls=lambda loaded: tuple(one.name for one in calls.vocabulary if one.name not in loaded.unsupported),
+        calls=lambda loaded: tuple(
+            one.name for one in calls.vocabulary if one.name not in loaded.unsupported and not one.is_inherited
+        ),
         advised_against=_under_lock(kind),
         advised=lambda _: advice_of_left_out(calls.left_out),
     )
@@ -215,9 +218,11 @@ def _of_machine(kind: Any, target: str, model: str) -> _Calls:
 
 
 def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, leave_out: Sequence[str] = ()) -> _Calls:
+    shared_states(makes)  # recorded before the first object is created
     made = _made(makes, target)
     _made(makes, target, "a second object")
     everything, cannot = public_calls(kind, made)
+    everything += _calls_of_shared_state(kind, makes, target)
     _require_methods(target, leave_out, [*(call.name for call in everything), *cannot])
     offered = [call for call in everything if method_name(call.name) not in leave_out]
     left_out = [*leave_out, *(text for text in cannot if method_name(text) not in leave_out)]
@@ -231,17 +236,38 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
         raise TargetError(f"{target} has no public methods that can be called{what}; write a kcache.testing.Machine")
     templates = tuple(words.templates)
     probed = Probed(templates, replay)
-    replay.driver = partial(PlainDriver, untold=probed.unsteady)
+    replay.driver = partial(PlainDriver, untold=probed.unsteady | probed.untried)
+    templates = tuple(template for template in templates if template.name not in probed.untried)
     named = (
         *left_out,
+        *(f"{name} (it is too slow to be tried as often as is needed)" for name in sorted(probed.untried)),
         *words.left_out,
         *(f"what {name} returns (it differs from run to run)" for name in sorted(probed.unsteady)),
         *(f"{name} (it never returned in one thread)" for name in probed.endless()),
         *(f"{name} (it raised {error} with all values that were tried)" for name, error in probed.refused()),
     )
+    inherited = {call.name for call in offered if call.is_inherited}
+    named = tuple(text for text in named if method_name(text) not in inherited)
     timing = Replay(target, makes, PlainDriver)
     replayed = ReplaySpecification(replay, is_of_target=not model, timing=timing if model else None)
     return _Calls(templates, named, replay.driver, replayed, bool(model), probed.returns_objects)
+
+
+def _calls_of_shared_state(kind: type, makes: Callable[[], Any], target: str) -> list[PublicCall]:
+    """The class methods and static methods that return, if one of them changes what all objects share.
+
+    Others, such as constructors, have nothing that threads could disturb.
+    """
+    calls = class_calls(kind)
+    replay = Replay(target, makes, PlainDriver)
+    words = vocabulary_of(calls, Sparing(replay)) if calls else ClassVocabulary()
+    names = {template.name for template in words.templates}
+    for template in words.templates:
+        replay.on_real_threads((next(template.smallest(0)),))
+    states = shared_states(makes)
+    for state in states:
+        state.restore()
+    return [call for call in calls if call.name in names] if any(state.has_changed for state in states) else []
 
 
 def _require_methods(target: str, leave_out: Sequence[str], known: Sequence[str]) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from abc import ABCMeta
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import UnionType
-from typing import Any, Final, Protocol, Union, get_args, get_origin, runtime_checkable
+from types import SimpleNamespace, UnionType
+from typing import Any, Final, Protocol, Union, get_args, get_origin, get_type_hints, runtime_checkable
 
-from kcache_model.errors import TargetError
+from kcache_model.errors import FormatError, TargetError
 from kcache_model.object_types.method_call import MadeAnew
 from kcache_model.object_types.plain_driver import plain_value
 
@@ -29,7 +29,10 @@ class _Empty(Protocol):
 
 _OF_PROTOCOLS: Final = frozenset({*dir(_Empty), *vars(_Empty), *vars(Protocol), "__orig_bases__", "__type_params__"})
 """What every protocol has."""
+_PROTOCOL_TYPES: Final = (ABCMeta, type(_Empty))
 _KEY: Final = "made"
+_STAND_IN: Final = "stand_in"
+_PARTS: Final = ("attributes", "methods")
 _SCALARS: Final = (bool, int, float, str, type(None))
 _FIRST: Final = 2
 """Values that are chosen twice as often as the third, which small-scope verification leaves out."""
@@ -61,8 +64,50 @@ class MadeArgument(MadeAnew):
         return flat_expression(json.loads(self.written))
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class StandIn(MadeAnew):
+    """An object that has what a protocol asks for, and nothing else.
+
+    Attributes:
+        attributes: the plain attributes, with their values.
+        methods: the methods, with what each returns.
+    """
+
+    attributes: tuple[tuple[str, Any], ...]
+    methods: tuple[tuple[str, Any], ...]
+
+    def made(self) -> object:
+        """A new object."""
+        methods = {name: _returning(value) for name, value in self.methods}
+        return SimpleNamespace(**dict(self.attributes), **methods)
+
+    def imports(self) -> Sequence[str]:
+        """Lines that ``repr`` of this needs to be Python."""
+        return ("from types import SimpleNamespace",)
+
+    def json(self) -> Any:
+        """How it is written."""
+        return {_STAND_IN: {"attributes": dict(self.attributes), "methods": dict(self.methods)}}
+
+    def __repr__(self) -> str:
+        methods = ((name, f"lambda *_, **__: {value!r}") for name, value in self.methods)
+        named = [*((name, repr(value)) for name, value in self.attributes), *methods]
+        return f"SimpleNamespace({', '.join(f'{name}={text}' for name, text in named)})"
+
+
+def _returning(value: Any) -> Callable[..., Any]:
+    return lambda *_, **__: value
+
+
 def argument_of(data: dict[str, Any]) -> Any:
     """The argument of what is written; see :meth:`MadeArgument.json`."""
+    if _STAND_IN in data:
+        members = data[_STAND_IN]
+        if not isinstance(members, dict) or not all(
+            isinstance(members.get(part), dict) and all(map(str.isidentifier, members[part])) for part in _PARTS
+        ):
+            raise FormatError(f"a stand-in has {' and '.join(_PARTS)}, not {members!r}")
+        return StandIn(*(tuple((name, plain_value(value)) for name, value in members[part].items()) for part in _PARTS))
     return _argument(data[_KEY]) if _KEY in data else plain_value(data)
 
 
@@ -74,6 +119,8 @@ def values_of(annotation: Any) -> Sequence[Any]:
     """
     if _fits_numbers(annotation):
         return values_of(int)
+    if stand_ins := _stand_ins(annotation):
+        return stand_ins
     try:
         return _values_of_known(annotation)
     except _UnknownTypeError:
@@ -96,6 +143,35 @@ def _fits_numbers(annotation: Any) -> bool:
         return all(hasattr(int, name) for name in names - _OF_PROTOCOLS)
     except Exception:  # it runs code of its own when it is asked
         return False
+
+
+def _stand_ins(annotation: Any) -> Sequence[StandIn]:
+    """Two objects that have what a protocol asks for; none if it is no protocol, or asks for more than plain data."""
+    found = []
+    try:
+        kind = get_origin(annotation) or annotation
+        if type(kind) not in _PROTOCOL_TYPES or not kind._is_protocol:
+            return ()
+        bases = [base for base in kind.__mro__ if getattr(base, "_is_protocol", False)]
+        attributes = {name: hint for base in bases for name, hint in get_type_hints(base).items()}
+        members = {name: value for base in bases for name, value in vars(base).items() if name not in _OF_PROTOCOLS}
+        methods = {name: get_type_hints(value).get("return", type(None)) for name, value in members.items()}
+        if any(name.startswith("__") for name in (*attributes, *methods)):
+            return ()
+        for number in range(_FIRST):
+            parts = (
+                tuple((name, _nth_scalar(hint, number)) for name, hint in hints.items() if name not in besides)
+                for hints, besides in ((attributes, ()), (methods, attributes))
+            )
+            found.append(StandIn(*parts))
+    except Exception:  # it runs code of its own when it is asked, or asks for what is no plain data
+        return ()
+    return found if found[0] != found[1] else found[:1]
+
+
+def _nth_scalar(hint: Any, number: int) -> Any:
+    values = [value for value in values_of(hint) if isinstance(value, _SCALARS)]
+    return values[number % len(values)]
 
 
 def _parts(annotation: Any) -> Sequence[Any]:

@@ -13,6 +13,7 @@ from kcache_model.object_types.method_call import RESULTS, Form, MethodCall
 from kcache_model.object_types.plain_driver import has_identity
 from kcache_model.object_types.vocabulary import Vocabulary
 from kcache_model.outcomes import Outcome
+from kcache_stress.ticks import own_seconds
 
 from .sparing import Allowance, CountingTries, Sparing
 
@@ -25,6 +26,10 @@ _MOST_VALUES: Final = 8
 _MOST_PAIRS: Final = 100
 _CLOCK_TICKS: Final = (0.05, 1.1)
 """Seconds to wait for a clock to go on: one of milliseconds, one of whole seconds."""
+_SLOW_SECONDS: Final = 0.15
+"""A call that works so long is left out: judging one small program makes dozens of calls, and a budget is seconds."""
+_LEAST_TRIED: Final = 4
+"""Calls that are kept however slow all are: the quickest ones."""
 _MOST_WRITES: Final = 12
 """Calls that are made of other objects to see whether objects share state."""
 _REPETITIONS: Final = 12
@@ -41,6 +46,7 @@ class Probed:
     Attributes:
         first: the first call of each template -> what it gives on a new object, after what it needs.
         unsteady: the names of the calls that do not return the same each time: they tell times, or random numbers.
+        untried: the names of the calls of which that is not known, because objects are slow; they cannot be compared.
         returns_objects: whether some call returns an object with an identity.
     """
 
@@ -49,13 +55,18 @@ class Probed:
         self._tries = tries
         self._allowance = Allowance()
         self._firsts = {template.name: next(template.smallest(0)) for template in templates}
-        self.first: dict[MethodCall, Outcome] = {call: tries(self._with_needed(call)) for call in self._firsts.values()}
+        self._seconds: dict[MethodCall, float] = {}
+        self.first: dict[MethodCall, Outcome] = {call: self._first_try(call) for call in self._firsts.values()}
         self.returns_objects = any(
             has_identity(tries.result(self._with_needed(call)))
             for call, outcome in self.first.items()
             if not outcome.waits and outcome.error is None
         )
+        self.untried: set[str] = set()
         self.unsteady = frozenset(self._unsteady())
+        for call in self.first:  # those whose results it takes stand before it
+            if self.untried.intersection((*call.needs, *_begun(call))):
+                self.untried.add(call.name)
         self._require_own_state()
 
     def endless(self) -> Iterator[str]:
@@ -110,31 +121,51 @@ class Probed:
         for call in self._writes:
             if not self._tries((*before, call)).waits:  # nothing would be called after it
                 before = (*before, call)
-        for call in (*self.first, *([RESULTS] if self.returns_objects else [])):
+        steady: list[MethodCall] = []
+        quick_ones_first = sorted(self.first, key=self._seconds.__getitem__)
+        least = {*quick_ones_first[:_LEAST_TRIED], RESULTS}
+        for call in (*quick_ones_first, *([RESULTS] if self.returns_objects else [])):
+            is_slow = self._allowance.is_spent_twice or self._seconds.get(call, 0.0) > _SLOW_SECONDS
+            if is_slow and call not in least:
+                self.untried |= {call.name, *_begun(call)}
+                continue
             own = self._with_needed(call)
             after = [(*before, *own), *((write, *own) for write in self._writes if not call.is_write)]
             is_late = self._allowance.is_spent  # then only what a coin decides may still look the same
             is_unsteady = self._differs(own, 2 if is_late else _REPETITIONS)
             is_unsteady = is_unsteady or any(map(self._differs, after[: 1 if is_late else None]))
-            if is_unsteady or self._varies(own) or self._drifts(call):
+            if is_unsteady or self._varies(own):
                 yield call.name
+            else:
+                steady.append(call)
+        yield from self._drifting(steady)
+
+    def _first_try(self, call: MethodCall) -> Outcome:
+        """The outcome on a new object; notes how long that takes, once what it imports is there."""
+        for _ in range(2):
+            began = own_seconds()
+            outcome = self._tries(self._with_needed(call))
+            self._seconds[call] = 0.0 if outcome.waits else own_seconds() - began
+            if self._seconds[call] <= _SLOW_SECONDS:
+                break
+        return outcome
 
     def _varies(self, calls: Calls) -> bool:
         """Whether a call gives now this and now that on real threads, although virtual ones always give the same."""
         varies = getattr(self._tries, "varies", None)
         return varies is not None and bool(varies(calls))
 
-    def _drifts(self, call: MethodCall) -> bool:
-        """Whether a call returns something else than at first because time has passed: it reads a clock."""
-        first, own = self.first.get(call), self._with_needed(call)
-        later = self._tries(own)
-        if first is None or first.waits or later == first:
-            return False
-        for seconds in _CLOCK_TICKS:
+    def _drifting(self, calls: Iterable[MethodCall]) -> Iterator[str]:
+        """The calls that return something else than at first because time has passed: they read a clock."""
+        first = {call: self.first[call] for call in calls if call in self.first and not self.first[call].waits}
+        later = {call: self._tries(self._with_needed(call)) for call in first}
+        left = {call: outcome for call, outcome in later.items() if outcome != first[call]}
+        for seconds in _CLOCK_TICKS if left else ():
             time.sleep(seconds)
-            if self._tries(own) != later:
-                return True
-        return False
+            drifting = [call for call, outcome in left.items() if self._tries(self._with_needed(call)) != outcome]
+            for call in drifting:
+                del left[call]
+                yield call.name
 
     def _require_own_state(self) -> None:
         """Refuse a class whose objects share state.
@@ -142,14 +173,15 @@ class Probed:
         Raises:
             TargetError: a call returns something else on a new object once other objects have been called, for good.
         """
-        steady = [item for item in self.first.items() if not item[1].waits and item[0].name not in self.unsteady]
+        unknown = self.unsteady | self.untried
+        steady = [item for item in self.first.items() if not item[1].waits and item[0].name not in unknown]
         for number, write in enumerate(self._writes[:_MOST_WRITES]):
             if number and self._allowance.is_spent:
                 break
             self._tries((write,))
             for call, outcome in steady:
                 later = self._tries(self._with_needed(call))
-                if later == outcome:
+                if later == outcome or later.waits:  # a wait for something real says nothing of what is shared
                     continue
                 raise TargetError(
                     f"objects of the class share state, so results cannot be compared: {call} returns {outcome} on a "

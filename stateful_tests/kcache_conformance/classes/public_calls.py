@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import inspect
 import re
+import sys
+import threading
 import types
 import typing
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from kcache_model.foreign import own_attributes
+from kcache_model.foreign import all_attributes
 from kcache_model.object_types.method_call import Form
 
 _OPERATORS: Final = frozenset(
@@ -30,6 +32,9 @@ _OPERATORS: Final = frozenset(
 _ASYNC_OPERATORS: Final = frozenset({"__aenter__", "__aiter__", "__anext__", "__await__"})
 _READS: Final = frozenset({"__len__", "__contains__"})
 """Methods that change nothing, whatever the class; others may: a cache counts what is asked for."""
+_MIXINS: Final = frozenset({"_collections_abc", "typing", "contextlib"})
+"""Modules whose classes call the methods of the class itself: several of them in one call are a race of that class."""
+_INHERITED_WEIGHT: Final = 0.1
 _SCALARS: Final = (bool, int, float, str, type(None))
 _CONTEXTLIB: Final = contextlib.contextmanager.__code__.co_filename
 
@@ -45,6 +50,7 @@ class PublicCall:
             ``None`` where the method is in C and does not tell.
         is_write: whether it may change anything.
         weight: how often it is called, compared with others.
+        is_inherited: whether a base class of the standard library has it, while the class has calls of its own.
     """
 
     name: str
@@ -52,12 +58,13 @@ class PublicCall:
     parameters: tuple[inspect.Parameter, ...] | None = ()
     is_write: bool = True
     weight: float = 1.0
+    is_inherited: bool = False
 
 
 def public_calls(kind: type, made: object) -> tuple[list[PublicCall], list[str]]:
     """What can be called of the objects of a class; and the methods that cannot be called here, with the reason.
 
-    Static methods and class methods are no calls of an object, and most of them make one.
+    Static methods and class methods are not among them: see :func:`class_calls`.
 
     Args:
         kind: the class.
@@ -66,15 +73,60 @@ def public_calls(kind: type, made: object) -> tuple[list[PublicCall], list[str]]
     calls: list[PublicCall] = []
     left_out: list[str] = []
     for name, declared in _members(kind):
+        if name == "run" and issubclass(kind, threading.Thread):
+            continue  # what the thread does, which its users do not call
         if _is_async(declared):
             left_out.append(f"{name} (async, which is not supported yet)")
         else:
             calls += _calls_of(kind, name, declared)
+    calls = _own_first(kind, calls)
     known = {call.name for call in calls}
     calls += [
         PublicCall(name, Form.READ, is_write=False, weight=0.5) for name in _attributes(made) if name not in known
     ]
     return calls, left_out
+
+
+def _own_first(kind: type, calls: list[PublicCall]) -> list[PublicCall]:
+    """The calls with those at the end, and rare, that a class of the standard library has written.
+
+    A ``Thread`` has fifteen and a ``list`` twenty: those of the class itself would not get any time.
+    Calls of a container bypass each lock of the class, so no thread makes them; its reads come when all have ended.
+    """
+    inherited = [call for call in calls if _is_inherited(kind, method_name(call.name))]
+    own = [call for call in calls if call not in inherited]
+    if not own or not inherited:
+        return calls
+    kept = []
+    for call in inherited:
+        is_of_container = _owner(kind, method_name(call.name)).__module__ in ("builtins", "collections")
+        if not (is_of_container and call.is_write):
+            weight = 0.0 if is_of_container else _INHERITED_WEIGHT
+            kept.append(replace(call, weight=weight, is_inherited=True))
+    return [*own, *kept]
+
+
+def _owner(kind: type, name: str) -> type:
+    return next(base for base in kind.__mro__ if name in vars(base))
+
+
+def _is_inherited(kind: type, name: str) -> bool:
+    owner = _owner(kind, name)
+    module = owner.__module__.partition(".")[0]
+    is_mixin = module in _MIXINS or (module == "collections" and owner.__name__.startswith("User"))
+    return module in sys.stdlib_module_names and not is_mixin and not kind.__module__.startswith(f"{module}.")
+
+
+def class_calls(kind: type) -> list[PublicCall]:
+    """The public class methods and static methods of a class. Most of them create an object, and share no state."""
+    found = []
+    for name in sorted({name for base in kind.__mro__ for name in vars(base)}):
+        owner = next(base for base in kind.__mro__ if name in vars(base))
+        declared = vars(owner)[name]
+        is_public = not name.startswith("_") and owner.__module__ == kind.__module__
+        if is_public and isinstance(declared, (staticmethod, classmethod)) and not _is_async(declared.__func__):
+            found.append(PublicCall(name, Form.CALL, required_parameters(getattr(kind, name), is_bound=True)))
+    return found
 
 
 def method_name(text: str) -> str:
@@ -146,7 +198,9 @@ def _set_parameter(name: str, declared: property) -> tuple[inspect.Parameter, ..
     return (inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY, annotation=annotation),)
 
 
-def required_parameters(function: Callable[..., Any] | None) -> tuple[inspect.Parameter, ...] | None:
+def required_parameters(
+    function: Callable[..., Any] | None, *, is_bound: bool = False
+) -> tuple[inspect.Parameter, ...] | None:
     """The parameters of a method that must be passed, with their annotations; ``None`` if it does not tell."""
     if function is None:
         return None
@@ -155,12 +209,13 @@ def required_parameters(function: Callable[..., Any] | None) -> tuple[inspect.Pa
     except (TypeError, ValueError):
         return None
     hints = _hints(function)
-    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return tuple(
+    declared = [
         parameter.replace(annotation=hints.get(parameter.name, parameter.annotation))
-        for parameter in list(signature.parameters.values())[1:]
-        if parameter.default is parameter.empty and parameter.kind not in variadic
-    )
+        for parameter in list(signature.parameters.values())[0 if is_bound else 1 :]
+        if parameter.default is parameter.empty and parameter.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
+    required = tuple(one for one in declared if one.kind is not inspect.Parameter.VAR_POSITIONAL)
+    return required or tuple(declared)  # of ``add(*names)``, without any name nothing would be seen
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
@@ -177,22 +232,8 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 def _attributes(made: object) -> list[str]:
     """The public attributes of an object that hold plain values: whoever uses it may read them."""
-    slots = (
-        (name, declared.__get__(made))
-        for base in type(made).__mro__
-        for name, declared in vars(base).items()
-        if isinstance(declared, types.MemberDescriptorType) and _has(declared, made)
-    )
     return sorted(
         name
-        for name, value in {**own_attributes(made), **dict(slots)}.items()
+        for name, value in all_attributes(made).items()
         if isinstance(name, str) and not name.startswith("_") and issubclass(type(value), _SCALARS)
     )
-
-
-def _has(slot: types.MemberDescriptorType, made: object) -> bool:
-    try:
-        slot.__get__(made)
-    except AttributeError:
-        return False
-    return True

@@ -8,25 +8,34 @@ from typing import Any, Final, Protocol
 
 from kcache_model.object_types.method_call import MethodCall
 from kcache_model.outcomes import WAITS, Outcome
+from kcache_stress.ticks import own_seconds
 
 _MOST_WAITS: Final = 4
 """Waits on real threads of one method, each of which takes half a second: it waits for a host, or for a keyboard."""
-_MOST_CPU_SECONDS: Final = 2.0
-_MOST_SECONDS: Final = 4.0
+_MOST_BUSY: Final = 2.5
+_MOST_SECONDS: Final = 2.0
 """For one part of the tries. After it they are fewer: the run is to come to its programs although objects are slow."""
 
 
 class Allowance:
-    """The time that one part of the tries may take: processor time, and a little more of real time."""
+    """The time that one part of the tries may take, on a clock that stands still while others run; not much more."""
 
     def __init__(self) -> None:
-        self._cpu = time.process_time() + _MOST_CPU_SECONDS
-        self._wall = time.monotonic() + _MOST_SECONDS
+        self._began = own_seconds()
+        self._wall = time.monotonic()
 
     @property
     def is_spent(self) -> bool:
         """Whether there is none left."""
-        return time.process_time() > self._cpu or time.monotonic() > self._wall
+        return self._is_over(_MOST_SECONDS)
+
+    @property
+    def is_spent_twice(self) -> bool:
+        """Whether twice as much is spent."""
+        return self._is_over(2 * _MOST_SECONDS)
+
+    def _is_over(self, seconds: float) -> bool:
+        return own_seconds() - self._began > seconds or time.monotonic() - self._wall > _MOST_BUSY * seconds
 
 
 class CountingTries(Protocol):

@@ -99,7 +99,7 @@ class _Choice:
         self._methods = [
             call.name
             for call in calls
-            if call.form is Form.CALL and call.parameters == () and not call.name.startswith("__")
+            if call.form is Form.CALL and _needs_nothing(call) and not call.name.startswith("__")
         ]
         self._produced: list[tuple[str, object]] | None = None
 
@@ -113,6 +113,8 @@ class _Choice:
                 self.reasons[call.name] = f"{call.name}({parameter.name}: {error})"
                 values.append(usual_values(parameter))
         self._settle(call, values)
+        if call.parameters and _needs_nothing(call) and call.name not in self._returns:
+            self._settle(call, [])  # as of a wrapper that passes on what it is given
         if call.name in self._returns:
             self.reasons.pop(call.name, None)
 
@@ -152,6 +154,7 @@ class _Choice:
             call.weight,
             small=tuple(_small(own) for own in values),
             ends=call.form is Form.EXIT,
+            is_inherited=call.is_inherited,
         )
 
     def _settle(self, call: PublicCall, values: list[Values]) -> None:
@@ -302,6 +305,12 @@ def _adding_up(sizes: Sequence[int], total: int) -> Iterator[tuple[int, ...]]:
     for number in range(max(0, total - highest), min(sizes[0] - 1, total) + 1):
         for others in _adding_up(sizes[1:], total - number):
             yield (number, *others)
+
+
+def _needs_nothing(call: PublicCall) -> bool:
+    """Whether the call may be made without arguments, as one of ``*names`` may."""
+    parameters = call.parameters
+    return parameters is not None and all(one.kind is inspect.Parameter.VAR_POSITIONAL for one in parameters)
 
 
 def _keywords(call: PublicCall) -> tuple[str, ...]:

@@ -17,9 +17,11 @@ from kcache_stress.explorer.replay_answer import SEARCH_SECONDS, Replayed
 from kcache_stress.explorer.replay_token import ReplayToken
 from kcache_stress.interleaved.body_laboratory import TOKENS, InterleavedLaboratory
 from kcache_stress.interleaved.named_test import load_test
+from kcache_stress.recorded_imports import use_imports
 
 from ..explorer_phase import Search, explorer_phase
 from ..phase import PhaseContext, PhaseOutcome
+from ..suite_options import SuiteOptions
 from ..target_type import Exploring, Stopped, TargetType
 
 _EXECUTIONS: Final = 100_000
@@ -36,17 +38,21 @@ def _explorer(context: PhaseContext) -> PhaseOutcome:
         options = ExploreOptions(
             executions=_EXECUTIONS, walk=WALK, seconds=most, whole_seconds=whole, seed=context.seed
         )
-        program = InterleavedProgram(parameters=context.options.parameters)
+        program = _program(context.options)
         yield Search(InterleavedLaboratory(spec, context.options.instrument), program, options)
 
     return explorer_phase(context, searches, "test")
+
+
+def _program(options: SuiteOptions) -> InterleavedProgram:
+    return InterleavedProgram(parameters=options.parameters, import_path=options.import_path)
 
 
 def _stopped(stopped: Stopped) -> Finding:
     """An execution froze or ended the whole process."""
     kind = FindingKind.HANG if stopped.is_hang else FindingKind.CRASH
     did = f"did not return within {stopped.options.patience_seconds:g} s" if stopped.is_hang else "ended the process"
-    program = InterleavedProgram(parameters=stopped.options.parameters)
+    program = _program(stopped.options)
     token = ReplayToken(stopped.name, program, kind, instrument=stopped.options.instrument)
     return Finding(kind, stopped.phase, f"the test {did}", detail=stopped.detail, schedule=TOKENS.encode(token))
 
@@ -54,6 +60,8 @@ def _stopped(stopped: Stopped) -> Finding:
 def _replay(
     token: ReplayToken[InterleavedProgram], watch: ProgressListener, seconds: float = SEARCH_SECONDS
 ) -> Replayed:
+    if token.program.import_path:
+        use_imports(token.program.import_path, {})
     laboratory = InterleavedLaboratory(token.target, token.instrument, token.granularity)
     return follow(laboratory, token, watch, [ExploreOptions(executions=_EXECUTIONS, walk=WALK, seconds=seconds)])
 

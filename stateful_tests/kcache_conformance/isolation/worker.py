@@ -33,6 +33,8 @@ LOADING_SECONDS = 60.0
 """What the import of a target may take on a busy machine."""
 
 _PR_SET_PDEATHSIG = 1
+_LOW_DESCRIPTORS = 10
+"""Numbers below are tried as arguments."""
 
 
 class Outlet:
@@ -83,6 +85,7 @@ def main() -> None:
     """Do the job that stands on standard input, and end the process whatever threads are left."""
     _end_with_parent()
     job = json.loads(sys.stdin.read())
+    _keep_low_descriptors()
     descriptor = os.dup(1)
     os.dup2(2, 1)
     with open(job["stacks"], "w", encoding="utf-8") as file:
@@ -102,8 +105,15 @@ def main() -> None:
             outlet.send({"event": "target_error", "message": str(error)})
         except BaseException:
             outlet.send({"event": "harness_error", "message": traceback.format_exc()})
-    sys.stderr.flush()
+    with contextlib.suppress(OSError):  # the target may have closed it
+        sys.stderr.flush()
     os._exit(0)
+
+
+def _keep_low_descriptors() -> None:
+    """Take the lowest descriptors: a method that opens, and so closes, the "file" 3 must not close one of ours."""
+    while os.open(os.devnull, os.O_RDONLY) < _LOW_DESCRIPTORS:
+        pass
 
 
 def _end_with_parent() -> None:

@@ -39,6 +39,8 @@ _SMALLER_SECONDS: Final = 6.0
 _FIRST_EXECUTIONS: Final = 30
 """Executions of the first program of each call: enough to see whether it returns. The bound has it, too."""
 _SCOPE_EXECUTIONS: Final = 5_000
+_FIRST_SCOPE_EXECUTIONS: Final = 100
+"""Of each program of the bound before any has more: where a thread of the object never ends, none is exhausted."""
 _BOUND: Final = Bound(2, 2)
 """All programs of this size are explored first, as far as there is time: most faults show in one."""
 _LEAST_LARGER: Final = 60
@@ -63,7 +65,7 @@ def explorer(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
     )
 
     exhaustive = replace(options, strategy=StrategyName.DPOR, executions=_SCOPE_EXECUTIONS)
-    scope = _Scope(object_type, context)
+    scope = _Scope(object_type, context, exhaustive)
     first = [program for program in _each_call(object_type, context) if program not in context.exhausted]
 
     def searches(_: str) -> Iterator[Search]:
@@ -73,7 +75,7 @@ def explorer(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
         alone = lonely_calls(object_type, context.target)
         for number, program in enumerate(itertools.chain(alone, _programs(object_type, context))):
             while scope.is_next and (small := scope.program()) is not None:
-                yield Search(laboratory, small, exhaustive, scope.note)
+                yield Search(laboratory, small, scope.options, scope.note)
             if scope.proved and number >= _LEAST_LARGER and context.programs is None:
                 return
             yield Search(laboratory, program, hunting(options, number), scope.note_larger)
@@ -88,16 +90,21 @@ class _Scope:
     Args:
         object_type: of the target.
         context: of the phase; programs that an earlier turn has exhausted are not explored again.
+        exhaustive: how each program is explored if there is time; before, each is explored with fewer executions.
 
     Attributes:
+        options: how the next program is explored.
         proved: the bound, once all of its programs are exhausted; empty before.
     """
 
-    def __init__(self, object_type: ObjectType, context: PhaseContext) -> None:
+    def __init__(self, object_type: ObjectType, context: PhaseContext, exhaustive: ExploreOptions) -> None:
         self.proved: Mapping[str, int] = {}
         self._exhausted = context.exhausted
         self._bound = _BOUND if context.options.shape is None else Bound(*context.options.shape)
+        self._exhaustive = exhaustive
+        self.options = replace(exhaustive, executions=_FIRST_SCOPE_EXECUTIONS)
         self._programs = scope_by_size(object_type, context.target, self._bound)
+        self._deeper: list[Any] = []
         self._current: Any = None
         self._count = 0
         self._is_whole = True
@@ -115,6 +122,9 @@ class _Scope:
             if program not in self._exhausted:
                 self._current = program
                 return program
+        if self._deeper:
+            self.options, self._current = self._exhaustive, self._deeper.pop(0)
+            return self._current
         if self._is_whole and self._count:
             self.proved = {"threads": self._bound.threads, "calls": self._bound.operations, "programs": self._count}
         return None
@@ -124,8 +134,10 @@ class _Scope:
         self._executions += explored.executions
         if explored.is_exhausted:
             self._exhausted.add(self._current)
-        else:
+        elif self.options is self._exhaustive:
             self._is_whole = False
+        else:
+            self._deeper.append(self._current)
 
     def note_larger(self, explored: Explored) -> None:
         """Take down what exploring a larger one gave."""

@@ -9,10 +9,12 @@ import itertools
 import random
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from kcache_model.bound import Bound
 from kcache_model.errors import TargetError
+from kcache_model.object_types.method_call import MethodCall
 from kcache_model.object_types.object_type import ObjectTarget, ObjectType
 from kcache_model.object_types.specification import Specification, States, follow, may_wait_for_ever
 from kcache_model.object_types.vocabulary import OperationTemplate, alphabet, random_operation
@@ -24,6 +26,8 @@ SHAPES: Final = ((1, 1), (1, 1), (2, 1), (1, 2), (2, 2), (1, 1, 1))
 LARGER_SHAPES: Final = ((3, 1), (2, 3), (1, 1, 2), (2, 1, 1))
 
 _ATTEMPTS: Final = 200
+_MOST_SORTED: Final = 2_000
+"""Programs of a scope that are made before the first is explored: each takes some replays of its calls."""
 _MOST_PAIRS: Final = 60
 """Pairs of calls that are tried before a call which raises after fewer."""
 
@@ -132,9 +136,37 @@ def small_scope(
 
 
 def scope_by_size(object_type: ObjectType, target: ObjectTarget, bound: Bound) -> Iterator[Any]:
-    """All programs of a bound that have threads, as in :func:`small_scope`; those with short threads come first."""
+    """All programs of a bound that have threads, as in :func:`small_scope`; those with short threads come first.
+
+    Of the programs with one call for each thread, those come first whose calls are about the same key, and among them
+    those in which a call with a key comes before: two threads that read and delete different keys, or keys that are
+    not there, show nothing. Programs with calls that a class of the standard library has written come last.
+    """
+    inherited = {template.name for template in object_type.vocabulary if template.is_inherited}
+    own = replace(object_type, vocabulary=tuple(one for one in object_type.vocabulary if not one.is_inherited))
     for operations in range(1, bound.operations + 1):
-        yield from _concurrent_scope(object_type, target, Bound(bound.threads, operations), longest=operations)
+        programs = _concurrent_scope(own, target, Bound(bound.threads, operations), longest=operations)
+        if operations == 1:
+            some = list(itertools.islice(programs, _MOST_SORTED))
+            random.Random(0).shuffle(some)  # neighbours of the plain order differ in one call only
+            yield from sorted(some, key=_unrelated)
+        yield from programs
+    for operations in range(1, bound.operations + 1) if inherited else ():
+        for program in _concurrent_scope(object_type, target, Bound(bound.threads, operations), longest=operations):
+            if any(operation.name in inherited for operation in program.operations()):
+                yield program
+
+
+def _unrelated(program: Any) -> tuple[int, bool, str]:
+    """Sorts programs: by how many keys they have beside one, by whether no call with a key comes before, by the key.
+
+    Programs that differ in the name of the key only show the same.
+    """
+    calls = [*program.prefix, *(operation for thread in program.threads for operation in thread)]
+    keyed = [call for call in calls if isinstance(call, MethodCall) and call.arguments]
+    keys = {repr(call.arguments[0]) for call in keyed}
+    has_key_before = any(call in program.prefix for call in keyed)
+    return max(len(keys) - 1, 0), not has_key_before, min(keys, default="")
 
 
 def _concurrent_scope(
@@ -167,7 +199,9 @@ def offered(object_type: ObjectType, target: ObjectTarget) -> tuple[OperationTem
     return tuple(
         template
         for template in object_type.vocabulary
-        if not template.ends and any(target.allows_call(operation) for operation in template.smallest(0))
+        if not template.ends
+        and template.weight
+        and any(target.allows_call(operation) for operation in template.smallest(0))
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from contextlib import closing
 from typing import Any, Final
 
@@ -22,6 +23,8 @@ from .sequential import PatientCaller, run_program
 
 _EXECUTIONS: Final = 20_000
 _STRESS_SECONDS: Final = 5.0
+_ALONE_SECONDS: Final = 2.0
+"""To see whether real threads hang: most do so at once."""
 _PATIENCE_SECONDS: Final = 1.0
 _RUNS: Final = 20
 """In one process: what earlier runs leave behind may be what it takes to fail."""
@@ -85,17 +88,16 @@ def _searched(
     seconds: float,
     setting: Setting,
 ) -> Replayed:
-    """A program of several threads without a schedule: first every interleaving, then real threads."""
+    """A program of several threads without a schedule: first every interleaving, if there is time; then real ones."""
     options = ExploreOptions(
         StrategyName.DPOR, executions=_EXECUTIONS, seconds=seconds, strict_errors=token.strict_errors
     )
-    try:
-        explored = explore(laboratory, token.program, options, watch)
-    except CannotExploreError:
-        explored = None
+    explored = None
+    with contextlib.suppress(CannotExploreError):
+        explored = explore(laboratory, token.program, options, watch) if seconds > 0 else None
     if explored is not None and explored.finding is not None:
         return Replayed(ReplayAnswer.REPRODUCED, "an interleaving of the same program still fails", explored.finding)
-    finding = _stressed(target, setting, token, watch)
+    finding = _stressed(target, setting, token, watch, _STRESS_SECONDS if seconds > 0 else _ALONE_SECONDS)
     if finding is not None:
         return Replayed(ReplayAnswer.REPRODUCED, "real threads still go wrong", finding)
     if explored is not None and explored.is_exhausted:
@@ -104,8 +106,10 @@ def _searched(
     return Replayed(ReplayAnswer.UNKNOWN, "it did not fail again on real threads, which is no proof")
 
 
-def _stressed(target: Any, setting: Setting, token: ReplayToken[Any], watch: ProgressListener) -> Finding | None:
+def _stressed(
+    target: Any, setting: Setting, token: ReplayToken[Any], watch: ProgressListener, seconds: float
+) -> Finding | None:
     stress = ObjectStress(target, setting, watch, 0, _PATIENCE_SECONDS)
     with stress.underway():
-        found = stress.repeat(token.program, _STRESS_SECONDS)
+        found = stress.repeat(token.program, seconds)
         return None if found is None else stress.finding(token.program, found, is_small=True)

@@ -24,8 +24,8 @@ _DETAIL_LINES = 40
 EXPLANATIONS = {
     FindingKind.NONLINEARIZABLE: "These results are impossible if the calls run one at a time, in any order.",
     FindingKind.DIVERGENCE: "A single thread already gets a wrong answer.",
-    FindingKind.INVARIANT: "What can be seen does not fit together.",
-    FindingKind.EXCEPTION: "A call raised where the model returns a value.",
+    FindingKind.INVARIANT: "Parts of the state contradict each other.",
+    FindingKind.EXCEPTION: "A call raised an exception. It raises none if the calls run one at a time.",
     FindingKind.HANG: "A call did not return.",
     FindingKind.NONDETERMINISM: "The same calls, made one at a time, give different results from run to run.",
     FindingKind.DEADLOCK: "The threads wait for each other, or for something that no thread will do.",

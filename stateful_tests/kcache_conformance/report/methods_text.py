@@ -1,4 +1,4 @@
-"""Methods of a target, by what a run did with them: called, left out, not compared, mostly raised."""
+"""Methods of a target, by what a run did with them: called, left out, not compared, often raised."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _lists(report: MethodsReport) -> Iterator[tuple[str, list[str]]]:
     yield "called", list(report.called)
     yield "left out", _with_reasons(report.left_out)
     yield "not compared", _with_reasons(report.not_compared)
-    yield "mostly raised", _with_reasons(report.mostly_raised)
+    yield "often raised", _with_reasons(report.mostly_raised)
 
 
 def _with_reasons(methods: tuple[tuple[str, str], ...]) -> list[str]:

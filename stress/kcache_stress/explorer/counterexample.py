@@ -25,9 +25,14 @@ from .strategies.interface import Coverage
 from .strategies.preemption_bounded import PreemptionBounded
 from .strategies.scheduled import Replay
 
+SHOWN_ONCE = "it showed a problem once"
+"""Begins what is said of a problem that the same schedule does not show again."""
+
 _REPETITIONS = 2
 # Counted, so that the same is found on a slow machine; the time is for executions that are slow themselves.
 _BOUNDED = SearchLimits(executions=2_000, seconds=10.0)
+_LONG_EXECUTIONS = 5
+"""The same of executions that are long: a bounded search of these gets nowhere."""
 _FEW = 5
 """Preemptions: with more, a search bounded by them has too many schedules to come to its end."""
 
@@ -123,7 +128,8 @@ def _bounded(runner: Runner[A], judge: Judge[A], found: Counterexample[A], secon
     if found.preemptions == 0:
         return replace(found, is_minimal=True)
     strategy = PreemptionBounded(found.preemptions - 1)
-    result = search(runner, strategy, judge, replace(_BOUNDED, seconds=min(_BOUNDED.seconds, seconds)))
+    executions = _LONG_EXECUTIONS if runner.is_long else _BOUNDED.executions
+    result = search(runner, strategy, judge, SearchLimits(executions, min(_BOUNDED.seconds, seconds)))
     if result.problem is not None and result.execution is not None:
         schedule = schedule_of(result.execution.trace, runner.sandbox.granularity)
         smaller = _repeated(runner, judge, schedule)
@@ -185,7 +191,7 @@ def _differs(runner: Runner[A], schedule: Schedule) -> Problem | None:
 
 
 def _once(problem: Problem) -> Problem:
-    what = f"it showed a problem once ({problem.summary}), but not again"
+    what = f"{SHOWN_ONCE} ({problem.summary}), but not again"
     return Problem(FindingKind.NONDETERMINISM, f"the same schedule does not do the same each time: {what}")
 
 

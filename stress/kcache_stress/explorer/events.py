@@ -14,6 +14,8 @@ from collections import deque
 from types import SimpleNamespace
 from typing import Final, TypeAlias
 
+from .weak_objects import hold, weakly
+
 READ = 0
 WRITE = 1
 ACQUIRE = 2
@@ -131,6 +133,7 @@ def identity(obj: object) -> int:
 
 def unite(obj: object, names: object) -> None:
     """From now on an object and a dictionary are one place, with all that either was one with before."""
+    obj = weakly(obj)
     place, other = identity(names), identity(obj)
     for found in [found for found, of in namespaces.items() if of == other]:
         namespaces[found] = place
@@ -140,6 +143,7 @@ def unite(obj: object, names: object) -> None:
 def take_as_a_whole(kind: type) -> None:
     """Let each object of a type be one place: its fields are not known."""
     _IS_CONTAINER[kind] = True
+    hold(kind)
 
 
 def location(obj: object, slot: object) -> object:

@@ -56,7 +56,8 @@ class Execution(Generic[A]):
         failures: what ended threads of the target.
         problem: what its runner found wrong, whatever a judge says.
         waits: who waits for what, if it ended in a deadlock.
-        timeouts_withheld: whether a wait might have timed out earlier.
+        timeouts_withheld: the place of a wait that might have timed out earlier; empty if there is none.
+        was_patient: whether a long wait might have, which ends only when nothing else can go on.
         preemptions: how often a thread was left that could have gone on.
         doubts: why it is no part of a proof, whatever the order: ``FILE:LINE: what``.
         seconds: of virtual time that were waited for.
@@ -73,7 +74,8 @@ class Execution(Generic[A]):
     failures: tuple[str, ...] = ()
     problem: Problem | None = None
     waits: tuple[Wait, ...] = ()
-    timeouts_withheld: bool = False
+    timeouts_withheld: str = ""
+    was_patient: bool = False
     preemptions: int = 0
     doubts: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -91,6 +93,11 @@ class Runner(Protocol[A]):
     @property
     def logs_calls(self) -> bool:
         """Whether strategies are told of the object and its calls, see :meth:`~.Strategy.watch`."""
+        ...
+
+    @property
+    def is_long(self) -> bool:
+        """Whether an execution has so many events that few can be run."""
         ...
 
     def run(self, strategy: Strategy) -> Execution[A]:

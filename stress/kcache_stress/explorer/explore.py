@@ -34,6 +34,7 @@ from .strategies.pct import Pct
 from .strategies.preemption_bounded import PreemptionBounded
 from .strategies.random_walk import RandomWalk
 from .strategies.selective_walk import SelectiveWalk
+from .strategies.single_preemption import SinglePreemption
 from .strategies.state_hashing import StateHashing
 from .virtual.virtual_thread import UncontrolledError
 
@@ -48,6 +49,9 @@ _DEEP_EVERY: Final = 5
 _NOT_TRIED: Final = Confirmation(Answer.NOT_TRIED)
 _ENDED: Final = Confirmation(Answer.NOT_TRIED, "not tried with real threads to the end: the process ended, or froze")
 
+_SINGLE_EXECUTIONS: Final = 1_000
+"""The most with one preemption before samples are taken."""
+
 _MOST_WALKS: Final = 10
 """Guided samples are at most so many times ``walk``, however much that is new they show."""
 
@@ -56,7 +60,7 @@ class StrategyName(enum.StrEnum):
     """How the interleavings of a program are searched."""
 
     AUTO = "auto"
-    """A few samples, of tests guided ones while they show something new, then exhaustively."""
+    """A few samples, then exhaustively. For tests: one preemption first, guided samples while they show new pairs."""
     DPOR = "dpor"
     NAIVE = "naive"
     BOUNDED = "bounded"
@@ -331,7 +335,7 @@ class _Exploration(Generic[P, A]):
         count = found.preemptions
         interrupted = f"{count} preemption{'s' if count > 1 else ''}" if count else "no thread has to be interrupted"
         fewest = " (no schedule with fewer does it)" if found.is_minimal else ""
-        possible = self._possible(program, found, result.granularity)
+        possible = Possible.UNKNOWN if result.is_long else self._possible(program, found, result.granularity)
         return laboratory.finding(
             program,
             problem,
@@ -370,11 +374,18 @@ def _plan(options: ExploreOptions, experiment: Experiment[Any]) -> Sequence[tupl
         return [(states, options.executions), (Dpor(), options.executions)]
     if options.strategy == StrategyName.AUTO:
         walk = options.walk
-        first: list[tuple[Strategy, int]] = [(PartialOrderSampling(options.seed), options.samples)]
-        if walk:  # the walk is ahead where there are many threads, what is guided where a bug is deep
-            guided = Guided(options.seed, patience=walk)
-            first += [(SelectiveWalk(options.seed), walk // 4), (guided, _MOST_WALKS * walk)]
-        return [*first, (Dpor(), options.executions)]
+        samples: tuple[Strategy, int] = (PartialOrderSampling(options.seed), options.samples)
+        if not walk:
+            return [samples, (Dpor(), options.executions)]
+        single: list[tuple[Strategy, int]] = []
+        if experiment.runner.sandbox.granularity is Granularity.FREE:
+            single = [(SinglePreemption(), _SINGLE_EXECUTIONS)]
+        if experiment.runner.is_long:  # these ask for few choices, each of which takes time
+            return [*single, (Pct(options.seed, options.depth), options.executions // 2), (Dpor(), options.executions)]
+        # The walk is ahead where there are many threads, what is guided where a bug is deep.
+        guided = Guided(options.seed, patience=walk)
+        walks: list[tuple[Strategy, int]] = [(SelectiveWalk(options.seed), walk // 4), (guided, _MOST_WALKS * walk)]
+        return [*single, samples, *walks, (Dpor(), options.executions)]
     return [(strategy_named(options.strategy)(options), options.executions)]
 
 

@@ -29,7 +29,8 @@ from .instrument.knowledge import checks_protocols, is_transparent, only_reads, 
 from .instrument.names import HOOK_MARK
 from .instrument.tables import PLAIN
 from .reach import parts_in_c
-from .virtual.opcode_tracer import is_machinery
+from .virtual.opcode_tracer import is_machinery, serves_pytest
+from .weak_objects import weakly
 
 if TYPE_CHECKING:
     from .virtual.scheduler import Scheduler
@@ -244,14 +245,16 @@ def _is_of_runtime(frame: FrameType) -> bool:
 
 
 def _is_bookkeeping(frame: FrameType, back: FrameType) -> bool:
-    """Whether ``threading`` or a thread pool notes in a weak container which threads there are."""
-    return frame.f_globals.get("__name__") in {"weakref", "_weakrefset"} and _is_of_runtime(back)
+    """Whether ``threading`` or a thread pool notes in a weak container which threads there are, or pytest sets up."""
+    is_noted = frame.f_globals.get("__name__") in {"weakref", "_weakrefset"} and _is_of_runtime(back)
+    return is_noted or serves_pytest(frame)
 
 
 def reached(roots: Iterable[object]) -> frozenset[int] | None:
     """The ids of all that some objects can get hold of; ``None`` if it is too much to tell."""
     seen: set[int] = set()
     fixed: set[int] = set()
+    stood_for: dict[int, int] = {}
     todo = list(roots)
     while todo:
         found = todo.pop()
@@ -265,7 +268,9 @@ def reached(roots: Iterable[object]) -> frozenset[int] | None:
             fixed.add(id(found))
         else:
             todo += _referents(found)
-    return frozenset(seen - fixed)
+            if (by := weakly(found)) is not found:
+                stood_for[id(found)] = id(by)
+    return frozenset(stood_for.get(found, found) for found in seen - fixed)
 
 
 def _referents(item: object) -> Iterator[object]:

@@ -36,6 +36,7 @@ from .events import (
     namespaces,
     parts_of,
 )
+from .weak_objects import kind_of, original
 
 Clock = tuple[int, ...]
 """thread -> the number of trace events up to and including its last one that is known."""
@@ -197,7 +198,7 @@ def _is_fixture(obj: object, slot: object) -> bool:
     if type(slot) is not str or namespaces:
         return False
     try:
-        variables = object.__getattribute__(obj, "__dict__")
+        variables = object.__getattribute__(original(obj), "__dict__")
     except AttributeError:
         return False
     if type(variables) is dict and slot in variables:
@@ -206,7 +207,7 @@ def _is_fixture(obj: object, slot: object) -> bool:
         if issubclass(kind, (FunctionType, BuiltinFunctionType, MethodType, type)):
             return True
         return module == "threading" or module.startswith("kcache_stress.explorer.virtual")
-    found = next((vars(base)[slot] for base in type(obj).__mro__ if slot in vars(base)), None)
+    found = next((vars(base)[slot] for base in kind_of(obj).__mro__ if slot in vars(base)), None)
     return isinstance(found, (FunctionType, property, staticmethod, classmethod))
 
 

@@ -17,12 +17,13 @@ from .execution import A, Judge, Problem, Runner
 from .granularity import Granularity
 from .happens_before import happens_before
 from .schedule import Schedule, schedule_of
-from .search import SearchLimits, SearchResult, search
-from .strategies.dpor import DivergedError
-from .strategies.interface import Coverage, Sampling, Strategy
+from .search import PATIENT, SearchLimits, SearchResult, search
+from .strategies.dpor import DivergedError, Dpor
+from .strategies.interface import Coverage, Strategy
 from .strategies.naive import Naive
 from .strategies.partial_order_sampling import PartialOrderSampling
 from .strategies.scheduled import Replay
+from .uncertainty import LATE
 from .virtual.virtual_thread import UncontrolledError
 
 _UNREDUCED_EXECUTIONS: Final = 1_000
@@ -78,6 +79,7 @@ class Investigation(Generic[A]):
         is_strict: whether the modules were loaded for unknown code, which may change whatever it reaches.
         is_surprised: whether the modules did what they were not loaded for.
         starts_anew: whether they are from now on loaded before each execution, for what is left in them spoils proofs.
+        is_long: whether executions take so long that few can be run.
     """
 
     coverage: Coverage
@@ -93,6 +95,7 @@ class Investigation(Generic[A]):
     is_strict: bool = False
     is_surprised: bool = False
     starts_anew: bool = False
+    is_long: bool = False
 
     @property
     def schedule(self) -> Schedule:
@@ -120,8 +123,8 @@ def investigate(
         opened: the experiment at a granularity.
         plan: the strategies.
         granularity: where threads may be switched.
-        seconds: the most time of all strategies together, half of what is left for samples that another one follows; a
-            search that meets unknown code late begins anew, with what is left, or a little.
+        seconds: the most time of all strategies together, of which each may take its share of what is left; a search
+            that meets unknown code late begins anew, with what is left, or a little.
         samples: how many executions at opcodes an exhaustive search is compared with; 0 for no audit.
         seed: of the audit.
     """
@@ -149,9 +152,12 @@ def investigate(
         return found
 
     shown = _investigated(opened, sampling_granularity(granularity), audited, seconds)
-    if shown.problem is not None:
+    is_late = LATE in shown.unseen  # who traces opcodes holds what variables held: this is no finding, and no proof
+    if shown.problem is not None and not is_late:
         return replace(_after(result, shown), audited=shown.executions)
-    note = "; ".join(filter(None, (shown.refused, lacking, shown.note, result.note)))
+    late = shown.unseen if is_late else ""
+    shown = replace(shown, problem=None, counterexample=None)
+    note = "; ".join(filter(None, (shown.refused, lacking, late, shown.note, result.note)))
     coverage = Coverage.NO_PROOF if note else result.coverage
     both = _after(shown, result)
     return replace(both, coverage=coverage, note=note, audited=shown.executions, refused=shown.refused)
@@ -188,18 +194,43 @@ def _search(
     executions, spent, note = 0, 0.0, ""
     for strategy, limit in plan:
         left = seconds - spent
-        most = left / 2 if isinstance(strategy, Sampling) and strategy is not plan[-1][0] else left
-        result = search(runner, strategy, judge, SearchLimits(limit, most), on_execution=on_execution)
+        if left <= 0 and executions and runner.is_long:
+            break  # one more execution would take longer than a small budget
+        most = left if strategy is plan[-1][0] else strategy.share * left
+        result = search(runner, strategy, judge, SearchLimits(limit, most, strategy.least), on_execution=on_execution)
         executions += result.executions
         spent += result.seconds
         note = note or result.note
         if result.problem is not None or result.coverage.is_complete:
             break
         note = note or strategy.shortfall
+    if result.note == PATIENT:
+        found = _at_any_time(experiment, SearchLimits(limit, seconds - spent))
+        executions += found.executions
+        spent += found.seconds
+        if found.coverage is Coverage.EXHAUSTED:
+            result, note = replace(found, problem=None), ""
     if note and result.coverage is Coverage.EXHAUSTED:
         # What switches at synchronisation points alone finds is a proof only without data races.
         result = replace(result, coverage=Coverage.BUDGET_SPENT)
     return replace(result, executions=executions, seconds=spent, note=note)
+
+
+def _at_any_time(experiment: Experiment[A], limits: SearchLimits) -> SearchResult[A]:
+    """Search once more, with waits that end at any moment, however long they are.
+
+    If nothing goes wrong then, it does not matter when they end: that is a proof. If something does, that says nothing:
+    a test may rely on a wait of five seconds to be long enough.
+    """
+    runner, judge = experiment
+    scheduler = runner.sandbox.scheduler
+    scheduler.ends_any_time = True
+    try:
+        return search(runner, Dpor(), judge, limits)
+    except DivergedError:
+        return SearchResult(Coverage.BUDGET_SPENT, 0, 0)
+    finally:
+        scheduler.ends_any_time = False
 
 
 def _investigated(
@@ -233,7 +264,8 @@ def _investigated(
             result = replace(result, coverage=Coverage.BUDGET_SPENT, refused=str(error))
         starts_anew = bool(runner.leftover) and result.problem is None and runner.start_anew()
         is_strict, is_surprised = runner.sandbox.is_strict, runner.is_surprised
-        return replace(result, is_strict=is_strict, is_surprised=is_surprised, starts_anew=starts_anew)
+        result = replace(result, is_strict=is_strict, is_surprised=is_surprised, starts_anew=starts_anew)
+        return replace(result, is_long=runner.is_long)
 
 
 def _shown(

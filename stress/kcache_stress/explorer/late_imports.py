@@ -32,6 +32,16 @@ class LateImports:
     @contextlib.contextmanager
     def loading(self, name: str) -> Iterator[None]:
         """While this is entered, the code of a module runs: undisturbed if an execution is under way."""
+        if not self._scheduler.live:
+            yield
+            return
+        with self.undisturbed(name):
+            yield
+        self._names[name], self.are_new = None, True  # one that fails does so in each execution
+
+    @contextlib.contextmanager
+    def undisturbed(self, name: str) -> Iterator[None]:
+        """While this is entered, no other thread runs: the import of a module is one step."""
         scheduler = self._scheduler
         if not scheduler.live:
             yield
@@ -42,7 +52,6 @@ class LateImports:
             yield
         finally:
             scheduler.loading, scheduler.live = before, True
-        self._names[name], self.are_new = None, True  # one that fails does so in each execution
 
     def settle(self) -> None:
         """All modules are about to be loaded again, late ones included."""

@@ -125,6 +125,7 @@ class InstrumentingLoader(importlib.machinery.SourceFileLoader):
         code = self.get_code(module.__name__)
         with self._home.late.loading(self.name):
             exec(code, module.__dict__)
+        settle_module(module, instrumented=True)
 
 
 class _PlainLoader(importlib.machinery.SourceFileLoader):
@@ -138,7 +139,7 @@ class _PlainLoader(importlib.machinery.SourceFileLoader):
         self._home.prepare(module, instrumented=False)
         with no_process_hooks(), self._home.late.loading(self.name):
             super().exec_module(module)
-        settle_module(module)
+        settle_module(module, instrumented=False)
 
 
 def refusal(error: BaseException) -> CannotExploreError:

@@ -50,6 +50,10 @@ class PrivateModules:
         self._uncopied: list[str] = []
         self._looked_at = -1
         self._covered: list[tuple[dict[str, Any], str, dict[str, Any]]] = []
+        self._shared: dict[str, ModuleType] = {}
+        self._finders: list[Any] | None = None
+        self._real_finders: list[Any] | None = None
+        self._before: tuple[list[Any] | None, list[str]] = None, []
 
     def judge_again(self) -> None:
         """Other modules than before are private."""
@@ -60,6 +64,11 @@ class PrivateModules:
     def is_active(self) -> bool:
         """Whether something is loaded."""
         return self._is_active
+
+    @property
+    def has_own_finders(self) -> bool:
+        """Whether code has put a finder in front, which runs in the middle of each import."""
+        return self._finder in sys.meta_path[1:]
 
     @contextlib.contextmanager
     def active(self) -> Iterator[None]:
@@ -77,6 +86,7 @@ class PrivateModules:
         """From now on, whoever looks in ``sys.modules`` finds the copies, and whoever imports makes missing ones."""
         if not self._is_active:
             self._is_present = True
+            self._before = self._finders, sys.path[:]
             self._show()
 
     def hide(self) -> None:
@@ -85,6 +95,7 @@ class PrivateModules:
             self._swap_out()  # a thread may have been left in the middle of an import
             self._is_present = False
             self._hide()
+            self._finders, sys.path[:] = self._before  # an execution leaves none of its finders to the next one
 
     @contextlib.contextmanager
     def outside(self) -> Iterator[None]:
@@ -111,12 +122,11 @@ class PrivateModules:
         for name in self._uncopied:
             self._hidden[name] = modules.pop(name, None)
         modules.update(self.private)
-        sys.meta_path.insert(0, self._finder)
+        self._put_finders()
 
     def _hide(self) -> None:
         modules = sys.modules
-        if self._finder in sys.meta_path:
-            sys.meta_path.remove(self._finder)
+        self._take_finders()
         for name, module in self._hidden.items():
             if module is None:
                 modules.pop(name, None)
@@ -138,7 +148,19 @@ class PrivateModules:
             del sys.modules[name]
         self._covered = list(self._cover())
         sys.modules.update(self.private)
-        sys.meta_path.insert(0, self._finder)
+        self._put_finders()
+
+    def _put_finders(self) -> None:
+        """From now on imports find copies; by finders that the code has put on ``sys.meta_path``, too."""
+        if self._real_finders is None:
+            self._real_finders = sys.meta_path[:]
+        sys.meta_path[:] = self._finders or [self._finder, *sys.meta_path]
+
+    def _take_finders(self) -> None:
+        """Undo :meth:`_put_finders`, and keep what the code has put there."""
+        if self._real_finders is not None:
+            self._finders, sys.meta_path[:] = sys.meta_path[:], self._real_finders
+            self._real_finders = None
 
     def _cover(self) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
         """A shared package names the private module below it: yields its dict, the name, and what to restore there."""
@@ -149,14 +171,26 @@ class PrivateModules:
                 yield holder, child, {child: holder.pop(child)} if child in holder else {}
                 holder.update({child: self.private[unit]} if unit in self.private else {})
 
+    def _put_there(self) -> list[str]:
+        """The names under which copies stand that are not private by their name.
+
+        A process has thousands of modules, and this is asked in each execution: a module is looked at until it has run.
+        """
+        new = [(name, module) for name, module in sys.modules.items() if self._shared.get(name) is not module]
+        put = [name for name, module in new if not self._judged[name] and self._is_copy(module)]
+        self._shared.update((name, module) for name, module in new if "__builtins__" in own_attributes(module))
+        for name in put:
+            del self._shared[name]
+        return put
+
     def _swap_out(self) -> None:
         if not self._is_active:
             return
         self._is_active = False
         self._looked_at = -1
-        sys.meta_path.remove(self._finder)
+        self._take_finders()
         self._among(sys.modules)
-        put = [name for name, module in sys.modules.items() if not self._judged[name] and self._is_copy(module)]
+        put = self._put_there()
         self._put.update(put)
         self._judged.update(dict.fromkeys(put, True))
         self.private = {name: sys.modules.pop(name) for name in self._among(sys.modules)}

@@ -43,7 +43,7 @@ _EXCHANGED: Final = frozenset({"typing_extensions", "annotated_types"})
 
 _SEEDS: Final = (
     frozenset({"_thread", "threading", "_threading_local", "queue", "_queue", "concurrent", "time", "random"})
-    | {"socket", "_socket", "select", "selectors", "signal"}
+    | {"socket", "_socket", "select", "selectors", "signal", "sqlite3", "_sqlite3"}
     | LIBRARY
     | WHY.keys()
     | ABSENT
@@ -169,7 +169,7 @@ def parts_in_c(unit: str) -> tuple[str, ...]:
 
 
 def _in_c(origin: str) -> tuple[str, ...]:
-    return tuple(os.path.basename(file) for file in _files(origin) if file.endswith(_EXTENSIONS))
+    return tuple(os.path.basename(file) for file in files_of(origin) if file.endswith(_EXTENSIONS))
 
 
 def _imports(unit: str, is_root: Callable[[str], bool]) -> Iterator[str]:
@@ -178,7 +178,7 @@ def _imports(unit: str, is_root: Callable[[str], bool]) -> Iterator[str]:
     assert spec is not None
     assert spec.origin is not None
     folder = Path(spec.origin).parent
-    for file in _files(spec.origin):
+    for file in files_of(spec.origin):
         if not file.endswith(".py"):
             continue
         inner = Path(file).relative_to(folder).with_suffix("").parts if spec.submodule_search_locations else ()
@@ -187,14 +187,14 @@ def _imports(unit: str, is_root: Callable[[str], bool]) -> Iterator[str]:
 
 
 @functools.cache
-def _files(origin: str) -> Collection[str]:
-    """The files of a module, or of the package whose ``__init__`` it is."""
+def files_of(origin: str) -> Collection[str]:
+    """The files in Python and in C of a module, or of the package whose ``__init__`` it is."""
     if os.path.basename(origin) != "__init__.py":
         return (origin,)
     found: list[str] = []
     for folder, folders, files in os.walk(os.path.dirname(origin)):
         folders[:] = sorted(set(folders) - _NOT_REACHED)
-        found += (os.path.join(folder, file) for file in files if file.endswith((".py", *_EXTENSIONS)))
+        found += (os.path.join(folder, file) for file in sorted(files) if file.endswith((".py", *_EXTENSIONS)))
     return found
 
 

@@ -8,6 +8,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from .beside_c import tied_to_c
+
 SHARED_MODULES = ("kcache.errors", "kcache.interfaces", "kcache.transaction", "kcache.keys")
 """What the harness and an implementation exchange: never copied, or an error would not be recognised as what it is."""
 
@@ -17,7 +19,8 @@ class Roots:
     """Which modules are copied and instrumented.
 
     Attributes:
-        packages: each with all that is below; a dotted name leaves what is above and beside it to the process.
+        packages: each with all that is below, but for modules that are tied to parts in C; a dotted name leaves what is
+            above and beside it to the process.
         folder: every top-level module that lies in this folder; ``None`` if there is none.
     """
 
@@ -26,8 +29,14 @@ class Roots:
 
     def contain(self, name: str) -> bool:
         """Whether the module called ``name`` is one of them."""
-        if name in SHARED_MODULES:
-            return False
+        return name not in SHARED_MODULES and self._cover(name) and not self.is_tied_to_c(name)
+
+    def is_tied_to_c(self, name: str) -> bool:
+        """Whether a module below the roots stays with the parts of its package that are in C."""
+        units = {name.partition(".")[0], *(root for root in self.packages if name.startswith(f"{root}."))}
+        return self._cover(name) and name not in self.packages and any(name in tied_to_c(unit) for unit in units)
+
+    def _cover(self, name: str) -> bool:
         if any(name == root or name.startswith(f"{root}.") for root in self.packages):
             return True
         top = name.partition(".")[0]

@@ -36,7 +36,7 @@ from .loaders import Finder, InstrumentingLoader, refusal
 from .private_modules import PrivateModules
 from .reach import HARNESS, LIBRARY, REAL_LOCKS, Kind, find, kind_of, unit_of
 from .roots import SHARED_MODULES, Roots, Seen
-from .uncertainty import late_finalizer, unseen_code, unseen_opcodes
+from .uncertainty import late_finalizer, made_time, unseen_code, unseen_opcodes
 from .virtual.environment import Environment
 from .virtual.library import Replaced, make_builtins, make_importlib, make_plain_functools
 from .virtual.opcode_tracer import OpcodeTracer
@@ -45,9 +45,12 @@ from .virtual.shared_locks import SharedLocks
 from .virtual.standstill import not_watched
 from .virtual.uncontrolled import ABSENT, STAND_INS, stand_in
 from .virtual.world import PRIVATE_MODULES, World
+from .weak_objects import weakly
 
 _OF_THE_PROCESS = (HARNESS | sys.stdlib_module_names) - LIBRARY
 _MOST_ATTEMPTS = 20
+_OF_DEATHS = (b"__del__", b"weakref")
+"""What a source has in it whose code runs when an object dies."""
 _WATCHED_FIRST = 32
 _WATCHED_EVERY = 61
 """Watching an execution takes several times as long: of those that seem to run known code alone, some are enough."""
@@ -147,6 +150,11 @@ class Sandbox:
             tuple(sorted({*kinds[Kind.NATIVE], *self.opaque})),
         )
 
+    @property
+    def private_modules(self) -> list[ModuleType]:
+        """The copies that were made so far."""
+        return list(self._modules.private.values())
+
     @contextlib.contextmanager
     def active(self) -> Iterator[None]:
         """While this is entered, imports find the private copies; no thread is left meanwhile because of an opcode."""
@@ -230,7 +238,7 @@ class Sandbox:
         return (
             f"code that is not seen may hold locks: {unseen}"
             if unseen
-            else late_finalizer(trace, self._classes() if self.granularity.is_of_opcodes else ())
+            else made_time(trace) or late_finalizer(trace, self._classes() if self.granularity.is_of_opcodes else ())
         )
 
     def _classes(self) -> Iterator[type]:
@@ -240,7 +248,7 @@ class Sandbox:
             yield from (value for value in list(names.values()) if is_a(value, type))
 
     def _touch_together(self, parts: tuple[Pending, ...]) -> None:
-        step = Together(parts)
+        step = Together(tuple((kind, weakly(obj), slot) for kind, obj, slot in parts))
         self.scheduler.access(step, step, max(kind for kind, _, _ in parts))
 
     def report_call(self, callee: object) -> None:
@@ -269,7 +277,8 @@ class Sandbox:
         self._plain_functools: ModuleType | None = None
         self._builtins = make_builtins(self._import, self._hooks)
         self._unheard = Replaced(*((self._builtins, name, hook) for name, hook in silent(self._hooks).items()))
-        own = {"builtins": self._builtins, "importlib": make_importlib(self._meet, self.active)}
+        library = make_importlib(self._meet, self.active)
+        own = {"builtins": self._builtins, "importlib": library, "importlib.util": vars(library)["util"]}
         self._world = World(self.scheduler, self._compile_library if is_rewritten else None, self._hooks, own)
         self._environment = Environment(self.scheduler, self._world.network)
         self.locks = SharedLocks(self._world.module, self._shares_locks)
@@ -297,6 +306,7 @@ class Sandbox:
             self._grown = True
             self._modules.judge_again()
         self.sources[path] = source
+        self.scheduler.lets_die = self.scheduler.lets_die or any(word in source for word in _OF_DEATHS)
         if not self.granularity.is_of_opcodes:
             self._facts = self._facts.merge(reading.facts)
         if self.granularity.is_of_opcodes or self._is_scouting:
@@ -321,7 +331,7 @@ class Sandbox:
             if name == "functools" and self.is_virtual((globals or {}).get("__name__", "")):
                 return self._functools_as_it_is()
             self._meet(name, fromlist or ())
-        with self.active():
+        with self.active(), self.late.undisturbed(name) if self._modules.has_own_finders else contextlib.nullcontext():
             return builtins.__import__(name, globals, locals, fromlist or (), level)
 
     def _functools_as_it_is(self) -> ModuleType:
@@ -447,7 +457,11 @@ class Sandbox:
         top = name.partition(".")[0]
         if top in REAL_LOCKS or self.is_private(name):
             return False
-        return top in sys.stdlib_module_names or self._kind_of(name) in (Kind.NATIVE, Kind.PLAIN)
+        return (
+            self.roots.is_tied_to_c(name)
+            or top in sys.stdlib_module_names
+            or self._kind_of(name) in (Kind.NATIVE, Kind.PLAIN)
+        )
 
     def _untraced(self) -> contextlib.AbstractContextManager[None]:
         tracer = self.scheduler.tracer

@@ -28,8 +28,10 @@ from .rendering.step_renderer import place_of
 from .roots import Roots
 from .sandbox import Sandbox
 from .state.namespaces import instrumented_modules
+from .state.weak_registries import WeakRegistries
 from .strategies.interface import MOST_EVENTS, Ending, Strategy
 from .strategies.scheduled import Replay
+from .virtual.library import import_settings_restored
 from .virtual.scheduler import FOREVER, MOST_PROGRAM_THREADS, Scheduler
 from .virtual.standstill import Watched
 from .virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
@@ -39,6 +41,8 @@ Load: TypeAlias = "Callable[[str | Path], ModuleType]"
 """The private copy of a module: of what a scenario instruments, of a file, of ``threading``, ``queue`` or ``time``."""
 
 _TIMEOUTS: Final = 2
+_EVENTS_BETWEEN_SIGNS: Final = 2_000
+"""After so many events, whoever watches for hangs is told that the execution goes on."""
 
 
 class CallSequence:
@@ -94,6 +98,7 @@ class Copies:
         expected: the modules that the scenarios will load; to name them saves time.
 
     Attributes:
+        registries: the weak containers of the modules.
         is_used: whether some scenario was run on them, and may have left something.
         starts_anew: whether they are loaded again before each execution.
     """
@@ -108,6 +113,7 @@ class Copies:
         self._given = instrument, folder, expected
         self.sandbox = Sandbox(Roots(frozenset(instrument), folder), granularity, expected)
         self.modules: dict[str | Path, ModuleType] = {}
+        self.registries = WeakRegistries(())
         self.is_used = self.starts_anew = False
         self._served = 0
         self._others: dict[Granularity, Copies] = {}
@@ -176,6 +182,11 @@ class ScenarioRunner:
         self._rehearse()
 
     @property
+    def is_long(self) -> bool:
+        """Whether an execution has so many events that few can be run."""
+        return False
+
+    @property
     def logs_calls(self) -> bool:
         """Whether strategies are told of the object and its calls."""
         return False
@@ -228,6 +239,7 @@ class ScenarioRunner:
             problem=problem,
             waits=waits(scheduler) if ending is Ending.DEADLOCK else (),
             timeouts_withheld=scheduler.timeouts_withheld,
+            was_patient=scheduler.was_patient,
             preemptions=scheduler.preemptions,
             doubts=self.sandbox.doubts,
             seconds=scheduler.now - scheduler.polled,
@@ -249,8 +261,11 @@ class ScenarioRunner:
         strategy.begin(scheduler)
         functions = (function for part in parts for function in part.functions)
         self.sandbox.watch_now_and_then(functions, program=self.calls_made)
-        scheduler.explore([part.run for part in parts], _impatient(strategy, scheduler), _TIMEOUTS)
+        scheduler.explore([part.run for part in parts], _impatient(strategy, scheduler, self.alive), _TIMEOUTS)
         return parts
+
+    def alive(self) -> None:
+        """Called now and then while an execution makes events."""
 
     def outcome(self, execution: Execution[object]) -> object:
         """What the threads returned, if that is plain data."""
@@ -264,6 +279,7 @@ class ScenarioRunner:
     def clean_up(self) -> None:
         """Unwind the last execution."""
         self.sandbox.reset(self._threads)
+        self._copies.registries.restore()
 
     def _rehearse(self) -> None:
         """Run ``setup`` until it loads the same copies each time: a module may change how others are rewritten."""
@@ -272,7 +288,7 @@ class ScenarioRunner:
             before = dict(self._modules)
             self.clean_up()
             try:
-                with self.sandbox.locks:
+                with self.sandbox.locks, import_settings_restored():
                     self._threads = len(self._scenario.setup(self._load))
             except SetupDeadlockError:
                 return  # each execution says so
@@ -282,8 +298,11 @@ class ScenarioRunner:
             raise ValueError(f"a scenario has at most {MOST_PROGRAM_THREADS} threads")
 
     def _load(self, name: str | Path) -> ModuleType:
-        with contextlib.nullcontext() if name in self._modules else self.sandbox.while_loading():
+        known = self._modules.get(name)
+        with self.sandbox.while_loading() if known is None else contextlib.nullcontext():
             loaded = self._modules[name] = self.sandbox.load(name)
+        if loaded is not known:
+            self._copies.registries = WeakRegistries(self.sandbox.private_modules)
         return loaded
 
     def livelock(self, most_events: int) -> Problem | None:
@@ -377,12 +396,16 @@ def _endless(scheduler: Scheduler) -> str:
     return f"{text}; in the end: {', '.join(places)}" if places else text
 
 
-def _impatient(strategy: Strategy, scheduler: Scheduler) -> Callable[[int], int]:
+def _impatient(strategy: Strategy, scheduler: Scheduler, alive: Callable[[], None]) -> Callable[[int], int]:
     """The strategy's choices, asked for also where it lets a thread go on for ever: it may be one that does."""
     is_capped = False
+    following = _EVENTS_BETWEEN_SIGNS
 
     def choose(running: int) -> int:
-        nonlocal is_capped
+        nonlocal is_capped, following
+        if len(scheduler.trace) >= following:
+            following += _EVENTS_BETWEEN_SIGNS
+            alive()
         if is_capped and scheduler.left > 0:
             scheduler.left = FOREVER
         chosen = strategy.choose(running)

@@ -18,9 +18,10 @@ from .strategies.scheduled import Replay
 from .waiting import running
 
 _CUT = "goes on for ever if the others let it, which is followed for so many steps only"
-_WITHHELD = (
-    "waits with a timeout end early at most twice in an execution; long ones of a test only if nothing else goes on"
-)
+_WITHHELD = "this wait could time out at more moments than were tried: no more than two waits of an execution end early"
+PATIENT = "waits with a long timeout end only when nothing else can go on, and more orders are possible"
+_LEAST_EVENTS = 80_000
+"""Of all executions of a search together: then it has done the least that is asked of it."""
 _FAIR_STEPS = 50
 _DOUBTS_SHOWN = 3
 _FAIR_ATTEMPTS = 2
@@ -33,10 +34,12 @@ class SearchLimits:
     Attributes:
         executions: the most executions.
         seconds: of wall-clock time.
+        least: so many executions are run however long they take, unless they are long: a busy machine finds the same.
     """
 
     executions: int = 1_000_000
     seconds: float = 3600.0
+    least: int = 0
 
 
 @dataclass(frozen=True)
@@ -84,8 +87,8 @@ def search(
     limits = limits or SearchLimits()
     began = time.monotonic()
     executions = events = 0
-    withheld = False
-    cut = note = ""
+    patient = False
+    cut = note = withheld = ""
     doubts: dict[str, None] = {}
     try:
         while True:
@@ -93,6 +96,7 @@ def search(
             executions += 1
             events += len(execution.trace)
             withheld = withheld or execution.timeouts_withheld
+            patient = patient or execution.was_patient
             doubts.update(dict.fromkeys(execution.doubts))
             # Without threads it was over before it began: setting it up waits for ever.
             step = Step(execution.trace, execution.ending, execution.threads)
@@ -115,9 +119,13 @@ def search(
                 if coverage is Coverage.EXHAUSTED and doubts:
                     coverage, note = Coverage.NO_PROOF, "; ".join(itertools.islice(doubts, _DOUBTS_SHOWN))
                 elif coverage is Coverage.EXHAUSTED and (cut or withheld):
-                    coverage, note = Coverage.NO_PROOF, f"{cut}: {_CUT}" if cut else _WITHHELD
+                    coverage, note = Coverage.NO_PROOF, f"{cut}: {_CUT}" if cut else f"{withheld}: {_WITHHELD}"
+                elif coverage is Coverage.EXHAUSTED and patient:
+                    coverage, note = Coverage.NO_PROOF, PATIENT
                 break
-            if executions >= limits.executions or time.monotonic() - began > limits.seconds:
+            has_least = executions >= limits.least or events >= _LEAST_EVENTS
+            is_late = has_least and time.monotonic() - began > limits.seconds
+            if executions >= limits.executions or is_late:
                 coverage = Coverage.BUDGET_SPENT
                 break
         return SearchResult(coverage, executions, events, seconds=time.monotonic() - began, note=note)

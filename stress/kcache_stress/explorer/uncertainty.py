@@ -13,7 +13,11 @@ from kcache_model.foreign import class_attribute, is_a
 from kcache_model.places import file_name
 
 from .events import UNKNOWN, Imprecise, Trace, parts_of
+from .virtual.clock import TIME_WAS_MADE, TimeToPass
 
+__all__ = ["LATE", "TIME_WAS_MADE", "late_finalizer", "made_time", "unseen_code", "unseen_opcodes"]
+
+LATE: Final = "may run later than with real threads"
 _callback_of: Final = vars(weakref.ref)["__callback__"].__get__
 
 
@@ -34,6 +38,11 @@ def unseen_opcodes(trace: Trace, is_opaque: Callable[[CodeType], bool]) -> str:
     return f"{file_name(code.co_filename)}:{code.co_firstlineno}: runs {code.co_qualname}, which is not instrumented"
 
 
+def made_time(trace: Trace) -> str:
+    """The first place where time was made to pass, for a thread that read the clock again and again; else empty."""
+    return next((str(obj) for _, _, obj, _ in trace if type(obj) is TimeToPass and obj.is_made), "")
+
+
 def late_finalizer(trace: Trace, classes: Iterable[type] = ()) -> str:
     """Return what may run later than with real threads, because the trace holds an object with a finalizer.
 
@@ -47,7 +56,7 @@ def late_finalizer(trace: Trace, classes: Iterable[type] = ()) -> str:
     objects = {id(obj): obj for event in trace for _, obj, _ in parts_of(*event[1:])}.values()
     of_classes = (f"{kind.__qualname__}.__del__" for kind in classes if _has_finalizer(kind))
     what = next((what for obj in objects for what in _finalizers(obj)), "") or next(of_classes, "")
-    return what and f"{what} may run later than with real threads, for the explorer keeps what a thread has used"
+    return what and f"{what} {LATE}, for the explorer keeps what a thread has used"
 
 
 def _has_finalizer(kind: type) -> bool:

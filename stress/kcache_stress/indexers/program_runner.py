@@ -111,6 +111,7 @@ class ProgramRunner:
                 ],
                 prefix,
                 timeouts_withheld=scheduler.timeouts_withheld,
+                was_patient=scheduler.was_patient,
                 preemptions=scheduler.preemptions,
             )
             if execution.ending is Ending.DEADLOCK:
@@ -138,6 +139,11 @@ class ProgramRunner:
         """What the calls gave, and what was read back: equivalent executions agree on that."""
         outcomes = self._equal_threads.in_order([tuple(outcomes) for outcomes in execution.outcomes])
         return execution.ending, outcomes, execution.final
+
+    @property
+    def is_long(self) -> bool:
+        """Whether an execution has so many events that few can be run: programs are short."""
+        return False
 
     @property
     def logs_calls(self) -> bool:

@@ -8,29 +8,30 @@ from dataclasses import replace
 from typing import Any, Final
 
 from kcache_model.call_program import own_hash_seed
+from kcache_model.errors import CannotExploreError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.interleaved_program import InterleavedProgram, decode_program, encode_program
+from kcache_model.interleaving import Interleaving
 from kcache_model.progress import ProgressListener
 
 from ..explorer.audit import AuditShare
 from ..explorer.confirmation import Confirmation
-from ..explorer.counterexample import Counterexample
+from ..explorer.counterexample import SHOWN_ONCE, Counterexample
 from ..explorer.execution import Problem
 from ..explorer.granularity import Granularity
 from ..explorer.investigation import Experiment
-from ..explorer.reach import existing
-from ..explorer.rendering.renderer import Texts, render_interleaving
+from ..explorer.reach import existing, parts_in_c
+from ..explorer.rendering.renderer import Texts, end_of, render_interleaving
 from ..explorer.replay_token import ReplayToken, TokenFormat
 from ..explorer.sandbox import Sandbox
 from ..explorer.scenario_runner import AS_FOUND, Copies
 from ..explorer.search import SearchLimits, search
 from ..explorer.sources import fingerprint_of
 from ..explorer.strategies.partial_order_sampling import PartialOrderSampling
-from .arguments import remove_folder
-from .confirming import Trial, confirm
+from .confirming import Trial, confirm, run_freely
 from .named_test import InterleavedTest, load_test
 from .paused_run import PausedRun
-from .runner import InterleavedRunner, Shape, compared
+from .runner import MOST_TEST_EVENTS, InterleavedRunner, Shape, compared
 
 TOKENS: Final = TokenFormat[InterleavedProgram]("kt1.", encode_program, decode_program)
 """How the replay tokens of tests are written."""
@@ -38,7 +39,15 @@ TOKENS: Final = TokenFormat[InterleavedProgram]("kt1.", encode_program, decode_p
 FAILS_ALWAYS: Final = "It fails without concurrency, too, and in every order that was tried."
 _FAILS_ALONE: Final = "It fails without concurrency, too: with the threads one after another."
 
+TOO_LONG: Final = f"too long: its threads do not end within {MOST_TEST_EVENTS:,} steps"
+"""Of a test that real threads bring to its end."""
+
 _SAMPLES: Final = 8
+_FEW_SAMPLES: Final = 3
+"""Of tests whose executions are long."""
+
+_MOST_CONFIRMED: Final = 50_000
+"""The events of the longest interleaving that real threads are paused in."""
 
 
 class InterleavedLaboratory:
@@ -67,10 +76,25 @@ class InterleavedLaboratory:
         self.share = AuditShare()
         self._instrument = instrument
         packages = self.target.packages(existing(instrument))
-        self._copies = Copies(packages, granularity, self.target.folder, (self.target.module,))
+        self._copies = self._loaded(packages, granularity)
         self._shape = Shape()
+        self._pulse: Callable[[], None] = lambda: None
+        self._freely = ""  # what real threads do that nothing pauses
+        self._whole: Interleaving | None = None  # of the last finding, from its beginning
         self._others: dict[Granularity, InterleavedLaboratory] = {granularity: self}
-        self._copies.sandbox.load(self.target.module)
+
+    def _loaded(self, packages: tuple[str, ...], granularity: Granularity) -> Copies:
+        """Copies of the test's module and of packages; of those beside parts in C only if all can be loaded again."""
+        mixed = {unit for unit in self.target.imported if parts_in_c(unit)}
+        copies = Copies(packages, granularity, self.target.folder, (self.target.module,))
+        try:
+            copies.sandbox.load(self.target.module)
+        except CannotExploreError:
+            others = tuple(unit for unit in packages if unit not in mixed)
+            if others == packages:
+                raise
+            return self._loaded(others, granularity)
+        return copies
 
     @property
     def sandbox(self) -> Sandbox:
@@ -96,12 +120,13 @@ class InterleavedLaboratory:
     ) -> Iterator[Experiment[object]]:
         """The experiment of the test; ``pulse`` is called before each execution."""
         del strict_errors
+        self._pulse = pulse
         runner = InterleavedRunner(self._test(program), self._copies, self._shape, pulse)
         try:
             yield Experiment(runner, AS_FOUND)
         finally:
             runner.clean_up()
-            remove_folder()
+            self.target.clean_up()
 
     def smaller(
         self, program: InterleavedProgram, fails: Callable[[InterleavedProgram], bool], *, seconds: float, attempts: int
@@ -124,8 +149,13 @@ class InterleavedLaboratory:
         own = program.with_hash_seed(own_hash_seed())
         token = ReplayToken(self.target.name, own, problem.kind, instrument=self._instrument)
         told = None
+        if found is None and SHOWN_ONCE in problem.summary:
+            if not self._freely:
+                self._freely = run_freely(self._test(program).called, self._pulse)
+            detail = f"{self._freely}.\n{detail}"
         if found is not None:
-            runner = InterleavedRunner(self._test(program), self._copies, self._shape, lambda: None)
+            runner = InterleavedRunner(self._test(program), self._copies, self._shape, self._pulse)
+            runner.shows_variables = True
             texts = Texts(
                 called="",
                 made=lambda: runner.made,
@@ -134,12 +164,14 @@ class InterleavedLaboratory:
                 before=_nothing,
                 afterwards=_nothing,
                 test=self.target.lines,
+                alive=self._pulse,
             )
             # A race is one in whatever order its accesses come.
             if problem.kind is not FindingKind.DATA_RACE and not found.preemptions:
                 detail = f"{self._without_preemptions(runner, problem)}{detail}"
-            told = render_interleaving(runner, found.schedule, texts, problem)
-            remove_folder()
+            self._whole = render_interleaving(runner, found.schedule, texts, problem, most_events=_MOST_CONFIRMED)
+            told = end_of(self._whole)
+            self.target.clean_up()
             token = replace(
                 token,
                 schedule=found.schedule,
@@ -169,11 +201,11 @@ class InterleavedLaboratory:
     ) -> Confirmation:
         """Run the test with real threads."""
         del is_seen, strict_errors
-        assert finding.interleaving is not None
+        assert self._whole is not None
         shape, seconds = self._shape, found.execution.seconds
         called = self._test(program).called
         trial = Trial(called, 0 if shape.is_whole else shape.threads, self._is_unknown, "the test fails", seconds)
-        return confirm(trial, finding.interleaving, finding.kind, watch.alive)
+        return confirm(trial, self._whole, finding.kind, watch.alive)
 
     def _is_unknown(self, shown: PausedRun) -> bool:
         """Whether real threads gave what they do not give one after another, where that is compared."""
@@ -185,7 +217,7 @@ class InterleavedLaboratory:
 
     def _without_preemptions(self, runner: InterleavedRunner, problem: Problem) -> str:
         """What a failure says that needs no preemption: it may be no matter of the order at all."""
-        samples = map(PartialOrderSampling, range(_SAMPLES))
+        samples = map(PartialOrderSampling, range(_FEW_SAMPLES if runner.is_long else _SAMPLES))
         if all(search(runner, sample, AS_FOUND, SearchLimits(1)).problem is not None for sample in samples):
             return f"{FAILS_ALWAYS}\n"
         return "" if problem.kind is FindingKind.DEADLOCK else f"{_FAILS_ALONE}\n"

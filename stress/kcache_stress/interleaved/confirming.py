@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from kcache_model.finding import FindingKind
 from kcache_model.interleaving import Interleaving
+from kcache_model.outcomes import error_text
 
 from .. import interpreter
 from ..explorer.confirmation import ENDLESS, Answer, Confirmation
@@ -30,7 +31,8 @@ _MOST_COMBINATIONS: Final = 2_000
 _FURTHEST: Final = 10
 """How many opcodes of a line are tried beyond what the explorer says that was done of it."""
 _NEVER: Final = 1 << 30
-_PATIENCE: Final = (1.0, 4.0)
+_PATIENCE: Final = {1.0: 5, 4.0: 2}
+"""How many times as long as usual to wait -> how many runs in which a thread did nothing, out of turn, are enough."""
 _MOST_SECONDS: Final = 12.0
 LONGEST_SECONDS: Final = 1.0
 """What waits longer, by virtual time, is not tried: real threads would."""
@@ -117,11 +119,22 @@ def confirm(
     return Confirmation(Answer.CONFIRMED, text)
 
 
+def run_freely(body: Callable[[], Any], pulse: Callable[[], None] = lambda: None) -> str:
+    """Call a body many times with real threads and noise, and return what came of it, as a clause."""
+    runs = 0
+    for shown in _free_runs(Script((), {}), lambda script, *_: run_paused(body, script, {}, threads=0, pulse=pulse)):
+        runs += 1
+        error = shown.error or next(iter(shown.failures), None)
+        if error is not None:
+            return f"real threads, which nothing paused, failed in run {runs}: {error_text(error)}"
+    return f"real threads, which nothing paused, did not fail in {runs} runs"
+
+
 def _attempts(script: Script, run: Callable[[Script, Mapping[int, int], float], PausedRun]) -> Iterator[PausedRun]:
     """What different opcodes to stop at show, until it makes no sense to try more."""
     left, stuck, until = _MOST_ATTEMPTS, 0, time.process_time() + _MOST_SECONDS
-    for patience in _PATIENCE:
-        was_quiet = False
+    for patience, most_quiet in _PATIENCE.items():
+        quiet = 0
         overrun: dict[int, int] = {}
         for opcodes in _combinations(script):
             if any(overrun.get(turn, _NEVER) <= opcode < _NEVER for turn, opcode in opcodes.items()):
@@ -132,10 +145,12 @@ def _attempts(script: Script, run: Callable[[Script, Mapping[int, int], float], 
             stuck += not shown.has_ended
             if not left or stuck == _MOST_STUCK or time.process_time() > until:
                 return
-            was_quiet = was_quiet or shown.was_quiet
+            quiet += shown.was_quiet
+            if quiet == most_quiet:
+                break
             for turn in shown.overrun:
                 overrun[turn] = min(opcodes[turn], overrun.get(turn, _NEVER))
-        if not was_quiet:
+        if not quiet:
             return
 
 

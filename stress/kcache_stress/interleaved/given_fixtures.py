@@ -1,7 +1,7 @@
-"""Fixtures of pytest itself that a test under the explorer gets, made anew for each execution.
+"""Fixtures of pytest that a test under the explorer uses with more care than elsewhere.
 
-What they do to modules and streams no event tells. That is sound as long as nothing else runs: it happens before the
-threads of the test begin, or after they have ended. Beside another thread the test is refused.
+What they do to modules and streams no event tells. That is sound as long as nothing else runs: before the threads of
+the test begin, or after they have ended. Beside another thread the test is refused.
 """
 
 from __future__ import annotations
@@ -10,72 +10,44 @@ import contextlib
 import io
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from .given_logs import Logs
-from .running import refuse, unseen
+from .running import unseen
 
-TMP_PATH: Final = "tmp_path"
 _NOTHING: Final = object()
 
 
-@dataclass(frozen=True)
-class Occasion:
-    """The call of a test that a fixture is made for.
-
-    Attributes:
-        stack: ends fixtures when it is left.
-        module: of the test, or the private copy of that: names are looked up as it would import them.
-        folder: for ``tmp_path``; ``None`` where nobody asks for it.
-    """
-
-    stack: ExitStack
-    module: ModuleType
-    folder: Path | None = None
-
-
-def afterwards(stack: ExitStack, done: Callable[[], object], given_up: Callable[[], object] = lambda: None) -> None:
-    """Call ``done`` when a test is over; ``given_up`` where it is left in the middle, its threads with it."""
-
-    def leave(kind: type[BaseException] | None, *_: object) -> None:
-        (done if kind is None or issubclass(kind, Exception) else given_up)()
-
-    stack.push(leave)
-
-
-class Request:
-    """``request``, as far as it can be had without pytest.
+class Watched:
+    """A fixture of pytest whose use is refused while other threads run: it changes or reads what no event tells.
 
     Args:
-        known: its attributes: ``param``, ``addfinalizer`` ...
+        name: of the fixture.
+        real: its value.
     """
 
-    def __init__(self, **known: Any) -> None:
-        vars(self).update(known)
+    def __init__(self, name: str, real: Any) -> None:
+        self._name = name
+        self._real = real
 
     def __getattr__(self, name: str) -> Any:
-        """What only pytest knows."""
-        if name != "param" and not name.startswith("__"):
-            refuse(f"asks for request.{name}, which only pytest can give")
-        raise AttributeError(name)
+        """What the fixture has: ``readouterr``, ``setenv`` ..."""
+        unseen(f"{self._name}.{name}")
+        return getattr(self._real, name)
 
 
-class Patching:
+class Patching(Watched):
     """``monkeypatch``: that of pytest, on the modules that the test sees.
 
     Args:
+        real: that of pytest.
         module: of the test.
     """
 
-    def __init__(self, module: ModuleType) -> None:
-        import pytest
-
+    def __init__(self, real: Any, module: ModuleType) -> None:
+        super().__init__("monkeypatch", real)
         self._module = module
-        self._real = pytest.MonkeyPatch()
 
     def setattr(self, target: Any, name: Any, value: Any = _NOTHING, raising: bool = True) -> None:
         """Set an attribute, of an object or by its dotted name."""
@@ -94,26 +66,9 @@ class Patching:
     @contextlib.contextmanager
     def context(self) -> Iterator[Patching]:
         """One more, undone at the end of a ``with``."""
-        made = Patching(self._module)
-        try:
-            yield made
-        finally:
-            made.undo_quietly()
+        with self._real.context() as real:
+            yield Patching(real, self._module)
         unseen("monkeypatch undoes what it did")
-
-    def undo(self) -> None:
-        """Put everything back."""
-        self.undo_quietly()
-        unseen("monkeypatch undoes what it did")
-
-    def undo_quietly(self) -> None:
-        """Put everything back, whatever else runs: the test is over, or given up."""
-        self._real.undo()
-
-    def __getattr__(self, name: str) -> Any:
-        """The rest: ``setitem``, ``setenv``, ``chdir`` ..."""
-        unseen(f"monkeypatch.{name}")
-        return getattr(self._real, name)
 
     def _named(self, path: str) -> tuple[Any, str]:
         """The owner and the name of what ``package.module.Class.attribute`` says."""
@@ -128,66 +83,55 @@ class Patching:
         return found, parts[-1]
 
 
-class _Written(NamedTuple):
-    out: str
-    err: str
+class Capturing(Watched):
+    """``capsys`` with streams in C: one ``print`` is one step on these.
 
+    Args:
+        real: that of pytest.
+    """
 
-class Capturing:
-    """``capsys``: what is written to the standard streams."""
+    def __init__(self, real: Any) -> None:
+        super().__init__("capsys", real)
+        self._streams = [(capture, io.StringIO()) for capture in (real._capture.out, real._capture.err)]
+        self._place()
 
-    def __init__(self) -> None:
-        self._own = sys.stdout, sys.stderr
-        self._streams = io.StringIO(), io.StringIO()
-        sys.stdout, sys.stderr = self._streams
-
-    def readouterr(self) -> _Written:
-        """What was written since it was asked last."""
+    def readouterr(self) -> Any:
+        """The text since the last call."""
         unseen("capsys.readouterr() reads what was written")
-        told = _Written(*(stream.getvalue() for stream in self._streams))
-        for stream in self._streams:
+        for capture, stream in self._streams:
+            capture.tmpfile.write(stream.getvalue())
             stream.seek(0)
             stream.truncate()
-        return told
+        return self._real.readouterr()
 
     @contextlib.contextmanager
     def disabled(self) -> Iterator[None]:
         """The streams of the process, for as long as this is entered."""
         unseen("capsys.disabled() puts streams in place")
-        self.close()
-        try:
+        with self._real.disabled():
             yield
-        finally:
-            sys.stdout, sys.stderr = self._streams
-            unseen("capsys.disabled() puts streams in place")
+        self._place()
 
-    def close(self) -> None:
-        """Put the streams of the process back."""
-        sys.stdout, sys.stderr = self._own
+    def _place(self) -> None:
+        for capture, stream in self._streams:
+            setattr(sys, capture.name, stream)
 
 
-def _patching(occasion: Occasion) -> Patching:
-    made = Patching(occasion.module)
-    afterwards(occasion.stack, made.undo, made.undo_quietly)
+def _logs(module: ModuleType, at_end: Callable[[Callable[[], object]], None]) -> Logs:
+    made = Logs(module)
+    at_end(made.close)
     return made
 
 
-def _capturing(occasion: Occasion) -> Capturing:
-    made = Capturing()
-    afterwards(occasion.stack, made.close, made.close)
-    return made
+def _watched(name: str) -> Callable[..., Watched]:
+    return lambda real, *_: Watched(name, real)
 
 
-def _logs(occasion: Occasion) -> Logs:
-    made = Logs(occasion.module)
-    afterwards(occasion.stack, made.close, made.close)
-    return made
-
-
-GIVEN: Final[Mapping[str, Callable[[Occasion], Any]]] = {
-    TMP_PATH: lambda occasion: occasion.folder,
-    "monkeypatch": _patching,
-    "capsys": _capturing,
-    "caplog": _logs,
+GIVEN: Final[Mapping[str, Callable[..., Any]]] = {
+    "monkeypatch": lambda real, module, _: Patching(real, module),
+    "caplog": lambda _, module, at_end: _logs(module, at_end),
+    "capsys": lambda real, *_: Capturing(real),
+    **{name: _watched(name) for name in ("capsysbinary", "capfd", "capfdbinary")},
 }
-"""Name -> what makes it."""
+"""Name -> replaces the value that pytest has built: takes that, the module of the test, and what registers a function
+that is called when the test has ended."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import inspect
 import sys
 import unittest
@@ -11,18 +12,25 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.errors import TargetError
 
+from ..explorer.beside_c import looks_into
 from ..explorer.reach import Kind, folder_of, imported_by, own_kind, unit_of
 from ..explorer.scenario_runner import Load
 from ..loading import load_module, load_object, loaded_module, name_of_file, named_packages
-from .arguments import Surroundings, remove_folder
-from .conftests import conftests_of
-from .given_fixtures import GIVEN, afterwards
+from .parametrization import required
 from .running import RealThreads, controlled, is_controlled
 from .texts import lines_of, source_of
+
+if TYPE_CHECKING:
+    from .pytest_items import PytestItems
+
+_AROUND: Final = [
+    f"{when}_{what}" for when in ("setup", "teardown") for what in ("module", "class", "function", "method")
+]
+"""Functions and methods that pytest calls around tests."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +44,8 @@ class InterleavedTest:
         instrument: the packages that are instrumented with it: its own, and those that it names.
         imported: those that its module imports, as far as they are written in Python.
         folder: where further modules of it lie; ``None`` if it is in a package.
-        conftests: the ``conftest.py`` above it, by name or file, the nearest first.
+        items: builds it by pytest; ``None`` if it takes nothing that only pytest builds.
+        fixtures: file -> the modules that hold its fixtures beside its own, by name or file.
         parameters: the positions of its parameters' values in what it is parametrized with.
         unsupported: nothing; all targets have it.
     """
@@ -47,7 +56,8 @@ class InterleavedTest:
     instrument: tuple[str, ...]
     folder: Path | None
     imported: tuple[str, ...] = ()
-    conftests: tuple[str | Path, ...] = ()
+    items: PytestItems | None = field(default=None, compare=False)
+    fixtures: Mapping[str, str | Path] = field(default_factory=dict, hash=False)
     parameters: Mapping[str, int] = field(default_factory=dict, hash=False)
     unsupported: frozenset[str] = frozenset()
 
@@ -68,19 +78,11 @@ class InterleavedTest:
             parameters: the positions of the values in what the test is parametrized with.
 
         Raises:
-            TargetError: it takes something else, too, that cannot be made for it.
+            TargetError: the test has no such parameters, or others.
         """
-        chosen = replace(self, parameters=parameters)
-        is_unittest = _is_unittest(_holder_of(_module_of(self.name), self.attribute))
-        unknown = () if is_unittest else chosen._surroundings(_loaded).unknown()
-        names = ", ".join(unknown)
-        if names:
-            raise TargetError(
-                f"{self.name} takes {names}: a test under the explorer takes the fixtures of its own module and of "
-                f"conftest.py, {', '.join(GIVEN)}, and what parametrize gives it; make what else it needs in its body, "
-                "where each execution gets a new one"
-            )
-        return chosen
+        if self.items is not None:
+            self.items.index_of(parameters)
+        return replace(self, parameters=parameters)
 
     def body(self, load: Load) -> Callable[[], Any]:
         """The test on a new object if it is a method.
@@ -88,20 +90,18 @@ class InterleavedTest:
         Args:
             load: gives modules, or private copies of them, by name or file.
         """
+        if self.items is not None:
+            return self.items.body(load, self.module, self.fixtures, self.parameters)
         module = load(self.module)
         holder, name = _holder_of(module, self.attribute), self.attribute.rpartition(".")[2]
         if _is_unittest(holder):
             return _of_unittest(module, holder, name)
-        return _of_pytest(self._surroundings(load), name)
+        return getattr(module, name) if holder is module else lambda: getattr(holder(), name)()
 
-    def _surroundings(self, load: Load) -> Surroundings:
-        """Where its arguments come from; ``conftest.py`` is loaded only where something of it is needed."""
-        module = load(self.module)
-        found = _own_surroundings(module, self.attribute, self.parameters)
-        if not found.unknown([name for name in self.parameters if name not in found.parametrized()]):
-            return found
-        outermost_first = [load(conftest) for conftest in reversed(self.conftests)]
-        return replace(found, conftests=outermost_first[::-1])
+    def clean_up(self) -> None:
+        """Remove what the last call left in temporary folders."""
+        if self.items is not None:
+            self.items.remove_folder()
 
     @property
     def source(self) -> str:
@@ -119,7 +119,7 @@ class InterleavedTest:
             with nullcontext() if is_controlled() else controlled(RealThreads()):
                 return self.body(_loaded)()
         finally:
-            remove_folder()
+            self.clean_up()
 
 
 def load_test(spec: Any) -> InterleavedTest:
@@ -142,18 +142,52 @@ def load_test(spec: Any) -> InterleavedTest:
     named = named_packages(function, spec)
     file = Path(location).resolve() if location.endswith(".py") else None
     own = () if file is not None else (location.partition(".")[0],)
-    conftests = conftests_of(location, Path(inspect.getsourcefile(module) or location))
-    is_alone = _is_unittest(_holder_of(module, attribute)) or not _own_surroundings(module, attribute, {}).asks_beyond()
-    imported = _imported_packages([module, *([] if is_alone else map(_loaded, reversed(conftests)))], own)
+    source = Path(inspect.getsourcefile(module) or location).resolve()
+    items = _items(module, attribute, source)
+    fixtures = {} if items is None else items.fixture_modules(module)
     return InterleavedTest(
         spec,
         file or location,
         attribute,
         tuple(dict.fromkeys((*own, *named))),
         folder_of(location),
-        imported,
-        conftests,
+        _imported_packages([str(source), *(file for file in fixtures if file.endswith("conftest.py"))], own),
+        items,
+        fixtures,
     )
+
+
+def _items(module: ModuleType, attribute: str, source: Path) -> PytestItems | None:
+    """What builds a test by pytest, if something about it is for pytest.
+
+    Raises:
+        TargetError: pytest is not installed, or does not find the test.
+    """
+    owner, _, name = attribute.rpartition(".")
+    holder = _holder_of(module, attribute)
+    function = inspect.unwrap(inspect.getattr_static(holder, name))
+    if inspect.iscoroutinefunction(function):
+        raise TargetError(f"{attribute} is a coroutine: event loops cannot be scheduled")
+    if isinstance(holder, type) and issubclass(holder, unittest.IsolatedAsyncioTestCase):
+        raise TargetError(f"{attribute} is of an IsolatedAsyncioTestCase: event loops cannot be scheduled")
+    is_taking = not _is_unittest(holder) and callable(function) and bool(required(function)[bool(owner) :])
+    places = [place for place in (module, holder) if not _is_unittest(place)]
+    is_set_up = any(hasattr(place, one) for place in places for one in _AROUND)
+    is_for_pytest = source.name.startswith("test") or source.stem.endswith("test")
+    is_usual = "pytest" in imported_by(str(source)) or (
+        is_for_pytest and any((folder / "conftest.py").is_file() for folder in source.parents)
+    )
+    if not (is_taking or is_set_up or is_usual):
+        return None
+    if importlib.util.find_spec("pytest") is not None:
+        from .pytest_items import PytestItems
+
+        return PytestItems(source, attribute.split("."))
+    if is_taking or is_set_up:
+        raise TargetError(
+            f'{attribute} takes arguments that pytest builds, which is not installed: pip install "kcache[pytest]"'
+        )
+    return None
 
 
 def _require_no_maker(spec: str, function: object, holder: object) -> None:
@@ -190,11 +224,6 @@ def _loaded(module: str | Path) -> ModuleType:
     return found if found is not None else load_module(module)
 
 
-def _own_surroundings(module: ModuleType, attribute: str, parameters: Mapping[str, int]) -> Surroundings:
-    holder, name = _holder_of(module, attribute), attribute.rpartition(".")[2]
-    return Surroundings(getattr(holder, name), (module,) if holder is module else (holder, module), parameters)
-
-
 def _holder_of(module: ModuleType, attribute: str) -> Any:
     owner = attribute.rpartition(".")[0]
     return functools.reduce(getattr, owner.split("."), module) if owner else module
@@ -209,52 +238,33 @@ def _of_unittest(module: ModuleType, holder: Any, name: str) -> Callable[[], Any
 
     def call() -> None:
         with ExitStack() as stack:
-            _around(stack, module, "setUpModule", "tearDownModule", module)
+            getattr(module, "setUpModule", _nothing)()
+            _afterwards(stack, getattr(module, "tearDownModule", _nothing))
             holder.setUpClass()
             if getattr(holder, "_class_cleanups", ()):  # without any, it would leave a note on the class
-                afterwards(stack, holder.doClassCleanups)
-            afterwards(stack, holder.tearDownClass)
+                _afterwards(stack, holder.doClassCleanups)
+            _afterwards(stack, holder.tearDownClass)
             holder(name).debug()
 
     return call
 
 
-def _of_pytest(surroundings: Surroundings, name: str) -> Callable[[], Any]:
-    """A function, or a method of a class, with its arguments, and all that is to be called around it."""
-    folder = surroundings.emptied()  # before there are threads, which must not be seen to do that
-
-    def call() -> Any:
-        *classes, module = surroundings.places
-        with ExitStack() as stack:
-            _around(stack, module, "setup_module", "teardown_module", module)
-            if not classes:
-                _around(stack, module, "setup_function", "teardown_function", surroundings.function)
-                return surroundings.function(**surroundings.arguments(None, stack, folder))
-            _around(stack, classes[0], "setup_class", "teardown_class", classes[0])
-            made = classes[0]()
-            method = getattr(made, name)
-            arguments = surroundings.arguments(made, stack, folder)
-            _around(stack, made, "setup_method", "teardown_method", method)
-            return method(**arguments)
-
-    return call
+def _nothing() -> None:
+    """Stands in for a function that a module does not have."""
 
 
-def _around(stack: ExitStack, place: object, before: str, after: str, about: object) -> None:
-    """Call what a module or class has to be called before a test, and have it call the counterpart afterwards."""
+def _afterwards(stack: ExitStack, done: Callable[[], object]) -> None:
+    """Call ``done`` when a test is over, but not where it is left in the middle, its threads with it."""
 
-    def called(name: str) -> None:
-        function = getattr(place, name, None)
-        if function is not None:
-            function(*(about,) * len(inspect.signature(function).parameters))
+    def leave(kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None or issubclass(kind, Exception):
+            done()
 
-    called(before)
-    afterwards(stack, lambda: called(after))
+    stack.push(leave)
 
 
-def _imported_packages(modules: Sequence[ModuleType], own: tuple[str, ...]) -> tuple[str, ...]:
+def _imported_packages(files: Sequence[str], own: tuple[str, ...]) -> tuple[str, ...]:
     """The packages in Python that the module of a test and its ``conftest.py`` import: they are what it tests."""
-    files = filter(None, map(inspect.getsourcefile, modules))
     names = {name for file in files for name in imported_by(file)}
     units = {unit_of(name, lambda name: name.partition(".")[0] in own) for name in names}
-    return tuple(sorted(unit for unit in units if unit is not None and own_kind(unit) is Kind.PLAIN))
+    return tuple(sorted(unit for unit in units if unit and (own_kind(unit) is Kind.PLAIN or looks_into(unit))))

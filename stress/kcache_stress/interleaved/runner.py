@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,16 +17,27 @@ from kcache_model.object_types.plain import plain_value
 from ..explorer.execution import Execution, Problem
 from ..explorer.scenario_runner import CallSequence, Copies, Load, Part, Scenario, ScenarioRunner, Work, ended_with
 from ..explorer.search import SearchLimits, search
-from ..explorer.strategies.interface import Coverage, Ending, Strategy
+from ..explorer.strategies.interface import MOST_EVENTS, Coverage, Ending, Strategy
 from ..explorer.strategies.preemption_bounded import PreemptionBounded
+from ..explorer.strategies.scheduled import Replay
 from ..explorer.virtual.refusal import refuse
 from ..explorer.virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
+from ..stacks import variables_of
 from .named_test import InterleavedTest
 from .running import Ended, Together, attempting, controlled, in_threads
 from .texts import call_texts, failed_check, short
 
 _LONG_SECONDS: Final = 0.05
 """Who waits so long for something waits for as long as it takes: what a test does takes far less."""
+
+MOST_TEST_EVENTS: Final = 200_000
+"""How long the first execution of a test may be, which shows how long the others will be."""
+
+_LONGER: Final = 2
+"""How many times longer than the longest so far an execution may become before it counts as endless."""
+
+_LONG_EVENTS: Final = 5_000
+_FAIR_STEPS: Final = 50
 
 _MOST_ORDERS: Final = 1_000
 _MOST_ORDERS_TOLD: Final = 4
@@ -47,11 +59,13 @@ class Shape:
         is_whole: its body is a thread itself, because it starts threads in more than one place, or by itself.
         orders: where results are compared: what the threads give one after another -> in which order.
         threads: how many its body asks for, where it is none itself.
+        events: of its longest execution that came to its end.
     """
 
     is_whole: bool = False
     orders: dict[object, str] | None = None
     threads: int = 0
+    events: int = 0
 
 
 def _run_as_thread() -> NoReturn:
@@ -67,7 +81,7 @@ class InterleavedRunner(ScenarioRunner):
 
     Attributes:
         texts: what each thread does.
-        made: the local variables of the body as its threads start.
+        made: the local variables of the body as its threads start, if ``shows_variables``: it holds them.
     """
 
     is_only = True
@@ -75,6 +89,7 @@ class InterleavedRunner(ScenarioRunner):
     def __init__(self, test: InterleavedTest, copies: Copies, shape: Shape, pulse: Callable[[], None]) -> None:
         self.texts: list[str] = []
         self.made: object = None
+        self.shows_variables = False
         self._test = test
         self._shape = shape
         self._pulse = pulse
@@ -84,7 +99,11 @@ class InterleavedRunner(ScenarioRunner):
         self._strategy: Strategy | None = None
         self._is_learning = False
         copies.sandbox.scheduler.longest = _LONG_SECONDS
-        super().__init__(Scenario(test.instrument, self._threads_of), copies)
+        super().__init__(Scenario(test.instrument, self._threads_of), copies, MOST_TEST_EVENTS)
+        if not shape.events:  # no thread may wait for ever for another one, as some do in the first execution
+            with contextlib.suppress(UncontrolledError):
+                self.run(Replay((), _FAIR_STEPS))
+            self._most_events = max(MOST_EVENTS, self._most_events if shape.events else 0)
         if self._asked is not None and self._asked.is_serializable and shape.orders is None:
             self._learn_orders()
 
@@ -108,7 +127,8 @@ class InterleavedRunner(ScenarioRunner):
         self._shape.threads = len(asked.works)
         if self._strategy is None:
             raise _Over
-        self.made = SimpleNamespace(**asked.caller.f_locals)
+        if self.shows_variables:
+            self.made = SimpleNamespace(**variables_of(asked.caller))
         self._parts = self._explored(
             [CallSequence([attempting(self._reported(work))]) for work in asked.works], self._strategy
         )
@@ -136,6 +156,24 @@ class InterleavedRunner(ScenarioRunner):
     def refuse(self, why: str, frame: FrameType) -> NoReturn:
         """The test asks for what only pytest can make."""
         refuse(self.sandbox.scheduler, why, frame)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether an execution has so many events that few can be run."""
+        return self._shape.events > _LONG_EVENTS
+
+    def alive(self) -> None:
+        """Called now and then while an execution makes events."""
+        self._pulse()
+
+    def run(self, strategy: Strategy) -> Execution[object]:
+        """Run the test once under ``strategy``; what is longer than it by far, from now on, is endless."""
+        if self._shape.events:
+            self._most_events = max(MOST_EVENTS, min(_LONGER * self._shape.events, MOST_TEST_EVENTS))
+        execution = super().run(strategy)
+        if execution.ending is Ending.COMPLETE:
+            self._shape.events = max(self._shape.events, len(execution.trace))
+        return execution
 
     def start_anew(self) -> bool:
         """From now on load the modules anew before each execution; always so, for a test is but one program."""

@@ -47,6 +47,11 @@ from .real_run import trial_of
 
 PHASE: Final = "explorer"
 
+_NOT_REPEATABLE: Final = (
+    "the explorer cannot repeat a schedule, which is no fault of a class that keeps something in a module, as caches do"
+)
+"""Why a schedule that does not do the same twice is no fault of a class: real programs do not repeat schedules."""
+
 
 class ObjectRunner(ScenarioRunner):
     """Runs one program again and again, each time on a new object.
@@ -103,7 +108,11 @@ class ObjectRunner(ScenarioRunner):
     def outcome(self, execution: Execution[Any]) -> object:
         """What the calls gave, and what was read back."""
         shown = super().outcome(execution)
-        return self._equal_threads.in_order(shown) if isinstance(shown, tuple) else shown, plain(execution.final)
+        try:
+            final = plain(execution.final)
+        except TypeError:  # results are plain data, but may be nested deeply
+            final = repr(execution.final)
+        return self._equal_threads.in_order(shown) if isinstance(shown, tuple) else shown, final
 
     def read_back(self, final: tuple[Outcome, ...]) -> list[Any]:
         """The operations that were read back, after what they gave."""
@@ -244,7 +253,9 @@ class ObjectLaboratory:
         """The finding of a problem, with what the counterexample does where there is one."""
         setting = Setting(self._object_type, self.target.name, strict_errors, self._instrument)
         if found is None:
-            return concurrent_finding(setting, PHASE, problem.kind, problem.summary, program)
+            finding = concurrent_finding(setting, PHASE, problem.kind, problem.summary, program)
+            is_unsteady = problem.kind is FindingKind.NONDETERMINISM
+            return replace(finding, unconfirmed=_NOT_REPEATABLE if is_unsteady else "")
         runner = self.runner(program)
         told = render_interleaving(runner, found.schedule, self._texts(program, runner), problem)
         calls = calls_of(program, found.execution, runner.read_back(found.execution.final))

@@ -42,6 +42,10 @@ _IN_ONE_GO: Final = 16
 next thread has started; a thread that is interrupted within a call is overtaken by the others on the same object."""
 
 
+_OF_VIRTUAL_THREADS: Final = "cannot switch to a different thread"
+"""Greenlets say so where a real thread waits for a virtual lock."""
+
+
 @dataclass(frozen=True)
 class Round:
     """What one run of a program with real threads showed.
@@ -115,6 +119,7 @@ class ObjectStress:
         self.coverage = Coverage()
         self.rounds = self.overlapping = self.undecided = 0
         self.left_out: dict[str, str] = {}
+        self._shares_state = False
         self._keeping = KeepingCalls(self._type, target)
 
     @contextmanager
@@ -141,15 +146,18 @@ class ObjectStress:
         """
         before = self.overlapping
         found = self._together(program, 1)
-        return found if found.kind is not None or self.overlapping > before else self._together(program, _IN_ONE_GO)
+        is_enough = found.kind is not None or self.overlapping > before or self._shares_state
+        return found if is_enough else self._together(program, _IN_ONE_GO)
 
     def _together(self, program: Any, objects: int) -> Round:
         """Run a program on some objects, each thread on one object after another."""
         self._watch.note(json.dumps(self._type.codec.encode_program(program)))
         with self._noise.reach_new_threads():
             drivers = [new_object(self._type, self._target, program) for _ in range(objects)]
+        if any(getattr(driver, "shares_state", False) for driver in drivers):
+            self._shares_state, drivers = True, drivers[-1:]
         runs = [RealRun(self._setting, self._target, program, driver) for driver in drivers]
-        patience = self._patience_seconds + objects * real_seconds(self._type.specification(program), program)[1]
+        patience = self._patience_seconds + len(runs) * real_seconds(self._type.specification(program), program)[1]
         for parts, level in (
             ([_InTurn([one.before for one in runs])], None),
             # The first thread of the pool is left to what comes before and after.
@@ -172,7 +180,7 @@ class ObjectStress:
     def _judged(self, shown: RealRun) -> Round:
         self.rounds += 1
         self.overlapping += self.coverage.add(sorted(shown.calls, key=lambda call: call.invoked))
-        verdict = shown.judged()
+        verdict = CallsVerdict(Status.UNKNOWN) if any(map(_is_ours, shown.calls)) else shown.judged()
         self.undecided += verdict.status is Status.UNKNOWN
         return Round(tuple(shown.calls), verdict)
 
@@ -241,3 +249,8 @@ class ObjectStress:
                 part()
 
         return work
+
+
+def _is_ours(call: Call[Any]) -> bool:
+    """Whether a call met virtual threads: one of the class runs on, and imports during an execution."""
+    return call.outcome is not None and _OF_VIRTUAL_THREADS in call.outcome.message.lower()

@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol, TypeAlias
 from kcache_model.errors import CannotExploreError
 from kcache_model.history import PREFIX_THREAD
 from kcache_model.object_types.object_type import Driver, Load
-from kcache_model.object_types.replayed import Begun, CalledBy, Calls, Overtaken, Passes, Stage
+from kcache_model.object_types.replayed import Begun, CalledBy, Calls, Late, Overtaken, Passes, Stage
 from kcache_model.outcomes import WAITS
 
 from ..explorer.events import PAUSE
@@ -70,6 +70,7 @@ class VirtualCalls:
         keeps_driver: whether the driver of a replay is kept until the next one, to be asked for results.
         driver: of the last replay, if it was kept.
         spinning: the names of calls that go on and on without any event: they are not made again.
+        starts_threads: whether a thread was there in some replay that makes none of the calls.
     """
 
     def __init__(self, place: Place) -> None:
@@ -81,6 +82,7 @@ class VirtualCalls:
         self.driver: Driver | None = None
         self.keeps_driver = False
         self.spinning: set[str] = set()
+        self.starts_threads = False
         self._is_out_of_reach = False
 
     def replay(self, steps: Calls, driver: MakesDriver, *, elsewhere: int = 0) -> Stage | None:
@@ -134,6 +136,7 @@ class VirtualCalls:
                 director = _Director(scheduler, self._made, steps, {who: idle + at for at, who in enumerate(callers)})
                 scheduler.explore([_nothing] * idle + director.works, director.choose, timeouts=0, ties=0)
                 is_lost = director.is_lost or bool(scheduler.doubts)
+                self.starts_threads = self.starts_threads or len(scheduler.threads) > idle + len(callers)
             finally:
                 abandon_blocks(self._made, scheduler)
                 self.driver, self._made = (self._made if self.keeps_driver else None), None
@@ -165,7 +168,7 @@ def _calls_of(step: Any) -> tuple[CalledBy, ...]:
         return ()
     if isinstance(step, Overtaken):
         return (step.slow, *step.calls)
-    return (step.call if isinstance(step, Begun) else step,)
+    return (step.call if isinstance(step, (Begun, Late)) else step,)
 
 
 class _Made:
@@ -278,6 +281,7 @@ class _Director:
         self._threads = threads
         self._turns = {number: _Turn() for number in threads.values()}
         self._paused = -1
+        self._is_late = False
         self._loops: dict[int, _Loop] = {}
         self._passes = 0
         self._calls: list[tuple[_Made, ...]] = []
@@ -301,7 +305,8 @@ class _Director:
 
     def _stage(self, *, is_quiet: bool) -> Stage:
         outcomes = tuple(tuple(call.outcome for call in calls) for calls in self._calls)
-        return Stage(outcomes, len(self._next_timeouts()), is_quiet, tuple(self._seconds))
+        is_late = self._ready() >= 0
+        return Stage(outcomes, len(self._next_timeouts()), is_quiet, tuple(self._seconds), is_late)
 
     def _work(self, turn: _Turn) -> None:
         while True:
@@ -318,6 +323,8 @@ class _Director:
                 yield from self._overtake(step, calls)
             elif isinstance(step, Passes):
                 yield from self._pass(step.wait)
+            elif isinstance(step, Late):
+                yield from self._end_late(step.call, calls[0])
             else:
                 if isinstance(step, Begun) and step.may_sleep:
                     self._loops[self._threads[step.call.thread]] = _Loop()
@@ -327,6 +334,16 @@ class _Director:
                 if not isinstance(step, Begun):
                     yield from self._wait_for(calls[0])
             self._seconds.append(self._scheduler.now - began)
+
+    def _end_late(self, by: CalledBy, call: _Made) -> _Choices:
+        """Make a call while the threads of the class do nothing."""
+        self._is_late = True
+        yield from self._begin(by, call)
+        while (ready := self._ready()) >= 0:
+            yield from self._run(ready)
+        self._is_late = False
+        if call.outcome.waits:
+            raise _Lost  # for one of them
 
     def _overtake(self, step: Overtaken, calls: tuple[_Made, ...]) -> _Choices:
         """Pause the slow call, and let each of the others give up waiting meanwhile; else all of them wait."""
@@ -401,6 +418,8 @@ class _Director:
     def _ready(self) -> int:
         threads = self._scheduler.threads.items()
         held = {self._paused, *self._resting()}
+        if self._is_late:
+            held |= self._scheduler.threads.keys() - self._turns.keys()
         return next((number for number, thread in threads if thread.enabled and number not in held), -1)
 
     def _resting(self) -> list[int]:

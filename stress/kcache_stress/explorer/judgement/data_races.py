@@ -26,6 +26,7 @@ from ..state.watched_trace import WatchedTrace
 from ..strategies.scheduled import Replay
 from ..virtual.scheduler import Scheduler
 from ..virtual.world import PRIVATE_MODULES
+from ..weak_objects import kind_of
 
 Clock: TypeAlias = list[int]
 """thread -> the number of trace events up to and including its last one that is known."""
@@ -143,7 +144,7 @@ def data_races(trace: Trace, threads: int) -> Iterator[tuple[int, int, Place]]:
 
 def _orders(obj: object, slot: object) -> bool:
     """Whether threads are ordered by it: it belongs to the standard library's threads, or is a ``deque``."""
-    kind = type(obj)
+    kind = kind_of(obj)
     if issubclass(kind, deque) or kind.__module__ in _LIBRARY:
         return True
     return slot in _OF_THREADS and any(base.__module__ in _LIBRARY for base in kind.__mro__)

@@ -22,6 +22,7 @@ from kcache_model.stamped import Stamped
 from ..instrument.beneath import iterated
 from ..virtual.locks import VirtualLock, VirtualRLock
 from ..virtual.world import PRIVATE_MODULES
+from ..weak_objects import original, weakly
 
 _DEEPEST = 7
 _MOST_VISITED = 200_000
@@ -87,9 +88,10 @@ class Names:
         """The name of an object; one that no way leads to gets a number, or is called by the way that once did."""
         found = self._way_to(obj)
         if found is None:
-            return self.numbered(obj) if id(obj) not in self._former else f"former {self._former[id(obj)]}"
-        if "#" not in found and id(obj) not in self._former and self._keep(obj):
-            self._former[id(obj)] = found
+            former = self._former.get(id(weakly(obj)))
+            return self.numbered(obj) if former is None else f"former {former}"
+        if "#" not in found and id(weakly(obj)) not in self._former and self._keep(obj):
+            self._former[id(weakly(obj))] = found
         return found
 
     def text(self, value: object, depth: int = 0) -> str:
@@ -168,19 +170,23 @@ class Names:
     def numbered(self, obj: object) -> str:
         """The type of an object, or the name of a function, with a number."""
         kind = obj.__name__ if is_a(obj, types.FunctionType) else type(obj).__name__
-        if id(obj) not in self._numbered:
+        key = id(weakly(obj))
+        if key not in self._numbered:
             if not self._keep(obj):
                 return kind
             self._counts[kind] += 1
-            self._numbered[id(obj)] = f"{kind}#{self._counts[kind]}"
-        return self._numbered[id(obj)]
+            self._numbered[key] = f"{kind}#{self._counts[kind]}"
+        return self._numbered[key]
 
     def _keep(self, obj: object) -> bool:
         """Keep an object from passing its identity on to another one; but one whose end is watched must end in time."""
+        kept = weakly(obj)
         with suppress(Exception):
-            if weakref.getweakrefcount(obj) or any("__del__" in owner.__dict__ for owner in type(obj).__mro__):
+            if kept is obj and (
+                weakref.getweakrefcount(obj) or any("__del__" in owner.__dict__ for owner in type(obj).__mro__)
+            ):
                 return False
-        self._kept[id(obj)] = obj
+        self._kept[id(kept)] = kept
         return True
 
     def _walk(self) -> dict[int, str]:
@@ -192,12 +198,12 @@ class Names:
         for namespace in self._modules.values():
             queue.extend((obj, name, 1) for name, obj in _globals(namespace))
         # What was taken out of a list still holds what it holds.
-        numbered = [(self._kept[known], name, 1) for known, name in self._numbered.items()]
-        queue.extend(start for start in numbered if not is_any(start[0], _CONTAINERS))
+        numbered = [(original(self._kept[known]), name, 1) for known, name in self._numbered.items()]
+        queue.extend(start for start in numbered if not (start[0] is None or is_any(start[0], _CONTAINERS)))
         while queue and len(found) < _MOST_OBJECTS:
             obj, name, depth = queue.popleft()
-            if id(obj) in found or is_any(obj, _LEAVES):
-                continue
+            if id(obj) in found or is_any(obj, _LEAVES) or _is_of_pytest(type(obj)):
+                continue  # a request of pytest leads to all that there is
             found[id(obj)] = name
             if depth < _DEEPEST and not is_any(obj, _LOCKS):
                 queue.extend(
@@ -213,6 +219,10 @@ class Names:
         if passing and not is_any(held, _LEAVES):
             return self.numbered(held)
         return name + suffix if name else suffix.removeprefix(".")
+
+
+def _is_of_pytest(kind: type) -> bool:
+    return str(type.__getattribute__(kind, "__module__")).startswith("_pytest.")
 
 
 def peek(obj: object, slot: object) -> object:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from operator import itemgetter
 from types import FrameType
 
@@ -17,6 +17,7 @@ from kcache_model.foreign import is_a, is_any
 from kcache_model.interleaving import LINE, Switch
 from kcache_model.outcomes import with_article
 
+from ...stacks import variables_of
 from ..events import (
     ACQUIRE,
     JOIN,
@@ -30,6 +31,7 @@ from ..events import (
     WHOLE,
     WRITE,
     Event,
+    Imprecise,
     Together,
     location,
 )
@@ -39,11 +41,14 @@ from ..virtual.network import Wakeup
 from ..virtual.scheduler import Scheduler
 from ..virtual.virtual_thread import VirtualThread
 from ..virtual.world import PRIVATE_MODULES
+from ..weak_objects import original
 from .naming import MISSING, Names, is_library, is_method, peek
 from .recorded_events import Place, RecordedEvent, event_state, place_of, thread_name
 
 _IDLE = "something to do"
 """What a thread waits for that is in no code of the target: one of a pool, as a rule."""
+_CLOCK = "the clock"
+_EVENTS_BETWEEN_SIGNS = 200
 _OWN_FILES = os.path.dirname(__file__) + os.sep
 _ENTERING = {"__enter__": "acquire", "__exit__": "release"}
 _MAKING = frozenset({"__init__"})
@@ -63,8 +68,11 @@ class Recording(list[Event]):
         thread_names: what threads of the target are called, as far as the target says so.
     """
 
-    def __init__(self, scheduler: Scheduler, sources: Container[str], names: Names) -> None:
+    def __init__(
+        self, scheduler: Scheduler, sources: Container[str], names: Names, alive: Callable[[], None] = lambda: None
+    ) -> None:
         super().__init__()
+        self._alive = alive
         self._scheduler = scheduler
         self._sources = sources
         self._names = names
@@ -78,6 +86,8 @@ class Recording(list[Event]):
     def append(self, event: Event) -> None:
         """Note an event and what is to be seen of it."""
         scheduler = self._scheduler
+        if len(self) % _EVENTS_BETWEEN_SIGNS == 0:
+            self._alive()
         live, scheduler.live = scheduler.live, False  # looking on is not to be seen itself
         try:
             self.settle()
@@ -91,6 +101,7 @@ class Recording(list[Event]):
         if self._written is None:
             return
         (recorded, obj, slot, former), self._written = self._written, None
+        obj = original(obj)
         self._names.forget()
         recorded.after = event_state(obj) if recorded.place.library else self._left_by(recorded, obj, slot, former)
 
@@ -147,7 +158,7 @@ class Recording(list[Event]):
             self.thread_names[thread] = thread_name(frame)
         place = self.place(frame)
         # A call whose method is in C, or reads an attribute, accesses the object without any code of the target.
-        is_direct = not place.path and kind <= WRITE and obj is not None and obj is self._names.root
+        is_direct = not place.path and kind <= WRITE and obj is not None and original(obj) is self._names.root
         # Pauses, the making of Events and Locks, and how threads begin and end, are nobody's concern.
         if kind == PAUSE or not (place.path or is_direct) or place.library in _MAKING:
             if kind == PAUSE and obj is not None and place.path and not place.library:
@@ -212,6 +223,12 @@ class Recording(list[Event]):
         if type(slot) is Together:
             touched = [(location(of, its), bool(how)) for how, of, its in slot.parts]
             obj, slot = max(slot.parts, key=itemgetter(0))[1:]  # one is shown: what is changed, or the first
+        if type(slot) is Imprecise:  # what it touches is not known: the report says what runs, not of which object
+            return RecordedEvent(at, at, thread, "call", "", slot.what, place, left, held, touched=touched)
+        accessed, obj = obj, original(obj)
+        if obj is self._scheduler and slot == "now":  # no code of the target has a name for it
+            now = f"{self._scheduler.now:.6g} s"
+            return RecordedEvent(at, at, thread, KIND_NAMES[READ], _CLOCK, "", place, left, held, now)
         if is_a(obj, Cell):
             name = f"variable {slot}"
             before = self._local(frame, slot)
@@ -228,7 +245,7 @@ class Recording(list[Event]):
         elif kind == TRY:
             recorded.before = "taken" if slot else "not taken"
         if kind == WRITE:
-            self._written = (recorded, obj, slot, _id_within(obj, slot))
+            self._written = (recorded, accessed, slot, _id_within(obj, slot))
         return recorded
 
     def _call(self, place: Place) -> tuple[str, str]:
@@ -268,7 +285,7 @@ class Recording(list[Event]):
         found: FrameType | None = frame
         while found is not None and found.f_code.co_filename not in self._sources:
             found = found.f_back
-        variables = found.f_locals if found is not None else {}
+        variables = variables_of(found) if found is not None else {}
         return self._names.text(variables[str(slot)]) if str(slot) in variables else MISSING
 
     def _held(self, thread: int) -> tuple[str, ...]:

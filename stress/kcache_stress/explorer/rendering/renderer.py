@@ -33,21 +33,19 @@ _MOST_EVENTS: Final = 2_000
 class _LookingOn(Replay):
     """Follows a schedule and has a recording made."""
 
-    def __init__(
-        self, schedule: Schedule, sources: Mapping[str, bytes], names: Names, made: Callable[[], object]
-    ) -> None:
+    def __init__(self, schedule: Schedule, sources: Mapping[str, bytes], names: Names, texts: Texts[Any]) -> None:
         super().__init__(schedule)
         self._sources = sources
         self._names = names
-        self._made = made
+        self._texts = texts
         self.recording: Recording | None = None
 
     def begin(self, scheduler: Scheduler) -> None:
         """Put the recording in the place of the trace."""
         super().begin(scheduler)
-        self._names.root = self._made()
+        self._names.root = self._texts.made()
         self._names.of(self._names.root)  # what is there from the beginning is told from what comes and goes
-        scheduler.trace = self.recording = Recording(scheduler, self._sources, self._names)
+        scheduler.trace = self.recording = Recording(scheduler, self._sources, self._names, self._texts.alive)
 
 
 @dataclass(frozen=True)
@@ -63,6 +61,7 @@ class Texts(Generic[A]):
         afterwards: the same for those after them.
         is_hidden: whether the module of a file is none of the reader's business: what happens there is left out.
         test: path, first and last line of the test body that runs, if one does.
+        alive: called now and then while the execution is recorded, which takes long where it is long.
     """
 
     called: str
@@ -73,14 +72,20 @@ class Texts(Generic[A]):
     afterwards: Callable[[Execution[A]], Sequence[tuple[str, str]]]
     is_hidden: Callable[[str], bool] | None = None
     test: tuple[str, int, int] | None = None
+    alive: Callable[[], None] = lambda: None
 
 
 def render_interleaving(
-    runner: Runner[A], schedule: Schedule, texts: Texts[A], problem: Problem | None = None
+    runner: Runner[A],
+    schedule: Schedule,
+    texts: Texts[A],
+    problem: Problem | None = None,
+    *,
+    most_events: int = _MOST_EVENTS,
 ) -> Interleaving:
-    """Run a schedule once more and tell what happens, and what is wrong with it."""
+    """Run a schedule once more and return its last events, ``most_events`` at most, and what is wrong with it."""
     names = Names(texts.called)
-    strategy = _LookingOn(schedule, _shown_sources(runner, texts), names, texts.made)
+    strategy = _LookingOn(schedule, _shown_sources(runner, texts), names, texts)
     with NoCollections():
         try:
             execution = runner.run(strategy)
@@ -88,7 +93,7 @@ def render_interleaving(
             if recording is None:  # it did not get as far as that
                 return Interleaving(0, {}, (), (), (), (), (), (), False)
             recording.settle()
-            rendered = _end_of(_rendered(runner, execution, recording, strategy, texts))
+            rendered = end_of(_rendered(runner, execution, recording, strategy, texts), most_events)
             return _with_problem(rendered, execution, problem)
         finally:
             runner.clean_up()
@@ -134,9 +139,9 @@ def _with_problem(rendered: Interleaving, execution: Execution[Any], problem: Pr
     return replace(rendered, summary=summary, wrong_call=wrong)
 
 
-def _end_of(whole: Interleaving) -> Interleaving:
+def end_of(whole: Interleaving, most_events: int = _MOST_EVENTS) -> Interleaving:
     """The last events of an interleaving, and the calls that had not ended before them."""
-    cut = len(whole.events) - _MOST_EVENTS
+    cut = len(whole.events) - most_events
     if cut <= 0:
         return whole
     calls = tuple(

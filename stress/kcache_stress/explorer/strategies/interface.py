@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 
 from kcache_model.outcomes import Outcome
 
-from ..events import Trace, imprecise_slots
+from ..events import SPAWN, Trace, imprecise_slots
 from ..happens_before import HappensBefore
 from ..virtual.scheduler import HUB, Scheduler
 
@@ -97,11 +97,15 @@ class Strategy(ABC):
         ending: how the current execution ended; set when it does.
         coverage: what a search that ran to its end has covered.
         most_events: after so many events an execution counts as endless.
+        share: of the time that is left, how much it may take where another strategy follows.
+        least: how many executions are worth their time in any case.
     """
 
     scheduler: Scheduler
     coverage = Coverage.EXHAUSTED
     most_events = MOST_EVENTS
+    share = 1.0
+    least = 0
 
     def __init__(self) -> None:
         self.ending = Ending.COMPLETE
@@ -122,6 +126,7 @@ class Strategy(ABC):
     def begin(self, scheduler: Scheduler) -> None:
         """An execution is about to start."""
         self.scheduler = scheduler
+        self._alone: int | None = None
 
     @abstractmethod
     def choose(self, running: int) -> int:
@@ -142,6 +147,8 @@ class Strategy(ABC):
         scheduler = self.scheduler
         enabled = scheduler.enabled()
         length = len(scheduler.trace)
+        if length >= self.most_events:
+            length -= self._events_alone()
         if scheduler.program_is_over():
             if enabled and length < self.most_events + _MOST_EVENTS_AFTERWARDS:
                 return enabled
@@ -151,6 +158,12 @@ class Strategy(ABC):
         if not enabled:
             enabled = scheduler.next_timeouts()
         return enabled or self.end(Ending.DEADLOCK)
+
+    def _events_alone(self) -> int:
+        """How many events came before the program's first thread started another: they are no part of a schedule."""
+        if self._alone is None and self.scheduler.program_threads == 1 and len(self.scheduler.threads) > 1:
+            self._alone = next((n for n, event in enumerate(self.scheduler.trace) if event[1] == SPAWN), 0)
+        return self._alone or 0
 
     def end(self, ending: Ending) -> list[int]:
         """End the execution."""
@@ -163,6 +176,7 @@ class Sampling(Strategy):
     """Schedules without end, drawn at random."""
 
     coverage = Coverage.BUDGET_SPENT
+    share = 0.5
 
     def has_more(self) -> bool:
         """Always."""

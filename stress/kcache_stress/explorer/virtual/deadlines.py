@@ -22,6 +22,9 @@ No program can rely on less: a busy machine wakes a thread that late, and a thre
 interrupted for several switch intervals (5 ms each in CPython) before it does anything.
 """
 
+SHORTEST: Final = 0.001
+"""A wait with a shorter timeout is a way to poll: no time passes that counts."""
+
 MOST_TIES: Final = 4
 """How often in one execution waits may end together: each time doubles the interleavings of threads that poll."""
 
@@ -42,8 +45,25 @@ def let_end_together(scheduler: Scheduler, ended: Timed) -> None:
     waits = (thread.waits_for for thread in scheduler.threads.values() if not thread.finished)
     others = [wait for wait in waits if isinstance(wait, Timed) and not wait.is_due and wait.deadline <= latest]
     if others and not scheduler.ties_left:
-        scheduler.timeouts_withheld = True
+        withheld = (wait.where for wait in others if not wait.free)
+        scheduler.timeouts_withheld = next(withheld, scheduler.timeouts_withheld)
     elif others:
         scheduler.ties_left -= 1
         for wait in others:
             wait.is_due = True
+
+
+def let_time_pass(scheduler: Scheduler, deadline: float | None) -> bool:
+    """Outside an exploration, nobody can go on: move the clock to the first deadline. Whether there was one."""
+    waits = [(thread, thread.waits_for) for thread in scheduler.threads.values()]
+    timed = [(thread, wait) for thread, wait in waits if isinstance(wait, Timed)]
+    deadlines = [wait.deadline for _, wait in timed]
+    if deadline is not None:
+        deadlines.append(deadline)
+    if not deadlines:
+        return False
+    scheduler.now = max(scheduler.now, min(deadlines))
+    for thread, wait in timed:
+        if thread.waits_for is wait and wait.deadline <= scheduler.now:
+            scheduler.run_idle(thread)
+    return True

@@ -17,6 +17,7 @@ import reprlib
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
 from typing import Any, Final
 
@@ -33,10 +34,24 @@ def make_builtins(importer: Callable[..., ModuleType], hooks: Mapping[str, objec
 
 
 def make_importlib(meet: Callable[[str], object], active: Callable[[], AbstractContextManager[None]]) -> ModuleType:
-    """An ``importlib`` whose ``import_module`` finds what import statements find."""
+    """An ``importlib`` whose ``import_module`` and ``util.find_spec`` find what import statements find."""
+
+    def full_name_of(name: str, package: str | None) -> str:
+        return importlib.util.resolve_name(name, package) if name.startswith(".") else name
+
+    def find_spec(name: str, package: str | None = None) -> ModuleSpec | None:
+        full_name = full_name_of(name, package)
+        try:
+            meet(full_name)
+        except ModuleNotFoundError:  # it is taken for a package that is not installed
+            if "." in full_name:
+                raise
+            return None
+        with active():
+            return importlib.util.find_spec(name, package)
 
     def import_module(name: str, package: str | None = None) -> ModuleType:
-        full_name = importlib.util.resolve_name(name, package) if name.startswith(".") else name
+        full_name = full_name_of(name, package)
         found = sys.modules.get(full_name)
         if found is not None:  # no code of importlib runs then, of which nothing would be known
             return found
@@ -44,9 +59,9 @@ def make_importlib(meet: Callable[[str], object], active: Callable[[], AbstractC
         with active():
             return importlib.import_module(name, package)
 
-    module = ModuleType("importlib")
-    module.__dict__.update(vars(importlib))
-    module.__dict__["import_module"] = import_module
+    module, util = ModuleType("importlib"), ModuleType("importlib.util")
+    util.__dict__.update({**vars(importlib.util), "find_spec": find_spec})
+    module.__dict__.update({**vars(importlib), "import_module": import_module, "util": util})
     return module
 
 
@@ -166,6 +181,16 @@ def found_as(name: str, module: ModuleType) -> Iterator[None]:
             sys.modules[name] = before
 
 
+@contextlib.contextmanager
+def import_settings_restored() -> Iterator[None]:
+    """When this is left, ``sys.path`` and ``sys.meta_path`` are again what they were."""
+    path, finders = sys.path[:], sys.meta_path[:]
+    try:
+        yield
+    finally:
+        sys.path[:], sys.meta_path[:] = path, finders
+
+
 def own_idents(get_ident: Callable[[], int]) -> AbstractContextManager[None]:
     """While this is entered, code of the process that keeps something for each thread tells virtual ones apart.
 
@@ -176,9 +201,13 @@ def own_idents(get_ident: Callable[[], int]) -> AbstractContextManager[None]:
     return Replaced((reprlib, "get_ident", get_ident), (dataclasses, "_thread", copied))
 
 
-def settle_module(module: ModuleType) -> None:
+def settle_module(module: ModuleType, *, instrumented: bool) -> None:
     """Make a copy that was just loaded do the same in each execution."""
-    if module.__name__ == "logging":
+    if module.__name__ != "logging":
+        return
+    for registers in ("_addHandlerRef", "_register_at_fork_reinit_lock"):  # for the end, and for forks, of the process
+        module.__dict__[registers] = _ignored
+    if not instrumented:
         _settle_logging(module)
 
 

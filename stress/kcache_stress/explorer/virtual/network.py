@@ -39,7 +39,7 @@ class Wakeup(VirtualLock):
     """What a thread waits for that waits for a change: taken when it is made, and released by the change."""
 
     __slots__ = ()
-    what: Final = "data, room or a connection that never comes"
+    what: str = "data, room or a connection that never comes"
 
     def __init__(self) -> None:
         super().__init__()

@@ -30,6 +30,18 @@ _Trace: TypeAlias = "Callable[[FrameType, str, Any], Any]"
 THREADING_CLASSES: Final = frozenset({"Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier"})
 """The classes of ``threading`` whose accesses are visible. What Thread does behind its locks is bookkeeping."""
 
+_PYTEST: Final = f"{os.sep}_pytest{os.sep}"
+_USED_BY_TESTS: Final = tuple(
+    f"{_PYTEST}{name}"
+    for name in ("monkeypatch.", "recwarn.", "capture.", "logging.", "python_api.", "raises.", "pytester.", "assertion")
+)
+"""Parts of pytest that a test calls while its threads run: what they do there counts."""
+_USED_BY_PYTEST: Final = frozenset(
+    {"inspect", "enum", "typing", "types", "abc", "_collections_abc", "collections", "functools", "dataclasses", "re"}
+    | {"pathlib", "pathlib._local", "pathlib._os", "posixpath", "ntpath", "genericpath", "os", "fnmatch", "shutil"}
+    | {"tempfile", "random", "warnings", "importlib", "codecs", "weakref"}
+)
+"""Modules that pytest calls for itself while it sets a test up."""
 _MACHINERY: Final = (os.path.dirname(greenlet.__file__) + os.sep, "<frozen importlib")
 
 
@@ -56,7 +68,19 @@ _CHECKED_BEFORE: Final = ("JUMP_BACKWARD", "POP_JUMP_BACKWARD")
 
 def is_machinery(file: str) -> bool:
     """Whether code of a file runs the threads, or imports: it is no part of what they do."""
-    return file.startswith(_MACHINERY) or is_harness(file)
+    return file.startswith(_MACHINERY) or is_harness(file) or sets_tests_up(file)
+
+
+def sets_tests_up(file: str) -> bool:
+    """Whether code of a file is that of pytest which calls fixtures and tests: it touches nothing of theirs."""
+    return (_PYTEST in file and not any(part in file for part in _USED_BY_TESTS)) or f"{os.sep}pluggy{os.sep}" in file
+
+
+def serves_pytest(frame: FrameType | None) -> bool:
+    """Whether a frame of the standard library works for the code of pytest that sets tests up."""
+    while frame is not None and frame.f_globals.get("__name__") in _USED_BY_PYTEST:
+        frame = frame.f_back
+    return frame is not None and sets_tests_up(frame.f_code.co_filename)
 
 
 class OpcodeTracer:
@@ -107,6 +131,8 @@ class OpcodeTracer:
         known = self._made.get(id(code))
         if known is None:
             known = self._made[id(code)] = code, self._tracer(code)
+        if known[1] is not None and serves_pytest(frame):
+            return None
         if known[1] is not None:
             frame.f_trace_lines = False
             frame.f_trace = known[1]  # from Python 3.13 on, opcodes are looked for only where there is one already

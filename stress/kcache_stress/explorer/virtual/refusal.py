@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import traceback
 from types import FrameType
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from kcache_model.places import file_name
-
+from .user_place import where
 from .virtual_thread import Aborted, UncontrolledError
 
 if TYPE_CHECKING:
     from .scheduler import Scheduler
 
-_EXPLORER: Final = os.path.dirname(os.path.dirname(__file__))
-_LIBRARY: Final = os.path.dirname(os.__file__)
+__all__ = ["refuse", "where"]
 
 
 def refuse(scheduler: Scheduler, why: str, frame: FrameType | None) -> NoReturn:
@@ -30,16 +26,3 @@ def refuse(scheduler: Scheduler, why: str, frame: FrameType | None) -> NoReturn:
         if not scheduler.aborting:
             scheduler.raise_failure()
     raise Aborted
-
-
-def where(frame: FrameType | None) -> str:
-    """The first line of a stack that is neither the explorer's nor the standard library's."""
-    first = ""
-    for inner, line in traceback.walk_stack(frame):
-        path = inner.f_code.co_filename
-        if not path.startswith(_EXPLORER):
-            place = f"{file_name(path)}:{line} in {inner.f_code.co_name}"
-            if not path.startswith(_LIBRARY) or "site-packages" in path:
-                return place
-            first = first or place
-    return first

@@ -14,19 +14,23 @@ import contextlib
 import sys
 from collections.abc import Callable, Container, Sequence
 from types import CodeType, FrameType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import greenlet
 
 from ..equal_threads import NONE_EQUAL
 from ..events import JOIN, PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace, namespaces
 from ..garbage import NoCollections
-from .deadlines import MOST_TIES, let_end_together, next_timeouts
+from ..weak_objects import start_over, weakly
+from .deadlines import MOST_TIES, SHORTEST, let_end_together, let_time_pass, next_timeouts
 from .library import own_idents
 from .opcode_tracer import OpcodeTracer
 from .pool import GreenletPool
 from .unwinding import restore_locks, unnoticed
 from .virtual_thread import Aborted, SetupDeadlockError, Timed, VirtualThread, Waitable
+
+if TYPE_CHECKING:
+    from .clock import Readings
 
 HUB: Final = -1
 MOST_PROGRAM_THREADS: Final = 128  # introduced to `threading` beforehand; the code under test may start any number
@@ -54,6 +58,7 @@ class Scheduler:
         touch: reports an access of the virtual primitives themselves: :meth:`access` or :meth:`note`.
         steps_are_events: whether threads may be switched before every event; if not, accesses belong to the step that
             the last other event began.
+        lets_die: whether objects may die in an execution (:mod:`~..weak_objects`).
         loading: whether modules are being imported: they may start no threads, which would be there but once.
         is_stuck: whether an execution had to be given up in a real wait, and so will all others.
         live: whether events count: true while a program's threads are explored.
@@ -64,10 +69,11 @@ class Scheduler:
         threads: number -> thread; those of the program come first. next_number: of the next one.
         program_threads: how many threads the program has.
         now: the virtual time, in seconds; ``tick`` of them pass with each reading, ``polled`` did so far.
-        clock_reads: thread -> how often it has asked for it since it last passed.
+        clock_reads: thread -> its readings of the clock since it last began a wait with a timeout.
         timeouts_left: how many waits may still time out although something else could happen.
         ties_left: how often waits may still be due together, so that who has been woken first need not go on first.
-        timeouts_withheld: whether a wait would have been allowed to time out, had there been more of these.
+        timeouts_withheld: the place of a wait that would have been allowed to time out, had there been more of these.
+        ends_any_time: whether each wait may time out at any moment; else ``was_patient`` if one had to wait for others.
         preemptions: how often a thread was left that could have gone on.
         equal_threads: which do the same; tells_identities: whether any of them has asked who it is.
         failures: what escaped from threads that the target started.
@@ -81,17 +87,16 @@ class Scheduler:
         self.touch = self.access if steps_are_events else self.note
         self.steps_are_events = steps_are_events
         self.tracer: OpcodeTracer | None = None
-        self.loading = self.is_stuck = self.live = self.aborting = False
+        self.loading = self.is_stuck = self.live = self.aborting = self.lets_die = False
         self.left, self.current = 0, HUB
         self.trace: Trace = []
         self.watched: Container[int] = ()
         self.threads: dict[int, VirtualThread] = {}
-        self.now, self.polled, self.timeouts_left, self.longest = 0.0, 0.0, 0, float("inf")
-        self.tick = TICK
-        self.ties_left = 0
-        self.clock_reads: dict[int, int] = {}
-        self.timeouts_withheld = self.is_choosing = self._is_watched = self._stopped = False
-        self.asks_at_starts = self.tells_identities = False
+        self.now, self.polled, self.tick, self.longest = 0.0, 0.0, TICK, float("inf")
+        self.timeouts_left = self.ties_left = 0
+        self.clock_reads: dict[int, Readings] = {}
+        self.timeouts_withheld, self.was_patient, self.ends_any_time = "", False, False
+        self.asks_at_starts = self.tells_identities = self.is_choosing = self._is_watched = self._stopped = False
         self.equal_threads = NONE_EQUAL
         self.failures: list[BaseException] = []
         self.doubts: dict[str, None] = {}
@@ -111,6 +116,7 @@ class Scheduler:
     def access(self, obj: object, slot: object, kind: int) -> None:
         """The running thread is about to read (0) or write (1) ``slot`` of ``obj``."""
         if self.live:
+            obj = weakly(obj) if self.lets_die else obj
             left = self.left = self.left - 1
             if left <= 0:
                 self._pause((kind, obj, slot), None)
@@ -122,7 +128,7 @@ class Scheduler:
         """As :meth:`access`, where accesses are no occasion to switch: it belongs to the running step."""
         if self.live:
             trace = self.trace
-            trace.append((self.current, kind, obj, slot))
+            trace.append((self.current, kind, weakly(obj) if self.lets_die else obj, slot))
             if len(trace) > FOREVER:
                 self.left = 0
                 self.pause()
@@ -174,6 +180,8 @@ class Scheduler:
 
     def deadline(self, timeout: float) -> float:
         """When a wait with a timeout that begins now is to end; this reads the clock."""
+        if timeout >= SHORTEST:
+            self.clock_reads.pop(self.current, None)
         if self.live:
             self.touch(self, "now", READ)
         return self.now + timeout
@@ -204,8 +212,8 @@ class Scheduler:
         while not waitable.free:
             other = next((thread for thread in self.threads.values() if thread.enabled), None)
             if other is not None:
-                self._run_idle(other)
-            elif not self._let_time_pass(deadline):
+                self.run_idle(other)
+            elif not let_time_pass(self, deadline):
                 raise SetupDeadlockError("a call waits for something that nothing will ever bring about", waitable)
             elif deadline is not None and self.now >= deadline:
                 break
@@ -214,7 +222,7 @@ class Scheduler:
     def settle(self) -> None:
         """Outside an exploration: run the target's own threads until each of them waits."""
         while (waiting := next((thread for thread in self.threads.values() if thread.enabled), None)) is not None:
-            self._run_idle(waiting)
+            self.run_idle(waiting)
 
     def start(self, work: Callable[[], object], number: int | None = None) -> int:
         """Start a virtual thread and return its number.
@@ -247,9 +255,8 @@ class Scheduler:
 
     def program_is_over(self) -> bool:
         """Whether all threads of the program have ended."""
-        threads = self.threads
         for number in range(self.program_threads):  # noqa: SIM110 (this is asked at every choice)
-            if not threads[number].finished:
+            if not self.threads[number].finished:
                 return False
         return True
 
@@ -270,7 +277,7 @@ class Scheduler:
         self._choose = choose
         self._stopped = False
         self._strategy_failure = None
-        self.timeouts_left, self.ties_left = timeouts, ties
+        self.timeouts_left, self.ties_left = (FOREVER, 0) if self.ends_any_time else (timeouts, ties)
         self.left = 0
         self.watched = ()
         before, self._is_watched = sys.gettrace(), self.watcher is not None
@@ -320,10 +327,11 @@ class Scheduler:
             self._strategy_failure = None
         self.preemptions, self.clock_reads = 0, {}
         self.now = self.polled = 0.0
-        self.timeouts_withheld = self.asks_at_starts = self.tells_identities = False
+        self.timeouts_withheld, self.was_patient, self.asks_at_starts, self.tells_identities = "", False, False, False
         self.equal_threads = NONE_EQUAL
         self.program_threads = self.next_number = program_threads
         namespaces.clear()
+        start_over(are_used=self.lets_die)
 
     # Inside.
 
@@ -339,7 +347,7 @@ class Scheduler:
 
     def _serve(self, maker: greenlet.greenlet) -> None:
         """A pooled greenlet: does the work of one thread after another."""
-        thread: VirtualThread = maker.switch()
+        thread = self._awaited(maker)
         del maker
         while True:
             try:
@@ -367,8 +375,16 @@ class Scheduler:
             following = self._hub_greenlet()
         else:
             following = self._after_choice(self.current)
-        given: VirtualThread = following.switch()
-        return given
+        return self._awaited(following)
+
+    def _awaited(self, following: greenlet.greenlet) -> VirtualThread:
+        """The thread that an idle greenlet is to serve next; meanwhile, another greenlet goes on."""
+        while True:
+            try:
+                given: VirtualThread = following.switch()
+                return given
+            except Aborted:  # its thread is unwound before it has begun
+                following = self._hub_greenlet()
 
     def _pause(self, pending: Pending, waits_for: Waitable | None, *, is_tracing: bool = False) -> None:
         if self.aborting:
@@ -386,14 +402,13 @@ class Scheduler:
             else:
                 following.switch()
                 self._trace_on()
-        thread.waits_for = None
+        thread.waits_for = thread.handled = None  # what it holds of an exception must not outlive it
 
     def _after_choice(self, running: int) -> greenlet.greenlet:
         """The greenlet that the strategy wants to run next; the hub's if the execution is over."""
         if self._stopped:
             return self._hub_greenlet()
-        chosen = HUB
-        limit = sys.getrecursionlimit()
+        chosen, limit = HUB, sys.getrecursionlimit()
         sys.setrecursionlimit(limit + _ROOM_TO_CHOOSE)
         tracer = self.tracer
         if tracer is not None:
@@ -419,13 +434,12 @@ class Scheduler:
         return following
 
     def _time_out(self, wait: Timed) -> None:
-        if self.timeouts_left > 0 and not wait.is_due:
+        if self.timeouts_left > 0 and not (wait.is_due or wait.is_patient):
             self.timeouts_left -= 1
         let_end_together(self, wait)  # first of all: from here on it is open which of them goes on
         # The clock is shared: who read it before, or began a wait, is to be tried after this too.
         self.touch(self, "now", WRITE)
         self.now = max(self.now, wait.deadline)
-        self.clock_reads = {}
 
     def _hub_greenlet(self) -> greenlet.greenlet:
         assert self._hub is not None
@@ -441,7 +455,8 @@ class Scheduler:
             raise Aborted
         self._trace_on()
 
-    def _run_idle(self, thread: VirtualThread) -> None:
+    def run_idle(self, thread: VirtualThread) -> None:
+        """Outside an exploration: let a thread go on until it waits."""
         self._hub = greenlet.getcurrent()
         self.current = thread.number
         with NoCollections(), self._own_idents, self._traced():
@@ -455,21 +470,6 @@ class Scheduler:
     def _enter(self, thread: VirtualThread) -> None:
         thread.greenlet = self._pool.take()
         thread.greenlet.switch(thread)
-
-    def _let_time_pass(self, deadline: float | None) -> bool:
-        """Nobody can go on: move the clock to the first deadline. Whether there was one."""
-        timed = [thread for thread in self.threads.values() if isinstance(thread.waits_for, Timed)]
-        deadlines = [thread.waits_for.deadline for thread in timed if isinstance(thread.waits_for, Timed)]
-        if deadline is not None:
-            deadlines.append(deadline)
-        if not deadlines:
-            return False
-        self.now = max(self.now, min(deadlines))
-        self.clock_reads = {}
-        for thread in timed:
-            if isinstance(thread.waits_for, Timed) and thread.waits_for.deadline <= self.now:
-                self._run_idle(thread)
-        return True
 
     def _abort(self, threads: list[VirtualThread]) -> None:
         self._hub = greenlet.getcurrent()

@@ -118,9 +118,8 @@ class SharedLocks:
     def _cover_module(self, module: str, namespace: dict[str, Any]) -> None:
         virtual = {}
         for name, value in list(namespace.items()):
-            found = self._counterpart(value)
-            if found is not None:
-                virtual[name] = found
+            if id(value) in _REAL or type(value) in _LOCKS:
+                virtual[name] = self._counterpart(value)
             elif isinstance(value, type) and value.__module__ == module and not name.startswith("__"):
                 self._cover_class(value)
         if virtual:
@@ -134,15 +133,13 @@ class SharedLocks:
                     setattr(kind, name, value)
                     self._attributes.append((kind, name, self._counterpart(value), value))
 
-    def _counterpart(self, value: object) -> object | None:
-        """The virtual counterpart of a value; ``None`` if it needs none."""
+    def _counterpart(self, value: object) -> object:
+        """The virtual counterpart of a lock, or of what makes locks."""
         if id(value) in _REAL:
             module, name = _REAL[id(value)]
             copy = self._virtual(module)
             made: object = getattr(copy, name) if name else copy
             return made
-        if type(value) not in _LOCKS:
-            return None
         found: object = self._locks.get(id(value))
         if found is None:
             low_level: Any = self._virtual("_thread")

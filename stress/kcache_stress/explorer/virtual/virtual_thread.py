@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
 import greenlet
 
+from kcache_model.errors import UnwindError
+
 from ..events import Pending
+from .user_place import where
 
 if TYPE_CHECKING:
     from .scheduler import Scheduler
 
 
-class Aborted(BaseException):
+class Aborted(UnwindError):
     """Thrown into a virtual thread to unwind an execution that is given up."""
 
 
@@ -29,7 +33,7 @@ class SetupDeadlockError(Exception):
         self.waitable = waitable
 
 
-class UncontrolledError(BaseException):
+class UncontrolledError(UnwindError):
     """The code under test did what no scheduler controls; nothing that it did in this execution counts."""
 
 
@@ -56,24 +60,28 @@ class Timed:
         is_due: whether another wait has timed out that was to end at about the same time.
     """
 
-    __slots__ = ("deadline", "is_due", "is_patient", "scheduler", "waitable")
+    __slots__ = ("deadline", "is_due", "is_patient", "scheduler", "waitable", "where")
 
-    def __init__(self, scheduler: Scheduler, waitable: Waitable, deadline: float) -> None:
+    def __init__(self, scheduler: Scheduler, waitable: Waitable, deadline: float, *, is_patient: bool = False) -> None:
         self.scheduler = scheduler
         self.waitable = waitable
         self.deadline = deadline
         self.is_due = False
-        is_long = deadline - scheduler.now >= scheduler.longest
-        self.is_patient = scheduler.live and (is_long or scheduler.is_patient())
+        self.where = where(sys._getframe(1)) or "a wait"  # never empty: where one is withheld, nothing is proved
+        is_long = deadline - scheduler.now >= scheduler.longest and not scheduler.ends_any_time
+        self.is_patient = scheduler.live and (is_patient or is_long or scheduler.is_patient())
 
     @property
     def free(self) -> bool:
         """Whether the wait is over, or may be cut short by the scheduler's choice."""
         if self.is_due or self.waitable.free:
             return True
-        if not self.is_patient and self.scheduler.timeouts_left > 0:
+        if self.is_patient:
+            self.scheduler.was_patient = True
+            return False
+        if self.scheduler.timeouts_left > 0:
             return True
-        self.scheduler.timeouts_withheld = True
+        self.scheduler.timeouts_withheld = self.where
         return False
 
 

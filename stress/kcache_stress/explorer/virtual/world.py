@@ -22,8 +22,9 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, Final
 
-from ..events import TRY, WRITE
 from ..instrument.names import hook_name
+from .clock import EPOCH_SECONDS, Clock
+from .databases import Databases, make_sqlite_module
 from .library import found_as, make_queue_accelerator, no_process_hooks, with_simple_queue
 from .network import Network
 from .opcode_tracer import THREADING_CLASSES
@@ -34,20 +35,15 @@ from .sockets import make_select_module, make_socket_module
 from .thread_class import simplify_threads
 from .threads import make_thread_module
 from .uncontrolled import STAND_INS
-from .virtual_thread import NEVER, Aborted, Timed
+from .virtual_thread import Aborted
 
 PRIVATE_MODULES = (
     *("_thread", "time", "timeit", "threading", "_threading_local", "queue", "_queue", "functools", "contextlib"),
     *("random", "concurrent", "concurrent.futures", "concurrent.futures._base", "concurrent.futures.thread"),
-    *("_socket", "socket", "select", "selectors", "signal", "_pyio"),
-    *("builtins", "importlib", *STAND_INS),
+    *("_socket", "socket", "select", "selectors", "signal", "_pyio", "_sqlite3", "sqlite3", "sqlite3.dbapi2"),
+    *("builtins", "importlib", "importlib.util", *STAND_INS),
 )
 """The modules of a virtual world."""
-
-_PATIENT_READS = 50
-"""How often a thread may read the clock while no time passes before it begins to run by itself."""
-
-_EPOCH_SECONDS = 1_700_000_000.0
 
 _CACHES = ("_make_key", "_HashedSeq", "_CacheInfo", "_lru_cache_wrapper", "lru_cache", "cache", "cached_property")
 _PARTS: Final = {
@@ -61,38 +57,6 @@ Compile = Callable[[Callable[[], ast.Module], str, "frozenset[str] | None"], Cod
 """(what parses a file, the file, the only classes to instrument) -> instrumented code."""
 
 
-class Clock:
-    """The virtual time of a scheduler; an object of its own, which sleeping threads wait for."""
-
-    def __init__(self, scheduler: Scheduler) -> None:
-        self._scheduler = scheduler
-
-    def read(self) -> float:
-        """Seconds since the execution began; no two readings give the same."""
-        scheduler = self._scheduler
-        if scheduler.live:
-            scheduler.touch(scheduler, "now", WRITE)
-        reads = scheduler.clock_reads[scheduler.current] = scheduler.clock_reads.get(scheduler.current, 0) + 1
-        impatience = reads - _PATIENT_READS
-        # Whoever asks that often waits for time to pass, and in production it does. Not so where a wait ends in
-        # between: who polls would find each of its waits over before it began, and keep everybody from going on.
-        passed = scheduler.tick if impatience <= 0 else 0.001 * 2 ** min(impatience, 20)
-        scheduler.polled += passed
-        scheduler.now += passed
-        return scheduler.now
-
-    def sleep(self, seconds: float) -> None:
-        """Wait until that much time has passed, which others may use."""
-        scheduler = self._scheduler
-        if seconds < 0:
-            raise ValueError("sleep length must be non-negative")
-        deadline = scheduler.deadline(seconds)
-        if scheduler.live:
-            scheduler.point_timed(self, Timed(scheduler, NEVER, deadline))
-        else:
-            scheduler.wait_idle(TRY, NEVER, deadline)
-
-
 def make_time_module(scheduler: Scheduler) -> ModuleType:
     """A module that stands in for ``time``; what a process or a thread has worked is the time that has passed."""
     clock = Clock(scheduler)
@@ -101,7 +65,7 @@ def make_time_module(scheduler: Scheduler) -> ModuleType:
         return lambda: int(read() * 1_000_000_000)
 
     def wall() -> float:
-        return _EPOCH_SECONDS + clock.read()
+        return EPOCH_SECONDS + clock.read()
 
     def of_seconds(real: Callable[..., Any]) -> Callable[..., Any]:
         """A function of the seconds since the epoch: of now if none are given."""
@@ -157,6 +121,7 @@ class World:
         self._introduced: dict[int, Any] = {}
         self._original: dict[str, object] = {}
         self.network = Network(scheduler)
+        self.databases = Databases(self.network)
         self._made: dict[str, Any] = {
             "_thread": make_thread_module(scheduler),
             "time": make_time_module(scheduler),
@@ -180,6 +145,7 @@ class World:
         What is drawn at random is drawn in the same order again, too.
         """
         self.network.start_over()
+        self.databases.start_over()
         if "signal" in self._made:
             self._made["signal"]._start_over()
         if "random" in self._made:
@@ -214,7 +180,7 @@ class World:
             module.__dict__.update({key: value for key, value in shared.items() if not key.startswith("__")})
         if name == "functools":
             module.__dict__["RLock"] = self.module("_thread").RLock
-        if self._compile is None or name in ("_threading_local", "random", "timeit"):
+        if self._compile is None or name in ("_threading_local", "random", "timeit", "sqlite3", "sqlite3.dbapi2"):
             code = _code(name, spec.origin)
         else:
             parse = functools.partial(_parse, name, spec.origin)
@@ -287,6 +253,7 @@ class World:
 _MAKERS: Final[dict[str, Callable[[World], ModuleType]]] = {
     "_queue": lambda world: make_queue_accelerator(lambda: world.module("queue")),
     "_socket": lambda world: make_socket_module(world.network),
+    "_sqlite3": lambda world: make_sqlite_module(world.databases),
     "select": lambda world: make_select_module(world.network),
     "signal": lambda world: make_signal_module(world.scheduler),
 }

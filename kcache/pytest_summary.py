@@ -1,0 +1,167 @@
+"""The summary of ``kcache run pytest``: findings as they are found, and a table at the end.
+
+A killed run keeps what it has printed, so a finding is printed when its test ends. With pytest-xdist, the reports carry
+the results from the workers to the controller.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Final
+
+import pytest
+
+PROPERTY: Final = "kcache"
+"""The user property of a report that holds the result of a test."""
+
+FOUND: Final = "fails in some order"
+NOT_REPEATED: Final = "failed once, not shown again"
+NOT_CONFIRMED: Final = "fails in some order, not confirmed"
+AS_TIME_PASSES: Final = "fails only as time is made to pass"
+EXHAUSTED: Final = "exhausted"
+SAMPLED: Final = "sampled"
+NO_PROOF: Final = "no proof"
+AS_IT_IS: Final = "ran as it is"
+
+_FAILED: Final = (FOUND, NOT_CONFIRMED, NOT_REPEATED, AS_TIME_PASSES)
+"""What gets a line of its own at once, and at the end once more."""
+_EXPLORED: Final = (EXHAUSTED, SAMPLED, NO_PROOF)
+_MOST_REASONS: Final = 20
+"""More lines than that are not read; ``-v`` lists every test."""
+
+_PLACE: Final = re.compile(r"\S+:\d+(?: in \S+)?")
+"""``FILE:LINE in FUNCTION``, which differs where the reason is the same."""
+
+_ADVICE: Final = (
+    ("under the explorer it fails in every order", "is the time, a process id or an address part of the result?"),
+    ("it is a coroutine", "kcache does not schedule event loops"),
+    ("starts a process", "kcache does not schedule processes: test the threads without them"),
+    ("kcache itself failed", "please report it"),
+    ("too long", "run fewer calls or threads in the test"),
+    ("did not return", "it may wait for something outside: replace that in the test"),
+    ("while other threads run", "do this before the threads start, or after they have ended"),
+    ("is not instrumented", "name its package with --instrument"),
+    ("is not known", "name its package with --instrument, or replace this line in the test"),
+    ("time out at", "wait for an event without a timeout in the test, where that is possible"),
+)
+"""A part of a reason -> what the user can do about it."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of one test that starts threads or processes.
+
+    Attributes:
+        kind: one of the constants of this module.
+        text: the failure, the obstacle to a proof, or the reason why the test was not explored; one line.
+        executions: the number of executions.
+        command: the command that repeats a finding; empty if there is none.
+    """
+
+    kind: str
+    text: str = ""
+    executions: int = 0
+    command: str = ""
+
+
+def add_outcome(item: pytest.Item, outcome: Outcome) -> None:
+    """Add a result to the report of a test."""
+    plain = asdict(outcome)
+    item.user_properties.append((PROPERTY, json.dumps({**plain, "text": " ".join(outcome.text.split())})))
+
+
+def has_outcome(item: pytest.Item) -> bool:
+    """Whether a test has a result."""
+    return any(name == PROPERTY for name, _ in item.user_properties)
+
+
+class Summary:
+    """Prints findings when their tests end, and the table when all have ended.
+
+    Args:
+        config: of pytest, of the process that prints.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._tests: set[str] = set()
+        self._outcomes: dict[str, Outcome] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keeps the result of a test, and prints it at once if the test failed in some order."""
+        if report.when == "call":
+            self._tests.add(report.nodeid)
+        for name, value in report.user_properties:
+            if name == PROPERTY and report.nodeid not in self._outcomes:
+                outcome = self._outcomes[report.nodeid] = Outcome(**json.loads(str(value)))
+                terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+                if outcome.kind in _FAILED and terminal is not None:
+                    terminal.ensure_newline()
+                    command = f" ({outcome.command})" if outcome.command else ""
+                    terminal.write_line(f"{_line(report.nodeid, outcome)}{command}", flush=True)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Prints the table; with ``-v`` a line for each test that starts threads or processes."""
+        terminalreporter.section("kcache: tests that start threads")
+        is_verbose = self._config.get_verbosity() > 0
+        for nodeid, outcome in sorted(self._outcomes.items()):
+            if is_verbose or outcome.kind in _FAILED:
+                terminalreporter.write_line(_line(nodeid, outcome))
+        for line in table_lines(list(self._outcomes.values()), len(self._tests)):
+            terminalreporter.write_line(line)
+        if any(outcome.kind == SAMPLED for outcome in self._outcomes.values()):
+            budget = self._config.option.kcache_test_budget
+            terminalreporter.write_line(f"budget spent after {budget:g} s: --budget-per-test tries more orders")
+
+
+def table_lines(outcomes: Sequence[Outcome], tests: int) -> Iterator[str]:
+    """The table: how many tests start threads, and how many of these were explored, and why not all.
+
+    Args:
+        outcomes: of the tests that start threads or processes.
+        tests: the number of all tests that ran.
+    """
+    kinds = Counter(outcome.kind for outcome in outcomes)
+    yield f"{_number(tests, 'test')}, {len(outcomes)} with threads or processes"
+    for kind in _FAILED:
+        if kinds[kind]:
+            yield f"  {kind}: {kinds[kind]}"
+    explored = [outcome for outcome in outcomes if outcome.kind in _EXPLORED]
+    if explored:
+        parts = ", ".join(f"{kinds[kind]} {kind}" for kind in _EXPLORED if kinds[kind])
+        executions = sum(outcome.executions for outcome in explored)
+        yield f"  explored: {len(explored)} ({parts}; {_number(executions, 'execution')})"
+        yield from _reasons(outcome.text for outcome in explored if outcome.kind == NO_PROOF)
+    if kinds[AS_IT_IS]:
+        yield f"  not explored: {kinds[AS_IT_IS]}"
+        yield from _reasons(outcome.text for outcome in outcomes if outcome.kind == AS_IT_IS)
+
+
+def _line(nodeid: str, outcome: Outcome) -> str:
+    kind, text, executions = outcome.kind, outcome.text, _number(outcome.executions, "execution")
+    if kind in _EXPLORED:
+        detail = {SAMPLED: "budget spent", NO_PROOF: f"no proof: {text}"}.get(kind, kind)
+        return f"explored: {nodeid}: {executions}, {detail}"
+    return f"{kind}: {nodeid}: {text}"
+
+
+def _reasons(texts: Iterable[str]) -> Iterator[str]:
+    """One line for each reason: how many tests have it, and what the user can do. The most frequent come first."""
+    groups: defaultdict[str, list[str]] = defaultdict(list)
+    for text in texts:
+        groups[_PLACE.sub("...", text).partition(": ")[0]].append(text)
+    ordered = sorted(groups.values(), key=lambda group: (-len(group), group[0]))
+    for group in ordered[:_MOST_REASONS]:
+        others = "" if len(set(group)) == 1 else " ... (-v lists each)"
+        advice = next((f"; {advice}" for part, advice in _ADVICE if part in group[0]), "")
+        yield f"    {len(group):4} {group[0]}{others}{advice}"
+    if len(ordered) > _MOST_REASONS:
+        yield f"         {len(ordered) - _MOST_REASONS} more reasons: -v lists them"
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,110 @@
+"""The threads and processes that a test starts, from the setup of its fixtures to their teardown."""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any, Final
+
+_PROCESSES: Final = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn")
+_THREADS: Final = ("_thread.start_new_thread", "_thread.start_joinable_thread")
+_SHARED: Final = {
+    "os.chdir": "changes the working directory, which all threads share",
+    "os.kill": "sends a signal, which no virtual thread can get",
+}
+"""What changes the whole process, and is no event of a thread."""
+
+_HAS_THREAD_EVENTS: Final = sys.version_info >= (3, 12)
+
+
+@dataclass
+class Started:
+    """What the current test has started, as audit events report it.
+
+    Attributes:
+        threads: how many threads.
+        obstacle: the first thing that the explorer cannot repeat, with its line; empty if there was none.
+    """
+
+    threads: int = 0
+    obstacle: str = ""
+    starts_processes: bool = False
+    _is_listening: bool = False
+    _fixtures: list[Any] = field(default_factory=list)
+    _of_fixtures: list[tuple[Any, threading.Thread]] = field(default_factory=list)
+    _always: set[threading.Thread] = field(default_factory=lambda: {*threading.enumerate()})
+
+    def __post_init__(self) -> None:
+        sys.addaudithook(self._hear)
+        if not _HAS_THREAD_EVENTS:
+            for module in (_thread, threading):
+                for name in ("start_new_thread", "_start_new_thread"):
+                    if hasattr(module, name):
+                        setattr(module, name, self._heard(getattr(module, name)))
+
+    def forget(self) -> None:
+        """The next test begins."""
+        self.threads, self.obstacle, self.starts_processes = 0, "", False
+        self._of_fixtures = [(fixture, thread) for fixture, thread in self._of_fixtures if thread.is_alive()]
+
+    @contextlib.contextmanager
+    def listening(self, fixture: Any = None) -> Iterator[None]:
+        """While this is entered, what is started counts.
+
+        Args:
+            fixture: of pytest, which is set up meanwhile.
+        """
+        before, self._is_listening = self._is_listening, self._is_listening or fixture is None
+        self._fixtures.append(fixture)
+        try:
+            yield
+        finally:
+            self._fixtures.pop()
+            self._is_listening = before
+
+    def count_wider(self, item: Any) -> None:
+        """Count the live threads of fixtures that other tests use, too, as started by the test that is about to run."""
+        used = [known for fixtures in item._fixtureinfo.name2fixturedefs.values() for known in fixtures]
+        self.threads += sum(thread.is_alive() and fixture in used for fixture, thread in self._of_fixtures)
+
+    def others(self) -> list[threading.Thread]:
+        """The live threads that neither this thread nor the process before all tests is."""
+        known = {threading.current_thread(), *self._always}
+        return [thread for thread in threading.enumerate() if thread not in known]
+
+    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """An audit event, in whatever thread."""
+        if not self._is_listening:
+            return
+        if event in _THREADS:
+            self.threads += 1
+            thread = getattr(arguments[0], "__self__", None)
+            fixture = next(iter(self._fixtures[-1:]), None)
+            if fixture is not None and isinstance(thread, threading.Thread):
+                self._of_fixtures.append((fixture, thread))
+        elif event in _PROCESSES:
+            self.starts_processes = True
+            self._meet("starts a process, which cannot be scheduled")
+        elif event in _SHARED:
+            self._meet(_SHARED[event])
+
+    def _meet(self, what: str) -> None:
+        if not self.obstacle:
+            from kcache_stress.explorer.virtual.refusal import where
+
+            frame: FrameType | None = sys._getframe(2)
+            while frame is not None and frame.f_globals.get("__name__", "").startswith("_pytest."):
+                frame = frame.f_back
+            self.obstacle = f"{where(frame)} {what}"
+
+    def _heard(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        def start(*arguments: Any, **named: Any) -> Any:
+            self._hear(_THREADS[0], arguments)
+            return real(*arguments, **named)
+
+        return start

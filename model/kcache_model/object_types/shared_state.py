@@ -1,0 +1,196 @@
+"""State that all objects of a class share: globals of its modules, and attributes of the classes there.
+
+Each run of calls starts with a new object. Shared state would still be as the run before left it, so the results of a
+run would depend on what ran before. Therefore the state is recorded before the first object is created, and restored
+before each further one: names are bound again, and containers get their contents back, in place.
+
+``itertools.count`` starts again, and caches of ``functools`` are cleared. Locks, threads, other iterators, and objects
+of other modules stay as they are: nothing can be restored of these from outside.
+"""
+
+from __future__ import annotations
+
+import collections
+import copy
+import functools
+import inspect
+import itertools
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from operator import is_
+from types import FunctionType, ModuleType
+from typing import Any, Final, cast
+
+from ..foreign import own_attributes
+from ..target_name import Applied
+
+_KEY: Final = "__kcache_shared_state__"
+"""Where a module keeps its record: each private copy of a module has a record of its own."""
+_MOST_PARTS: Final = 2_000
+"""Objects and containers of one module that are recorded: they are compared before each run."""
+_KEPT: Final = frozenset({"_abc_impl"})
+_INSTRUMENTED: Final = "_kc_"
+"""Names that the explorer adds to instrumented modules begin with this."""
+_SEQUENCES: Final = (list, collections.deque, set)
+_MAPPINGS: Final = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
+
+
+class SharedState:
+    """The state of one module.
+
+    Args:
+        space: the globals of the module.
+
+    Attributes:
+        has_changed: whether some run has left anything else than it found.
+    """
+
+    def __init__(self, space: dict[str, Any]) -> None:
+        self.has_changed = False
+        self._module = space["__name__"]
+        self._owners: dict[int, tuple[Any, dict[str, object]]] = {}
+        self._containers: dict[int, tuple[Any, list[object]]] = {}
+        self._counts: list[tuple[Any, str, itertools.count[Any]]] = []
+        self._caches: list[functools._lru_cache_wrapper[Any]] = []
+        self._record_owner(space, space)
+
+    def restore(self) -> None:
+        """Undo what runs have changed since this was made."""
+        for owner, then in self._owners.values():
+            self._restore_names(owner, then)
+        for container, then_within in self._containers.values():
+            if not _is_same(_contents(container), then_within):
+                self.has_changed = True
+                _refill(container, then_within)
+        for cache in self._caches:
+            if cache.cache_info().currsize:
+                self.has_changed = True
+                cache.cache_clear()
+        for owner, name, start in self._counts:
+            then = self._owners[id(owner)][1]
+            if repr(then[name]) != repr(start):
+                self.has_changed = True
+                then[name] = copy.copy(start)
+                _bind(owner, name, then[name])
+
+    def _restore_names(self, owner: Any, then: dict[str, object]) -> None:
+        now = dict(_named(own_attributes(owner) if type(owner) is not dict else owner))
+        if now.keys() == then.keys() and all(map(is_, now.values(), map(then.__getitem__, now))):
+            return
+        self.has_changed = True
+        for name in now.keys() | then.keys():
+            if name not in then:
+                _unbind(owner, name)
+            elif now.get(name, _KEY) is not then[name]:
+                _bind(owner, name, then[name])
+
+    def _record_owner(self, owner: Any, space: Any) -> None:
+        if id(owner) not in self._owners and len(self._owners) < _MOST_PARTS:
+            names = dict(_named(space))
+            self._owners[id(owner)] = owner, names
+            self._record_all(names.values())
+            counts = ((name, value) for name, value in names.items() if type(value) is itertools.count)
+            self._counts += ((owner, name, copy.copy(value)) for name, value in counts)
+
+    def _record_all(self, values: Iterable[object]) -> None:
+        for value in values:
+            kind: type = type(value)
+            if kind in _SEQUENCES or kind in _MAPPINGS:
+                if id(value) not in self._containers and len(self._containers) < _MOST_PARTS:
+                    found = _contents(value)
+                    self._containers[id(value)] = value, found
+                    self._record_all(found)
+            elif kind is functools._lru_cache_wrapper:
+                self._caches.append(value)  # type: ignore[arg-type]
+            elif kind is tuple:
+                self._record_all(value)  # type: ignore[arg-type]
+            elif issubclass(kind, type):
+                if own_attributes(value).get("__module__") == self._module:
+                    self._record_owner(value, own_attributes(value))
+            elif kind.__module__ == self._module and own_attributes(value):
+                self._record_owner(value, own_attributes(value))
+
+
+def shared_states(factory: Callable[[], Any]) -> list[SharedState]:
+    """The states of the modules of a class and its bases, recorded when they are first asked for."""
+    found: dict[int, SharedState] = {}
+    for space in _spaces_of(factory.func if isinstance(factory, Applied) else factory):
+        if _KEY not in space:
+            space[_KEY] = SharedState(space)
+        found[id(space)] = space[_KEY]
+    return list(found.values())
+
+
+def _spaces_of(made_by: object) -> Iterator[dict[str, Any]]:
+    """The globals of the modules of a class; of a function that creates objects, its own."""
+    functions = [made_by]
+    if isinstance(made_by, type):
+        functions = [
+            function
+            for base in made_by.__mro__
+            for value in own_attributes(base).values()
+            for function in _functions_of(value)
+            if function.__module__ == base.__module__
+        ]
+    for function in functions:
+        if isinstance(function, FunctionType):
+            package = str(function.__globals__.get("__name__", "builtins")).partition(".")[0]
+            if package not in sys.stdlib_module_names:  # what the interpreter itself needs must stay as it is
+                yield function.__globals__
+
+
+def _functions_of(value: object) -> Iterator[FunctionType]:
+    if isinstance(value, property):
+        yield from (one for one in (value.fget, value.fset, value.fdel) if isinstance(one, FunctionType))
+        return
+    plain = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+    if isinstance(plain, FunctionType):
+        inner = inspect.unwrap(plain)
+        if isinstance(inner, FunctionType):
+            yield inner
+
+
+def _named(space: Any) -> Iterator[tuple[str, object]]:
+    for name, value in list(space.items()):
+        is_hidden = not isinstance(name, str) or name.startswith(("__", _INSTRUMENTED)) or name in _KEPT
+        if not is_hidden and not issubclass(type(value), ModuleType):
+            yield name, value
+
+
+def _contents(container: Any) -> list[object]:
+    """What is in a container; the keys of a mapping, then its values."""
+    return [*container, *container.values()] if isinstance(container, _MAPPINGS) else [*container]
+
+
+def _is_same(now: list[object], then: list[object]) -> bool:
+    return len(now) == len(then) and all(map(is_, now, then))
+
+
+def _refill(container: Any, contents: list[object]) -> None:
+    container.clear()
+    if issubclass(type(container), _MAPPINGS):
+        half = len(contents) // 2
+        for key, value in zip(contents[:half], contents[half:], strict=True):
+            container[key] = value  # Counter.update() would count, and dict.update() forgets the order of OrderedDict
+    elif isinstance(container, set):
+        container.update(contents)
+    else:
+        container.extend(contents)
+
+
+def _bind(owner: Any, name: str, value: object) -> None:
+    if type(owner) is dict:
+        owner[name] = value
+    elif isinstance(owner, type):
+        type.__setattr__(owner, name, value)
+    else:
+        cast("dict[str, Any]", own_attributes(owner))[name] = value
+
+
+def _unbind(owner: Any, name: str) -> None:
+    if type(owner) is dict:
+        del owner[name]
+    elif isinstance(owner, type):
+        type.__delattr__(owner, name)
+    else:
+        del cast("dict[str, Any]", own_attributes(owner))[name]

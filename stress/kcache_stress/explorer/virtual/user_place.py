@@ -1,0 +1,26 @@
+"""The place of the user's code that a stack comes from."""
+
+from __future__ import annotations
+
+import os
+from types import FrameType
+from typing import Final
+
+from kcache_model.places import file_name
+
+_EXPLORER: Final = os.path.dirname(os.path.dirname(__file__))
+_LIBRARY: Final = os.path.dirname(os.__file__)
+
+
+def where(frame: FrameType | None) -> str:
+    """The first line of a stack that is neither the explorer's nor the standard library's."""
+    first = ""
+    while frame is not None:  # `traceback` walks stacks, too, but threads of an execution would be seen to call it
+        path = frame.f_code.co_filename
+        if not path.startswith(_EXPLORER):
+            place = f"{file_name(path)}:{frame.f_lineno} in {frame.f_code.co_name}"
+            if not path.startswith(_LIBRARY) or "site-packages" in path:
+                return place
+            first = first or place
+        frame = frame.f_back
+    return first

@@ -1,0 +1,365 @@
+"""Tests that pytest itself sets up: fixtures, parameters and setup functions, on private copies of modules.
+
+This process holds one session of pytest. It collects the one test that is explored, from whatever copies of its modules
+are current, and sets it up for each execution, wider fixtures included: no execution finds what another one changed.
+Hooks that pytest calls around a test are not called.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import os
+import shutil
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+import pytest
+from _pytest.config import _prepareconfig
+from _pytest.fixtures import FixtureManager
+from _pytest.outcomes import OutcomeException
+from _pytest.runner import SetupState
+from _pytest.tmpdir import TempPathFactory, tmppath_result_key
+
+from kcache_model.errors import TargetError
+from kcache_model.outcomes import error_text
+
+from ..explorer.instrument.names import HOOK_MARK
+from ..explorer.reach import HARNESS, find
+from ..explorer.scenario_runner import Load
+from .given_fixtures import GIVEN
+from .parametrization import fixtures_of, positions
+
+ARGUMENTS: Final = "KCACHE_PYTEST_ARGUMENTS"
+"""The environment variable by which ``kcache run pytest`` passes the arguments of pytest on to its children."""
+
+_OUTCOMES: Final = (OutcomeException, Exception)
+"""What a test may end with. Anything else gives an execution up: the explorer unwinds its threads."""
+
+_OVERRIDES: Final = ("--assert=plain", "--capture=no", "-p", "no:kcache-explorer", "-p", "no:faulthandler")
+_QUIET: Final = ("-p", "no:threadexception", "-p", "no:unraisableexception")
+"""Plugins that replace hooks of the process."""
+
+_AROUND: Final = ("_xunit_setup_", "_unittest_")
+"""Begins the names of the fixtures of pytest that call setUp, setup_method and the like of the test."""
+
+Key = str | Path
+"""A module by its name, or by its file where no name finds it."""
+
+
+class PytestItems:
+    """Builds one test from given modules, again and again.
+
+    Args:
+        file: of the test.
+        names: of the test in its module: its classes, then itself.
+
+    Raises:
+        TargetError: pytest cannot be configured for this file.
+    """
+
+    def __init__(self, file: Path, names: Sequence[str]) -> None:
+        self._file = file
+        self._names = names
+        self._module: ModuleType | None = None
+        self._copies: dict[str, ModuleType] = {}
+        self._items: list[pytest.Function] = []
+        self._sets: list[dict[str, int]] = []
+        self._made: list[tuple[Any, Any]] = []
+        self._folder = Path(tempfile.gettempdir(), f"kcache-test-{os.getpid()}")
+        given = json.loads(os.environ.get(ARGUMENTS, "null")) or [str(file)]
+        try:
+            self._config = _prepareconfig([*given, *_OVERRIDES, *_QUIET], [_Hooks(self)])
+            self._config.option.doctestmodules = self._config.option.usepdb = False
+            self._config._do_configure()
+            plugins = self._config.pluginmanager
+            plugins.unregister(name="terminalreporter")
+            logging: Any = plugins.get_plugin("logging-plugin")
+            if logging is not None:
+                logging.log_file_handler.close()  # which only its hooks use
+        except (Exception, SystemExit) as error:
+            raise TargetError(f"pytest cannot be configured for {file}: {error_text(error)}") from error
+        self.session: Any = None
+
+    def collect(self, module: ModuleType, copies: Mapping[str, ModuleType]) -> list[pytest.Function]:
+        """The test with each set of its parameters.
+
+        Args:
+            module: of the test, or a private copy of that.
+            copies: the files of further modules with fixtures -> private copies of these.
+
+        Raises:
+            TargetError: pytest does not find the test.
+        """
+        if module is not self._module or copies != self._copies:
+            self._module, self._copies = module, dict(copies)
+            plugins = self._config.pluginmanager
+            for name in ("session", "funcmanage"):
+                if plugins.has_plugin(name):
+                    plugins.unregister(name=name)
+            self.session = pytest.Session.from_config(self._config)
+            self.session._setupstate = SetupState()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self.session._fixturemanager = _Fixtures(self.session, self._copies)
+                try:
+                    found = self.session.perform_collect(["::".join([str(self._file), *self._names])])
+                except (pytest.UsageError, *_OUTCOMES) as error:
+                    self._module = None
+                    raise TargetError(f"pytest does not find {'.'.join(self._names)}: {error_text(error)}") from error
+            self._items = [item for item in found if isinstance(item, pytest.Function)]
+        return self._items
+
+    def fixture_modules(self, module: ModuleType) -> dict[str, Key]:
+        """File -> the modules beside that of the test that hold its fixtures: each conftest.py, and plugins.
+
+        Args:
+            module: of the test.
+
+        Raises:
+            TargetError: it takes something that is no fixture.
+        """
+        items = self.collect(module, {})
+        self._sets = list(map(positions_of, items))
+        names = {name for item in items for name in item._fixtureinfo.names_closure}
+        known = {name for item in items for name in item._fixtureinfo.name2fixturedefs}
+        missing = sorted(names - known - {"request"})
+        if missing:
+            name = ".".join(self._names)
+            raise TargetError(f"{name} takes {', '.join(missing)}: pytest finds no fixture of that name")
+        used = [found[-1] for item in items for found in item._fixtureinfo.name2fixturedefs.values()]
+        is_open = any("request" in item._fixtureinfo.argnames for item in items) or any(
+            "request" in fixture.argnames and not _is_of_pytest(fixture) for fixture in used
+        )  # it may ask for any fixture by its name
+        found = (plugin for plugin in self._config.pluginmanager.get_plugins() if isinstance(plugin, ModuleType))
+        return {
+            _file_of(plugin): _key(plugin)
+            for plugin in sorted(found, key=_file_of)
+            if plugin.__name__.partition(".")[0] not in HARNESS
+            and (names & fixtures_of(plugin).keys() or (is_open and _file_of(plugin).endswith("conftest.py")))
+        }
+
+    def index_of(self, parameters: Mapping[str, int]) -> int:
+        """Which of the collected tests has the given parameters.
+
+        Args:
+            parameters: the positions of the values of its parameters; of some alone if a decorator knows no others.
+
+        Raises:
+            TargetError: there is none, or several.
+        """
+        equal = [number for number, known in enumerate(self._sets) if known == parameters]
+        fitting = [number for number, known in enumerate(self._sets) if parameters.items() <= known.items()]
+        found = equal or fitting
+        if len(found) != 1:
+            raise TargetError(
+                f"{'.'.join(self._names)} is parametrized: {len(found)} of its {len(self._sets)} sets of values fit; "
+                "kcache run pytest explores each set"
+            )
+        return found[0]
+
+    def body(
+        self, load: Load, module: Key, modules: Mapping[str, Key], parameters: Mapping[str, int]
+    ) -> Callable[[], Any]:
+        """A function that sets the test up, calls it and tears it down.
+
+        Args:
+            load: returns modules, or private copies of them.
+            module: of the test.
+            modules: what :meth:`fixture_modules` returned.
+            parameters: the positions of the values of its parameters.
+        """
+        items = self.collect(load(module), {file: load(key) for file, key in modules.items()})
+        item = items[self.index_of(parameters)]
+        factory = None
+        if not {"tmp_path_factory", "request"}.isdisjoint(item._fixtureinfo.names_closure):
+            self.remove_folder()
+            self._folder.mkdir(mode=0o700)
+            factory = TempPathFactory(self._folder, 3, "all", self._config.trace, self._folder, _ispytest=True)
+        return functools.partial(self._call, _renewed(item), factory)
+
+    def remove_folder(self) -> None:
+        """Remove what the last execution left in its temporary folders."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _call(self, item: Any, factory: TempPathFactory | None) -> Any:
+        self._config._tmp_path_factory = factory  # type: ignore[attr-defined]
+        state = self.session._setupstate = SetupState()
+        with self._given_up(item):
+            try:
+                state.setup(item)
+                _run(item)
+            except _OUTCOMES:
+                with suppress(*_OUTCOMES):
+                    state.teardown_exact(None)
+                raise
+            state.teardown_exact(None)
+
+    @contextmanager
+    def _given_up(self, item: Any) -> Iterator[None]:
+        """Undo what fixtures of plugins did, if an execution is given up; those of the test are left in the middle."""
+        is_over = False
+        try:
+            yield
+            is_over = True
+        except _OUTCOMES:
+            is_over = True
+            raise
+        finally:
+            for fixture, request in () if is_over else reversed(self._made):
+                if not _is_of_test(fixture):
+                    with suppress(BaseException):
+                        fixture.finish(request)
+                fixture._finalizers.clear()
+                fixture.cached_result = None
+            self._made.clear()
+            item.funcargs.clear()  # now, rather than when the garbage collector comes to it, at any time
+            for name in ("_request", "_instance", "_obj"):
+                vars(item).pop(name, None)
+
+    def set_up(self, fixture: Any, request: Any) -> Generator[None, Any, Any]:
+        """Note that a fixture is set up, and replace values that must not be used beside other threads."""
+        self._made.append((fixture, request))
+        value = yield
+        change = GIVEN.get(fixture.argname) if _is_of_pytest(fixture) else None
+        if change is not None:
+            value = change(value, self._module, fixture.addfinalizer)
+            fixture.cached_result = (value, *fixture.cached_result[1:])
+        return value
+
+    def is_wanted(self, collector: Any, name: str) -> bool:
+        """Whether something in a module or class is the test, or leads to it."""
+        depth = len(collector.listchain()) - len(collector.getparent(pytest.Module).listchain())
+        return self._names[depth] == name
+
+    @property
+    def module(self) -> ModuleType:
+        """The module, or the private copy, that the test is collected from."""
+        assert self._module is not None
+        return self._module
+
+
+class _Hooks:
+    """The hooks by which pytest collects one test of a given module."""
+
+    def __init__(self, items: PytestItems) -> None:
+        self._items = items
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pycollect_makemodule(self, module_path: Path, parent: Any) -> Any:
+        """Collect the given module instead of importing one."""
+        return _Module.from_parent(parent, path=module_path, given=self._items.module)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pycollect_makeitem(self, collector: Any, name: str, obj: Any) -> Any:
+        """Collect the test, whatever names pytest is configured to collect, and nothing else."""
+        if not self._items.is_wanted(collector, name):
+            return []
+        if isinstance(obj, type):
+            unittest = sys.modules.get("unittest")
+            is_case = unittest is not None and issubclass(obj, unittest.TestCase)
+            return None if is_case else pytest.Class.from_parent(collector, name=name, obj=obj)
+        return list(collector._genfunctions(name, obj))
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
+        """Keep the test, whatever is deselected or put in another order: somebody has named it."""
+        found = list(items)
+        yield
+        items[:] = found
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Generator[None, Any, Any]:
+        """Follow which fixtures are set up."""
+        return (yield from self._items.set_up(fixturedef, request))
+
+
+class _Module(pytest.Module):
+    def __init__(self, given: ModuleType, **known: Any) -> None:
+        super().__init__(**known)
+        self._given = given
+
+    def _getobj(self) -> ModuleType:
+        return self._given
+
+
+class _Fixtures(FixtureManager):
+    """Finds fixtures in private copies of the modules that hold them."""
+
+    def __init__(self, session: Any, copies: Mapping[str, ModuleType]) -> None:
+        self._copies = copies
+        super().__init__(session)
+
+    def parsefactories(self, *places: Any, **named: Any) -> None:
+        """Register the fixtures of a module, a class or a plugin."""
+        if places:
+            places = (self._copy(places[0]), *places[1:])
+        if "holder" in named:
+            named["holder"] = self._copy(named["holder"])
+            if isinstance(named["holder"], ModuleType) and not _has_fixtures(named["holder"]):
+                return
+        super().parsefactories(*places, **named)
+
+    def _copy(self, holder: Any) -> Any:
+        return self._copies.get(_file_of(holder), holder) if isinstance(holder, ModuleType) else holder
+
+
+def positions_of(item: Any) -> dict[str, int]:
+    """The positions of the values that a test is parametrized with."""
+    called = getattr(item, "callspec", None)
+    return {} if called is None else positions(called.params, (item.function, item.cls, item.module), called.indices)
+
+
+def arguments_of(config: pytest.Config) -> str:
+    """The arguments that pytest was called with, as :data:`ARGUMENTS` holds them."""
+    worker = getattr(config, "workerinput", None)
+    return json.dumps(worker["mainargv"][1:] if worker is not None else list(config.invocation_params.args))
+
+
+def _renewed(item: Any) -> Any:
+    """The same test with nothing of earlier executions in it."""
+    known = {"name": item.name, "fixtureinfo": item._fixtureinfo, "originalname": item.originalname}
+    made = type(item).from_parent(item.parent, callspec=getattr(item, "callspec", None), **known)
+    made.stash[tmppath_result_key] = {}
+    return made
+
+
+def _run(item: Any) -> None:
+    if hasattr(item, "addSuccess"):  # of a TestCase
+        item.instance.debug()
+        return
+    names = item._fixtureinfo.argnames
+    item.obj(**{name: item.funcargs[name] for name in names})
+
+
+@functools.lru_cache(maxsize=200)
+def _has_fixtures(plugin: ModuleType) -> bool:
+    """Whether a plugin has fixtures; of dozens few do, and to parse them all takes time."""
+    return bool(fixtures_of(plugin))
+
+
+def _is_of_pytest(fixture: Any) -> bool:
+    return str(fixture.func.__module__).startswith("_pytest.")
+
+
+def _is_of_test(fixture: Any) -> bool:
+    """Whether a fixture runs instrumented code, which an execution that is given up leaves in the middle."""
+    names = getattr(inspect.unwrap(fixture.func), "__globals__", {})
+    return fixture.argname.startswith(_AROUND) or HOOK_MARK in names
+
+
+def _file_of(module: ModuleType) -> str:
+    return str(getattr(module, "__file__", None))
+
+
+def _key(module: ModuleType) -> Key:
+    file = getattr(module, "__file__", None)
+    spec = find(module.__name__)
+    return module.__name__ if file is None or (spec is not None and spec.origin == file) else Path(file)
