@@ -172,7 +172,7 @@ def test_threads_of_the_object_itself_take_turns_too(file: Path) -> None:
 def test_what_goes_wrong_under_the_explorer_alone_is_not_confirmed(
     file: Path, name: str, calls: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(confirming, "_PATIENCE", (1.0,))
+    monkeypatch.setattr(confirming, "_PATIENCE", {1.0: 5})
     found = found_in(laboratory(f"{file}:{name}"), *calls)
     assert ": it may be an artefact" in found.unconfirmed
     assert found.status is Status.UNKNOWN

@@ -197,6 +197,41 @@ class CarelessLender(Lender):
         return self._uses
 
 
+class Account(Lender):
+    def use(self):
+        if not self._lock.acquire(timeout=20):
+            raise TimeoutError("somebody is slow")
+        self._uses += 1
+        uses = self._uses
+        self._lock.release()
+        return uses
+
+
+class LeakyAccount(Account):
+    def use(self):
+        self._uses += 1
+        if not self._lock.acquire(timeout=20):
+            raise TimeoutError("somebody is slow")
+        uses = self._uses
+        self._lock.release()
+        return uses
+
+
+class DeafAccount(Account):
+    def use(self):
+        is_mine = self._lock.acquire(timeout=20)
+        uses = self._uses
+        self._uses = uses + 1
+        if is_mine:
+            self._lock.release()
+
+
+class DeafAccountThatCounts(DeafAccount):
+    def uses(self):
+        with self._lock:
+            return self._uses
+
+
 class Jobs:
     def __init__(self):
         self._lock, self._jobs = threading.Lock(), []
@@ -336,6 +371,9 @@ RIGHT = [
     ("Meeting", program("", "wait abort", "wait")),
     ("Swap", program("", "swap:1", "swap:2")),
     ("Bucket", program("allow allow", "acquire", "allow")),
+    ("Lender", program("", "use", "use use")),
+    ("Account", program("", "use", "use use")),
+    ("Account", program("use", "use", "use use")),
     ("Jobs", program("enter:1 enter:3", "run", "run")),
     ("Jobs", program("enter:2 enter:1", "run", "run")),
 ]
@@ -370,7 +408,15 @@ def test_a_right_class_is_not_accused(file: Path, name: str, wanted: ObjectProgr
     assert found_in(laboratory(f"{file}:{name}"), wanted) is None
 
 
-@pytest.mark.parametrize(("name", "wanted"), [(wrong, both) for _, wrong, both in KINDS])
+WRONG = [
+    *((wrong, both) for _, wrong, both in KINDS),
+    ("CarelessLender", program("", "use", "use use")),
+    ("LeakyAccount", program("", "use", "use use")),
+    ("DeafAccountThatCounts", program("", "use uses", "use use")),
+]
+
+
+@pytest.mark.parametrize(("name", "wanted"), WRONG)
 def test_its_faulty_twin_is(file: Path, name: str, wanted: ObjectProgram) -> None:
     assert found_in(laboratory(f"{file}:{name}"), wanted) is not None
 

@@ -8,7 +8,7 @@ subset construction over the specification automaton; after M. Herlihy, J. Wing 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, Generic, TypeVar
 
 S = TypeVar("S")
@@ -30,6 +30,7 @@ class Monitor(Generic[S, Op, R]):
         initial: the state before the first call.
         operations: what each call does; a call is named by its position here.
         agrees: whether an observed outcome agrees with an expected one.
+        effectless: call -> an outcome that it may have while it changes nothing.
 
     Attributes:
         start: the set to begin with.
@@ -41,8 +42,10 @@ class Monitor(Generic[S, Op, R]):
         initial: S,
         operations: Sequence[Op],
         agrees: Callable[[R, R], bool],
+        effectless: Mapping[int, R] | None = None,
     ) -> None:
         self._find_effects = effects
+        self._effectless = effectless or {}
         self._operations = operations
         self._agrees = agrees
         # A configuration: the state, and the calls that are open, with the outcome that each will have.
@@ -114,7 +117,10 @@ class Monitor(Generic[S, Op, R]):
     def _effects_of(self, state: S, call: int) -> Sequence[tuple[S, R]]:
         found = self._effects.get((state, call))
         if found is None:
-            found = self._effects[state, call] = self._find_effects(state, self._operations[call])
+            found = self._find_effects(state, self._operations[call])
+            if call in self._effectless:
+                found = [*found, (state, self._effectless[call])]
+            self._effects[state, call] = found
         return found
 
     def _number(self, configurations: frozenset[tuple[S, frozenset[tuple[int, R | None]]]]) -> int:

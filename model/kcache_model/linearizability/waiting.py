@@ -21,6 +21,9 @@ sequence of steps:
 * A call is overtaken: it stands still in its midst while others begin, wait for what it holds, and give up: they time
   out, or sleep and try again a few times. A slow thread is no fault of a class. All that this allows is what comes of
   giving up: calls that would wait or sleep without the slow one do not overtake it.
+* A call gives up although nothing but a slow thread keeps it waiting: its wait times out while another thread could go
+  on. If it then raises, or returns nothing, it may have had no effect at all. Several calls may give up so while one
+  call stands still, which the step before does not cover.
 * A call ends, and threads that the class itself has started go on later only, with one of the following calls: what
   a worker does with what it was given may be seen at once, or not yet.
 
@@ -49,7 +52,7 @@ did.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -121,6 +124,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         observed: what the first of them gave; configurations in which they give something else are of no use.
         agrees: whether an observed outcome agrees with an expected one.
         is_patient: whether calls may be overtaken, and may sleep, too: to try that takes many times as long.
+        effectless: see :class:`~.monitor.Monitor`.
         pulse: called every now and then: a judgement may take seconds.
     """
 
@@ -133,6 +137,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         agrees: Callable[[Outcome, Outcome], bool],
         *,
         is_patient: bool,
+        effectless: Mapping[int, Outcome] | None = None,
         pulse: Callable[[], None] = lambda: None,
     ) -> None:
         self._specification = specification
@@ -149,6 +154,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
             initial,
             operations,
             lambda observed, expected: not isinstance(expected, _Waiting) and agrees(observed, expected),
+            effectless,
         )
 
     def _closure(self, configurations: frozenset[tuple[Any, frozenset[Any]]]) -> set[tuple[Any, frozenset[Any]]]:

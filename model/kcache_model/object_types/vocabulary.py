@@ -18,7 +18,7 @@ class OperationTemplate:
         make: makes one: gets a number that no other operation of the program gets, by which it may name new objects,
             and a value for each argument.
         arguments: for each argument, the values to choose from; one that is listed twice is chosen twice as often.
-        weight: how often it is chosen, compared with the others; 0 if no thread makes it.
+        weight: how often it is chosen, compared with the others; 0 if no thread makes it, and it may only come before.
         is_optional: whether a target may lack it without a declaration.
         small: the values of small-scope verification; by default ``arguments``, each value once.
         ends: whether it ends what another operation began. Programs of several threads are completed with it, and it

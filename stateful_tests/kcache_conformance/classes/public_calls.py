@@ -91,7 +91,7 @@ def _own_first(kind: type, calls: list[PublicCall]) -> list[PublicCall]:
     """The calls with those at the end, and rare, that a class of the standard library has written.
 
     A ``Thread`` has fifteen and a ``list`` twenty: those of the class itself would not get any time.
-    Calls of a container bypass each lock of the class, so no thread makes them; its reads come when all have ended.
+    Calls of a container bypass each lock of the class, so no thread makes them: they come before the threads and after.
     """
     inherited = [call for call in calls if _is_inherited(kind, method_name(call.name))]
     own = [call for call in calls if call not in inherited]
@@ -100,9 +100,7 @@ def _own_first(kind: type, calls: list[PublicCall]) -> list[PublicCall]:
     kept = []
     for call in inherited:
         is_of_container = _owner(kind, method_name(call.name)).__module__ in ("builtins", "collections")
-        if not (is_of_container and call.is_write):
-            weight = 0.0 if is_of_container else _INHERITED_WEIGHT
-            kept.append(replace(call, weight=weight, is_inherited=True))
+        kept.append(replace(call, weight=0.0 if is_of_container else _INHERITED_WEIGHT, is_inherited=True))
     return [*own, *kept]
 
 

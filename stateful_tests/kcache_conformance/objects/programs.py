@@ -30,6 +30,8 @@ _MOST_SORTED: Final = 2_000
 """Programs of a scope that are made before the first is explored: each takes some replays of its calls."""
 _MOST_PAIRS: Final = 60
 """Pairs of calls that are tried before a call which raises after fewer."""
+_RARE: Final = 0.1
+"""How often a call that no thread makes is drawn for the calls before the threads: a container has about twenty."""
 
 
 class NoProgramError(TargetError):
@@ -54,7 +56,7 @@ def litmus_tests(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]
 def lonely_calls(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
     """Each call that may wait for ever on a new object, alone: it may wait for another thread, not for itself."""
     for way in object_type.usual_ways(target):
-        for template in offered(object_type, target):
+        for template in made_by_threads(object_type, target):
             program = way.with_calls((), ((next(template.smallest(0)),),))
             if template.name in getattr(object_type.specification(way), "spinning", ()):
                 continue
@@ -71,10 +73,12 @@ def each_call(object_type: ObjectType, target: ObjectTarget, deadline: float = f
     """
     way = object_type.usual_ways(target)[0]
     specification = object_type.specification(way)
-    calls = [next(template.smallest(0)) for template in offered(object_type, target)]
-    writes = sorted((call for call in calls if call.is_write), key=lambda call: not getattr(call, "puts_in", False))
-    first = {call.name: call for call in calls}
-    behind = [(*(first[name] for name in getattr(call, "needs", ()) if name in first), call) for call in writes]
+    calls = [next(template.smallest(0)) for template in made_by_threads(object_type, target)]
+    first = {template.name: next(template.smallest(0)) for template in offered(object_type, target)}
+    changing = (call for call in first.values() if call.is_write)
+    before = sorted(changing, key=lambda call: not getattr(call, "puts_in", False))
+    writes = [call for call in before if call in calls]
+    behind = [(*(first[name] for name in getattr(call, "needs", ()) if name in first), call) for call in before]
     pairs = ((*one, *other) for one, other in itertools.permutations(behind, 2))
     prefixes = [(), *behind, *itertools.islice(pairs, _MOST_PAIRS)]
     for call in calls:
@@ -108,7 +112,7 @@ def random_program(
 ) -> Any:
     """A random program; where one thread might wait for ever, what lets all go on comes last."""
     rng = random.Random(seed)
-    vocabulary = offered(object_type, target)
+    vocabulary = made_by_threads(object_type, target)
     for _ in range(_ATTEMPTS):
         program = _drawn(rng, object_type, target, vocabulary, shapes)
         if _may_wait_for_ever(object_type, program) and object_type.unblock is not None:
@@ -142,8 +146,8 @@ def scope_by_size(object_type: ObjectType, target: ObjectTarget, bound: Bound) -
     those in which a call with a key comes before: two threads that read and delete different keys, or keys that are
     not there, show nothing. Programs with calls that a class of the standard library has written come last.
     """
-    inherited = {template.name for template in object_type.vocabulary if template.is_inherited}
-    own = replace(object_type, vocabulary=tuple(one for one in object_type.vocabulary if not one.is_inherited))
+    inherited = {template.name for template in object_type.vocabulary if template.is_inherited and template.weight}
+    own = replace(object_type, vocabulary=tuple(one for one in object_type.vocabulary if one.name not in inherited))
     for operations in range(1, bound.operations + 1):
         programs = _concurrent_scope(own, target, Bound(bound.threads, operations), longest=operations)
         if operations == 1:
@@ -173,13 +177,14 @@ def _concurrent_scope(
     object_type: ObjectType, target: ObjectTarget, bound: Bound, deadline: float = float("inf"), longest: int = 0
 ) -> Iterator[Any]:
     """The programs of a bound that have threads, one of which makes at least ``longest`` calls."""
-    vocabulary = offered(object_type, target)
+    vocabulary = made_by_threads(object_type, target)
     words = [word for number in range(bound.threads) for word in alphabet(vocabulary, number + 1)]
     letters = [made for made in dict.fromkeys(words) if target.allows_call(made)]
     sequences = [
         sequence for size in range(1, bound.operations + 1) for sequence in itertools.product(letters, repeat=size)
     ]
-    first = [made for made in dict.fromkeys(alphabet(vocabulary, 0)) if made.is_write and target.allows_call(made)]
+    before = alphabet(offered(object_type, target), 0)
+    first = [made for made in before if made.is_write and target.allows_call(made)]
     for way in object_type.usual_ways(target):
         for size in range(2, bound.threads + 1):
             for threads in itertools.combinations_with_replacement(sequences, size):
@@ -199,10 +204,13 @@ def offered(object_type: ObjectType, target: ObjectTarget) -> tuple[OperationTem
     return tuple(
         template
         for template in object_type.vocabulary
-        if not template.ends
-        and template.weight
-        and any(target.allows_call(operation) for operation in template.smallest(0))
+        if not template.ends and any(target.allows_call(operation) for operation in template.smallest(0))
     )
+
+
+def made_by_threads(object_type: ObjectType, target: ObjectTarget) -> tuple[OperationTemplate, ...]:
+    """The part of what a target offers that threads call; the rest is called before the threads start."""
+    return tuple(template for template in offered(object_type, target) if template.weight)
 
 
 def _drawn(
@@ -215,7 +223,7 @@ def _drawn(
     way = rng.choice(object_type.usual_ways(target))
     numbers = itertools.count(1)
 
-    def drawn() -> Any:
+    def drawn(vocabulary: Sequence[OperationTemplate]) -> Any:
         while True:
             operation = random_operation(vocabulary, next(numbers), rng)
             if target.allows_call(operation):
@@ -224,12 +232,13 @@ def _drawn(
     specification = object_type.specification(way)
     states: tuple[Any, ...] = (specification.initial(way),)
     prefix: tuple[Any, ...] = ()
+    first = [replace(template, weight=template.weight or _RARE) for template in offered(object_type, target)]
     for _ in range(rng.choice((0, 1, 1, 2))):
-        operation = drawn()
+        operation = drawn(first)
         after, outcome = follow(specification, states, operation)
         if operation.is_write and not outcome.waits and operation != object_type.unblock:
             prefix, states = (*prefix, operation), after
-    threads = tuple(tuple(drawn() for _ in range(size)) for size in rng.choice(shapes))
+    threads = tuple(tuple(drawn(vocabulary) for _ in range(size)) for size in rng.choice(shapes))
     return object_type.completed(way.with_calls(prefix, threads))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -56,6 +56,7 @@ class Execution(Generic[A]):
         failures: what ended threads of the target.
         problem: what its runner found wrong, whatever a judge says.
         waits: who waits for what, if it ended in a deadlock.
+        early_timeouts: thread, and length of the trace, of each timeout while another thread could go on.
         timeouts_withheld: the place of a wait that might have timed out earlier; empty if there is none.
         was_patient: whether a long wait might have, which ends only when nothing else can go on.
         preemptions: how often a thread was left that could have gone on.
@@ -74,6 +75,7 @@ class Execution(Generic[A]):
     failures: tuple[str, ...] = ()
     problem: Problem | None = None
     waits: tuple[Wait, ...] = ()
+    early_timeouts: Sequence[tuple[int, int]] = ()
     timeouts_withheld: str = ""
     was_patient: bool = False
     preemptions: int = 0

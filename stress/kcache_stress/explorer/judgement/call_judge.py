@@ -17,10 +17,11 @@ from kcache_model.object_types.specification import Specification, as_called, ma
 from kcache_model.outcomes import ErrorKind, Outcome
 from kcache_model.rules import BrokenRule
 
+from ..events import READ, WRITE
 from ..execution import Execution, Mark, Problem
 from ..happens_before import HappensBefore
 from ..strategies.interface import Ending
-from ..virtual.scheduler import HUB
+from ..virtual.scheduler import HUB, Scheduler
 from ..waiting import standstill_text
 from .orders import Marks, Shape, linear_extensions, marks_by_need, marks_in_order
 
@@ -104,10 +105,11 @@ class CallJudge:
             return None
         outcomes = tuple(outcome for thread in execution.outcomes for outcome in thread)
         shape = marks_in_order(execution) if order is None else marks_by_need(execution, order)
-        observed = (shape, outcomes, execution.final, execution.prefix)
+        given_up = _given_up(execution)
+        observed = (shape, outcomes, execution.final, execution.prefix, given_up)
         verdict = self._verdicts.get(observed, _UNJUDGED)
         if verdict is _UNJUDGED:
-            verdict = self._verdicts[observed] = self._judge(execution, outcomes, shape)
+            verdict = self._verdicts[observed] = self._judge(execution, outcomes, shape, given_up)
         return verdict
 
     def _is_lonely_wait(self, execution: Execution[Outcome]) -> bool:
@@ -130,12 +132,14 @@ class CallJudge:
         )
         return any(map(self._keeps_lock, itertools.chain.from_iterable(calls)))
 
-    def _judge(self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape) -> Problem | None:
+    def _judge(
+        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: frozenset[int]
+    ) -> Problem | None:
         found = self._first_unexplained(self._plain, execution, outcomes, shape)
         if found is not None and hasattr(self._specification, "begin"):
             # Most calls wait for nobody: only where no order of whole calls will do, they may begin while others wait.
             try:
-                found = self._first_unexplained_waiting(execution, outcomes, shape)
+                found = self._first_unexplained_waiting(execution, outcomes, shape, given_up)
             except TooManyWaysError:
                 self.doubts["calls may wait for each other in too many ways to try all of them"] = None
                 return None
@@ -154,13 +158,21 @@ class CallJudge:
         return None
 
     def _first_unexplained_waiting(
-        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape
+        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: frozenset[int]
     ) -> _Unexplained | None:
         given: Any = self._specification
+        effectless = {call: outcomes[call] for call in given_up}
         found = None
         for is_patient in (False, True):
             monitor = WaitingMonitor(
-                given, self._initial, self._called, outcomes, self._agrees, is_patient=is_patient, pulse=self.pulse
+                given,
+                self._initial,
+                self._called,
+                outcomes,
+                self._agrees,
+                is_patient=is_patient,
+                effectless=effectless,
+                pulse=self.pulse,
             )
             found = self._first_unexplained(_Orders(monitor, monitor.start), execution, outcomes, shape)
             if found is None:
@@ -289,6 +301,27 @@ def _first_unexplained(
         if end is not None and not explains_end(end) and counts(order):
             return _Unexplained(order, None)
     return None
+
+
+def _given_up(execution: Execution[Outcome]) -> frozenset[int]:
+    """The calls that have given up waiting because another thread was slow, and may have had no effect.
+
+    Each of them raises an error; or it returns, and touches nothing after its wait. A call that ignores that it did not
+    get a lock goes on to read and write.
+    """
+    found, position = set(), 0
+    for thread, (spans, outcomes) in enumerate(zip(execution.spans, execution.outcomes, strict=False)):
+        for call, ((begin, end), outcome) in enumerate(zip(spans, outcomes, strict=False), position):
+            late = [at for who, at in execution.early_timeouts if who == thread and begin < at <= end]
+            if not late or outcome.waits:
+                continue
+            own = (event for event in execution.trace[late[0] : end] if event[0] == thread)
+            touched = {kind for _, kind, obj, _ in own if not isinstance(obj, Scheduler)}
+            says_nothing = outcome.value is None or outcome.value is False
+            if outcome.error is not None or touched.isdisjoint({WRITE} if says_nothing else {READ, WRITE}):
+                found.add(call)
+        position += len(outcomes)
+    return frozenset(found)
 
 
 def _overlap(order: tuple[Mark, ...]) -> bool:

@@ -41,6 +41,9 @@ def next_timeouts(threads: Mapping[int, VirtualThread], now: float) -> list[int]
 
 def let_end_together(scheduler: Scheduler, ended: Timed) -> None:
     """A wait has timed out: those that are to end at about the same time may end now, too."""
+    is_early = ended.is_early or (not ended.is_due and any(map(_can_go_on, scheduler.threads.values())))
+    if is_early:
+        scheduler.early_timeouts.append((scheduler.current, len(scheduler.trace)))
     latest = max(ended.deadline, scheduler.now) + TOLERANCE
     waits = (thread.waits_for for thread in scheduler.threads.values() if not thread.finished)
     others = [wait for wait in waits if isinstance(wait, Timed) and not wait.is_due and wait.deadline <= latest]
@@ -50,7 +53,15 @@ def let_end_together(scheduler: Scheduler, ended: Timed) -> None:
     elif others:
         scheduler.ties_left -= 1
         for wait in others:
-            wait.is_due = True
+            wait.is_due, wait.is_early = True, is_early
+
+
+def _can_go_on(thread: VirtualThread) -> bool:
+    """Whether a thread can go on although no time passes; the running one waits for something that is not free."""
+    wait = thread.waits_for
+    if isinstance(wait, Timed):
+        return not thread.finished and (wait.is_due or wait.waitable.free)
+    return thread.enabled
 
 
 def let_time_pass(scheduler: Scheduler, deadline: float | None) -> bool:

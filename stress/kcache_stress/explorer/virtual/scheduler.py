@@ -72,15 +72,14 @@ class Scheduler:
         clock_reads: thread -> its readings of the clock since it last began a wait with a timeout.
         timeouts_left: how many waits may still time out although something else could happen.
         ties_left: how often waits may still be due together, so that who has been woken first need not go on first.
+        early_timeouts: thread, and length of the trace, of each timeout while another thread could go on.
         timeouts_withheld: the place of a wait that would have been allowed to time out, had there been more of these.
         ends_any_time: whether each wait may time out at any moment; else ``was_patient`` if one had to wait for others.
-        preemptions: how often a thread was left that could have gone on.
+        failures: what escaped from threads of the target. preemptions: how often a thread was left that could go on.
         equal_threads: which do the same; tells_identities: whether any of them has asked who it is.
-        failures: what escaped from threads that the target started.
         doubts: why the execution is no part of a proof; is_choosing: whether a strategy is at work, not a thread.
         is_patient: asked where a wait with a timeout begins: whether it is never cut short; ``longest``: nor is this.
-        on_idle_start: called where the hub starts a thread.
-        watcher: their trace function where there is no tracer; ``None`` for none.
+        on_idle_start: called where the hub starts a thread. watcher: their trace function without a tracer, if any.
     """
 
     def __init__(self, *, steps_are_events: bool = True) -> None:
@@ -100,6 +99,7 @@ class Scheduler:
         self.equal_threads = NONE_EQUAL
         self.failures: list[BaseException] = []
         self.doubts: dict[str, None] = {}
+        self.early_timeouts: list[tuple[int, int]] = []
         self.is_patient: Callable[[], bool] = lambda: False
         self.on_idle_start: Callable[[], None] = lambda: None
         self.watcher: Callable[[FrameType, str, Any], Any] | None = None
@@ -322,7 +322,7 @@ class Scheduler:
         self.threads.clear()
         self._pool.fill(program_threads + _SPARE_GREENLETS)
         restore_locks(trace)
-        self.trace, self.failures, self.doubts = [], [], {}
+        self.trace, self.failures, self.doubts, self.early_timeouts = [], [], {}, []
         if not self.is_stuck:
             self._strategy_failure = None
         self.preemptions, self.clock_reads = 0, {}

@@ -58,15 +58,16 @@ class Timed:
 
     Attributes:
         is_due: whether another wait has timed out that was to end at about the same time.
+        is_early: whether it did so while another thread could go on.
     """
 
-    __slots__ = ("deadline", "is_due", "is_patient", "scheduler", "waitable", "where")
+    __slots__ = ("deadline", "is_due", "is_early", "is_patient", "scheduler", "waitable", "where")
 
     def __init__(self, scheduler: Scheduler, waitable: Waitable, deadline: float, *, is_patient: bool = False) -> None:
         self.scheduler = scheduler
         self.waitable = waitable
         self.deadline = deadline
-        self.is_due = False
+        self.is_due = self.is_early = False
         self.where = where(sys._getframe(1)) or "a wait"  # never empty: where one is withheld, nothing is proved
         is_long = deadline - scheduler.now >= scheduler.longest and not scheduler.ends_any_time
         self.is_patient = scheduler.live and (is_patient or is_long or scheduler.is_patient())
