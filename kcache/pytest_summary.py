@@ -101,6 +101,8 @@ class Summary:
                 terminal = self._config.pluginmanager.get_plugin("terminalreporter")
                 if outcome.kind in _FAILED and terminal is not None:
                     terminal.ensure_newline()
+                    if self._config.get_verbosity() < 0:  # pytest -q prints letters only, and counts no line as begun
+                        terminal.write("\n")
                     command = f" ({outcome.command})" if outcome.command else ""
                     terminal.write_line(f"{_line(report.nodeid, outcome)}{command}", flush=True)
 

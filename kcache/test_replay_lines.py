@@ -124,7 +124,7 @@ def project(tmp_path: Path) -> Path:
 def test_a_replay_line_works_where_it_was_printed(project: Path, run_command: Run) -> None:
     found = run_command(project, "kcache", "run", "pytest", "--", "-q", "-p", "no:cacheprovider")
     assert found.returncode == 1, found.stdout
-    lines = dict.fromkeys(re.findall("kcache replay .+", found.stdout))  # on a CI, pytest's summary repeats each
+    lines = dict.fromkeys(re.findall(r"kcache replay [^)\n]+", found.stdout))  # on a CI, pytest's summary repeats each
     assert len(lines) == 4, found.stdout  # of two tests, a machine, and an adapter
     for line in lines:
         assert str(project) not in line
@@ -159,9 +159,10 @@ def test_the_short_summary_of_pytest_repeats_no_report(
     files = ("tests/test_marked.py", "tests/test_plain.py", "tests/test_started.py")
     found = run_command(project, *command, "-q", "-p", "no:cacheprovider", *files)
     assert found.returncode == 1, found.stdout
-    lines = re.findall("kcache replay .+", found.stdout)
-    assert len(lines) == len(set(lines)) == (3 if command[0] == "kcache" else 2), found.stdout
+    lines = set(re.findall(r"kcache replay [^)\n]+", found.stdout))
+    assert len(lines) == (3 if command[0] == "kcache" else 2), found.stdout
     summary = found.stdout.partition("short test summary info")[2]
+    assert "kcache replay" not in summary
     assert summary.count("FAILED") == len(lines) + 1
     assert ("told in the second line" in summary) == bool(on_ci)
     assert re.search("FAILED tests/test_marked.py::test_marked - (Failed: )?FAILURE", summary), summary
@@ -172,7 +173,7 @@ def test_what_is_right_passes(project: Path, run_command: Run) -> None:
     (project / "tests/test_adapted.py").unlink()
     passed = run_command(project, "kcache", "run", "pytest", "--", "-q", "-p", "no:cacheprovider")
     assert passed.returncode == 0, passed.stdout
-    assert "explored: tests/test_started.py::test_started" in passed.stdout
+    assert "explored: 1 (1 exhausted" in passed.stdout
 
 
 def test_a_test_is_explored_without_pytest(project: Path, run_command: Run) -> None:

@@ -413,7 +413,7 @@ def test_where_a_budget_was_spent_the_option_that_tries_more_is_named(
     for name, budget, is_spent in (("test_many.py", "0.5s", True), ("test_counters.py::test_locked", "100s", False)):
         asked = ("--budget-per-test", budget, "pytest", "--", "-v", "-p", "no:cacheprovider", name)
         done = run_command(project, "kcache", "run", *asked)
-        assert ("in 0.5 s each; --budget-per-test tries more\n" in done.stdout) == is_spent, done.stdout
+        assert ("budget spent after 0.5 s: --budget-per-test tries more orders\n" in done.stdout) == is_spent, done.stdout
         assert re.search(f"exhausted +{int(not is_spent)}\n", done.stdout), done.stdout
 
 
@@ -531,7 +531,7 @@ def test_what_is_logged_keeps_no_test_from_the_explorer(project: Path, run: Run)
     code, lines, output = run("test_logging.py")
     assert code == 1
     assert outcomes(lines) == {
-        "test_beside": "not explored",
+        "test_beside": "ran as it is",
         "test_locked": "explored",
         "test_racy": "fails in some order",
         "test_racy_through": "fails in some order",

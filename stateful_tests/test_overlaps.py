@@ -61,22 +61,18 @@ def test_the_line_of_the_phase_says_so() -> None:
 
 
 class Fragile:
-    """The first objects of those made are right; that of a number waits for ever, or loses a call."""
+    """A counter that is right, or waits for ever, or loses each call."""
 
-    made = 0
-    waits = loses = 0
-
-    def __init__(self) -> None:
-        Fragile.made += 1
-        self.number = Fragile.made
+    def __init__(self, *, waits: bool, loses: bool) -> None:
+        self._waits, self._loses = waits, loses
         self._count = 0
         self._lock = threading.Lock()
 
     def add(self) -> int:
-        if self.number == self.waits:
+        if self._waits:
             threading.Event().wait()
         with self._lock:
-            self._count += self.number != self.loses
+            self._count += not self._loses
             return self._count
 
 
@@ -94,18 +90,25 @@ COUNTER = object_type("fragile", specification=Counting(), vocabulary=(method("a
 BOTH = ObjectProgram((), ((MethodCall("add"),), (MethodCall("add"),)))
 
 
-def stress_of(**faults: int) -> ObjectStress:
-    Fragile.made, Fragile.waits, Fragile.loses = 0, faults.get("waits", 0), faults.get("loses", 0)
-    target = PlainTarget("fragile:Fragile", Fragile)
-    return ObjectStress(target, Setting(COUNTER, "fragile:Fragile"), NoProgress(), 0, 1.0)
+def stress_of(waits: int = 0, loses: int = 0) -> tuple[ObjectStress, list[Fragile]]:
+    """Stress of objects of which those with these numbers are wrong; and the objects."""
+    objects: list[Fragile] = []
+
+    def make() -> Fragile:
+        number = len(objects) + 1
+        objects.append(Fragile(waits=number == waits, loses=number == loses))
+        return objects[-1]
+
+    target = PlainTarget("fragile:Fragile", make)
+    return ObjectStress(target, Setting(COUNTER, "fragile:Fragile"), NoProgress(), 0, 1.0), objects
 
 
 def test_the_threads_go_from_object_to_object() -> None:
-    stress = stress_of()
+    stress, objects = stress_of()
     with stress.underway():
         found = stress._together(BOTH, 8)
     assert found.kind is None
-    assert (stress.rounds, stress.undecided, Fragile.made) == (8, 0, 8)
+    assert (stress.rounds, stress.undecided, len(objects)) == (8, 0, 8)
     assert stress.coverage.counts.total() == 16
 
 
@@ -113,7 +116,7 @@ def test_the_threads_go_from_object_to_object() -> None:
     ("fault", "kind", "calls"), [("waits", FindingKind.HANG, 0), ("loses", FindingKind.NONLINEARIZABLE, 2)]
 )
 def test_what_goes_wrong_with_one_of_the_objects_is_told(fault: str, kind: FindingKind, calls: int) -> None:
-    stress = stress_of(**{fault: 6})
+    stress, _ = stress_of(**{fault: 6})
     with stress.underway():
         found = stress._together(BOTH, 8)
     assert found.kind is kind
@@ -127,7 +130,7 @@ def test_what_goes_wrong_with_one_of_the_objects_is_told(fault: str, kind: Findi
 def test_a_real_thread_that_meets_virtual_ones_accuses_nobody(error: Exception, kind: FindingKind | None) -> None:
     call = Call(0, MethodCall("get"), 0, 1, raised(type(error).__name__, error_text(error)))
     verdict = CallsVerdict(Status.VIOLATION, "reason", call, Outcome())
-    stress = stress_of()
+    stress, _ = stress_of()
     shown: Any = SimpleNamespace(calls=[call], judged=lambda: verdict)
     with stress.underway():
         assert stress._judged(shown).kind is kind
