@@ -42,6 +42,9 @@ _LONGEST_STEP_SECONDS: Final = 300.0
 _SEEDS_APART: Final = 1_000_000
 """Between the seeds of a phase that goes on after a finding."""
 
+_LEAST_SECONDS: Final = 5.0
+"""Of the process's own CPU time: the least work of a run may take that long, however small the budget is."""
+
 _MOST_SHARE: Final = 0.5
 """Of the budget that is left, how much a turn may take for its least programs while other turns are to come."""
 
@@ -192,7 +195,7 @@ def _run_phases(
     target = target_type.spare(target_type.prepare(target, options), frozenset(options.declared))
     listener(TargetLoaded(target_type.not_tested(target), tested, target_type.calls(target)))
 
-    own_deadline = own_seconds() + deadline - time.monotonic()
+    own_deadline = own_seconds() + max(deadline - time.monotonic(), _LEAST_SECONDS)
 
     def run(
         turn: BudgetSlice, attempt: int, seconds: float, programs: int | None, known: Known, on_progress: OnProgress

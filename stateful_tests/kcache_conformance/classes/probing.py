@@ -142,12 +142,13 @@ class Probed:
 
     def _first_try(self, call: MethodCall) -> Outcome:
         """The outcome on a new object; notes how long that takes, once what it imports is there."""
-        for _ in range(2):
-            began = own_seconds()
-            outcome = self._tries(self._with_needed(call))
-            self._seconds[call] = 0.0 if outcome.waits else own_seconds() - began
-            if self._seconds[call] <= _SLOW_SECONDS:
-                break
+        outcome = self._timed(call)
+        return outcome if self._seconds[call] <= _SLOW_SECONDS else self._timed(call)
+
+    def _timed(self, call: MethodCall) -> Outcome:
+        began = own_seconds()
+        outcome = self._tries(self._with_needed(call))
+        self._seconds[call] = 0.0 if outcome.waits else own_seconds() - began
         return outcome
 
     def _varies(self, calls: Calls) -> bool:

@@ -191,7 +191,7 @@ def _search(
     runner, judge = experiment
     on_execution = None if seen is None else lambda run: seen.add(runner.outcome(run))
     result = SearchResult[A](Coverage.BUDGET_SPENT, 0, 0)
-    executions, spent, note = 0, 0.0, ""
+    executions, spent, note, limit = 0, 0.0, "", 0
     for strategy, limit in plan:
         left = seconds - spent
         if left <= 0 and executions and runner.is_long:
