@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -94,12 +95,12 @@ def stress_of(waits: int = 0, loses: int = 0) -> tuple[ObjectStress, list[Fragil
     """Stress of objects of which those with these numbers are wrong; and the objects."""
     objects: list[Fragile] = []
 
-    def make() -> Fragile:
+    def make(objects: list[Fragile]) -> Fragile:
         number = len(objects) + 1
         objects.append(Fragile(waits=number == waits, loses=number == loses))
         return objects[-1]
 
-    target = PlainTarget("fragile:Fragile", make)
+    target = PlainTarget("fragile:Fragile", partial(make, objects))  # no function: this module would be shared state
     return ObjectStress(target, Setting(COUNTER, "fragile:Fragile"), NoProgress(), 0, 1.0), objects
 
 
