@@ -177,7 +177,7 @@ def test_what_is_right_passes(project: Path, run_command: Run) -> None:
 
 
 def test_a_test_is_explored_without_pytest(project: Path, run_command: Run) -> None:
-    command = ("kcache", "explore", "tests/test_started.py:test_started", "-x")
+    command = ("kcache", "explore", "tests/test_started.py::test_started", "-x")  # the name that pytest gives it
     assert run_command(project, *command).returncode == 1
     (project / "src/bus/__init__.py").write_text(LOCKED, encoding="utf-8")
     assert run_command(project, *command).returncode == 0

@@ -75,7 +75,13 @@ def target_argument(function: F) -> F:
         "one thread.",
     )
     option = click.option("--reference", "is_reference", is_flag=True, help="Take kcache's own in place of a TARGET.")
-    return click.argument("target", required=False)(option(model(function)))
+    return click.argument("target", required=False, callback=_from_pytest)(option(model(function)))
+
+
+def _from_pytest(_: click.Context, __: click.Parameter, target: str | None) -> str | None:
+    """A target by its usual name, if pytest's was typed: ``FILE.py:TestClass.test`` for ``FILE.py::TestClass::test``."""
+    file, separator, names = (target or "").partition(".py::")
+    return f"{file}.py:{names.replace('::', '.')}" if separator else target
 
 
 def budget_option(default: str, text: str, *names: str) -> Callable[[F], F]:
