@@ -10,11 +10,12 @@ of other modules stay as they are: nothing can be restored of these from outside
 
 from __future__ import annotations
 
+import ast
 import collections
-import copy
 import functools
 import inspect
 import itertools
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from operator import is_
@@ -31,6 +32,8 @@ _MOST_PARTS: Final = 2_000
 _KEPT: Final = frozenset({"_abc_impl"})
 _INSTRUMENTED: Final = "_kc_"
 """Names that the explorer adds to instrumented modules begin with this."""
+_IS_PLAIN_COUNT: Final = re.compile(r"count\([-+.\d]+(, [-+.\d]+)?\)")
+"""The text of a counter whose numbers are plain: from Python 3.14 on, no copy of a counter can be made."""
 _SEQUENCES: Final = (list, collections.deque, set)
 _MAPPINGS: Final = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
 
@@ -50,7 +53,7 @@ class SharedState:
         self._module = space["__name__"]
         self._owners: dict[int, tuple[Any, dict[str, object]]] = {}
         self._containers: dict[int, tuple[Any, list[object]]] = {}
-        self._counts: list[tuple[Any, str, itertools.count[Any]]] = []
+        self._counts: list[tuple[Any, str, str]] = []
         self._caches: list[functools._lru_cache_wrapper[Any]] = []
         self._record_owner(space, space)
 
@@ -66,11 +69,11 @@ class SharedState:
             if cache.cache_info().currsize:
                 self.has_changed = True
                 cache.cache_clear()
-        for owner, name, start in self._counts:
+        for owner, name, text in self._counts:
             then = self._owners[id(owner)][1]
-            if repr(then[name]) != repr(start):
+            if repr(then[name]) != text:
                 self.has_changed = True
-                then[name] = copy.copy(start)
+                then[name] = itertools.count(*ast.literal_eval(f"{text.removeprefix('count')[:-1]},)"))
                 _bind(owner, name, then[name])
 
     def _restore_names(self, owner: Any, then: dict[str, object]) -> None:
@@ -89,8 +92,8 @@ class SharedState:
             names = dict(_named(space))
             self._owners[id(owner)] = owner, names
             self._record_all(names.values())
-            counts = ((name, value) for name, value in names.items() if type(value) is itertools.count)
-            self._counts += ((owner, name, copy.copy(value)) for name, value in counts)
+            counts = ((name, repr(value)) for name, value in names.items() if type(value) is itertools.count)
+            self._counts += ((owner, name, text) for name, text in counts if _IS_PLAIN_COUNT.fullmatch(text))
 
     def _record_all(self, values: Iterable[object]) -> None:
         for value in values:
