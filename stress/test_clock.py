@@ -52,6 +52,21 @@ def test_a_guard_within_a_loop():
     for _ in range(1_000):
         assert time.monotonic() < deadline
 
+def test_many_entries_looked_up_after_many_steps():
+    lock, expires = threading.Lock(), {key: time.monotonic() + 60 for key in range(300)}
+
+    def get(key):
+        with lock:
+            end = expires[key]
+            return time.monotonic() < end
+
+    def work():
+        for key in range(700):
+            with lock: expires[key % 300] = expires[key % 300]
+
+    started(work, work)
+    assert all([get(key) for key in expires])
+
 def test_a_lock_and_a_start_between_readings():
     lock, read = threading.Lock(), [time.monotonic()]
     for _ in range(60):

@@ -39,7 +39,8 @@ _WORKING_READINGS: Final = 200
 """Readings by a ``while`` loop that works, and has the moment in sight until which it does so."""
 _MOST_READINGS: Final = 2_000
 _MANY_EVENTS: Final = 5_000
-"""After so many readings, or so many events, any other loop is taken for one that works until a moment comes."""
+"""After so many readings, any other loop is taken for one that works until a moment comes. A ``while`` loop is after so
+many events, too: a ``for`` loop over many entries of a cache ends by itself, and they must not expire meanwhile."""
 _MOST_GUESSED: Final = 10.0
 """Seconds that time moves for a loop that works and shows no moment: less than anything lives that is to live long."""
 
@@ -173,10 +174,11 @@ class Clock:
 
     def _is_long(self, readings: Readings, frame: FrameType) -> bool:
         """Whether a loop that does some work seems to go on until a moment comes."""
-        if readings.count > _MOST_READINGS or len(self._scheduler.trace) > _MANY_EVENTS:
+        if readings.count > _MOST_READINGS:
             return True
         now = self._scheduler.now
-        return any(moment > now for moment in _moments(frame, now)) and _is_in_while(frame)
+        is_many = len(self._scheduler.trace) > _MANY_EVENTS
+        return (is_many or any(moment > now for moment in _moments(frame, now))) and _is_in_while(frame)
 
     def _wait(self, readings: Readings, frame: FrameType, since: int, *, is_idle: bool) -> bool:
         """Wait until another thread has done something, or until nothing else can go on and time has moved."""
