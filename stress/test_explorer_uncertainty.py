@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
-from collections.abc import Iterator
+from collections import UserDict
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -31,8 +33,37 @@ class Mute:
 
 
 def steps() -> Iterator[int]:
-    yield 1
-    yield 2
+    try:
+        yield 1
+        yield 2
+    finally:
+        pass
+
+
+def with_lock() -> Iterator[int]:
+    with threading.Lock():
+        yield 1
+
+
+def caught() -> Iterator[int]:
+    for number in range(2):
+        try:
+            yield number
+        except GeneratorExit:
+            return
+
+
+def within() -> Iterator[int]:
+    yield from steps()
+
+
+def closing_nothing() -> Iterator[int]:
+    try:
+        numbers = [1, 2]
+    except ValueError:
+        numbers = []
+    for number in numbers:
+        yield number + 1
 
 
 def trace_of(obj: object) -> Trace:
@@ -47,6 +78,25 @@ def test_objects_with_a_finalizer_are_found_without_asking_them() -> None:
     assert late_finalizer(trace_of(Closed())).startswith("Closed.__del__")
     assert not late_finalizer(trace_of(Mute()))
     assert not late_finalizer(trace_of(Plain()))
+
+
+@pytest.mark.parametrize(
+    ("generator", "runs"),
+    [
+        (steps, True),
+        (with_lock, True),
+        (caught, True),
+        (within, True),
+        (closing_nothing, False),
+        (lambda: iter({1: 2}.items() | {(2, 3)}), False),
+        (lambda: iter(UserDict({1: 2}).values()), False),
+        (lambda: (number for number in (1, 2)), False),
+    ],
+)
+def test_a_generator_counts_if_closing_it_runs_code(generator: Callable[[], Iterator[Any]], runs: bool) -> None:
+    begun = generator()
+    next(begun)
+    assert bool(late_finalizer(trace_of(begun))) is runs
 
 
 @pytest.mark.parametrize("refer", [weakref.ref, weakref.proxy])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import gc
 import inspect
 import weakref
@@ -18,6 +19,8 @@ from .virtual.clock import TIME_WAS_MADE, TimeToPass
 __all__ = ["LATE", "TIME_WAS_MADE", "late_finalizer", "made_time", "unseen_code", "unseen_opcodes"]
 
 LATE: Final = "may run later than with real threads"
+_OF_EACH_GENERATOR: Final = "CALL_INTRINSIC_1"
+"""The opcode with which the handler begins that each generator has from Python 3.12 on: no code of it runs there."""
 _callback_of: Final = vars(weakref.ref)["__callback__"].__get__
 
 
@@ -63,11 +66,23 @@ def _has_finalizer(kind: type) -> bool:
     return is_a(class_attribute(kind, "__del__"), FunctionType)
 
 
+def _runs_when_closed(generator: GeneratorType[object, object, object]) -> bool:
+    """Whether code of a generator runs when it is closed: the rest of a ``with``, ``try`` or inner generator."""
+    frame = generator.gi_frame
+    if frame is None or inspect.getgeneratorstate(generator) != inspect.GEN_SUSPENDED:
+        return False
+    code = dis.Bytecode(generator.gi_code)
+    names = {instruction.offset: instruction.opname for instruction in code}
+    entries = code.exception_entries  # type: ignore[attr-defined]
+    handlers = [entry.target for entry in entries if entry.start <= frame.f_lasti < entry.end]
+    return generator.gi_yieldfrom is not None or any(names[handler] != _OF_EACH_GENERATOR for handler in handlers)
+
+
 def _finalizers(obj: object) -> Iterator[str]:
     kind = type(obj)
     if _has_finalizer(kind):
         yield f"{kind.__qualname__}.__del__"
-    if is_a(obj, GeneratorType) and inspect.getgeneratorstate(obj) == inspect.GEN_SUSPENDED:
+    if is_a(obj, GeneratorType) and _runs_when_closed(obj):
         yield f"the rest of the generator {obj.__qualname__}"
     for reference in weakref.getweakrefs(obj):
         # A proxy passes each question on to the object, also the one for its callback.

@@ -33,8 +33,9 @@ _LONG_SECONDS: Final = 0.05
 MOST_TEST_EVENTS: Final = 200_000
 """How long the first execution of a test may be, which shows how long the others will be."""
 
-_LONGER: Final = 2
-"""How many times longer than the longest so far an execution may become before it counts as endless."""
+_LONGER: Final = 10
+"""How many times longer than the longest so far an execution may become before it counts as endless. A producer and a
+consumer that wait for each other at each item take several times as long as one after the other."""
 
 _LONG_EVENTS: Final = 5_000
 _FAIR_STEPS: Final = 50

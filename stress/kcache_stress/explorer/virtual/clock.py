@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import inf
 from types import CodeType, FrameType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from kcache_model.places import file_name
 
@@ -36,10 +36,12 @@ _IDLE_READINGS: Final = 5
 _LOCKED_READINGS: Final = 50
 """Readings in the same state, with locks taken and given back between them."""
 _WORKING_READINGS: Final = 200
-"""Readings by a ``while`` loop that works, and has the moment in sight until which it does so."""
+_WORKING_EVENTS: Final = 5_000
+"""Readings, or events, after which time moves for a loop that reads the clock where it asks whether to go on."""
 _MOST_READINGS: Final = 2_000
-_MANY_EVENTS: Final = 5_000
-"""After so many readings, or so many events, any other loop is taken for one that works until a moment comes."""
+_MOST_EVENTS: Final = 50_000
+"""After so many readings, any other loop is taken for one that works until a moment comes. A ``while`` loop is after so
+many events, too. Many, as a loop over the entries of a cache ends by itself, and they must not expire meanwhile."""
 _MOST_GUESSED: Final = 10.0
 """Seconds that time moves for a loop that works and shows no moment: less than anything lives that is to live long."""
 
@@ -103,6 +105,7 @@ class Readings:
     Attributes:
         count: all of them.
         seen: the length of the trace at the last one.
+        done: the kinds of the events since then by which the thread has changed anything.
         states: call that reads -> the state of the thread at its last reading, and how many readings found the same;
             empty once the thread has changed anything. ``is_locking``: it has taken locks since.
         moved: the seconds that time has moved for these readings.
@@ -110,6 +113,7 @@ class Readings:
 
     count: int = 0
     seen: int = 0
+    done: set[int] = field(default_factory=set)
     states: dict[tuple[CodeType, int], tuple[_State, int]] = field(default_factory=dict)
     is_locking: bool = False
     moved: float = 0.0
@@ -150,13 +154,12 @@ class Clock:
     def _passes(self, readings: Readings, frame: FrameType | None) -> bool:
         """Wait if the thread seems to do nothing but wait for time to pass; whether it has passed."""
         scheduler = self._scheduler
-        trace, since = scheduler.trace, readings.seen
+        self._look_on()
+        since, kinds = readings.seen, readings.done
         readings.count += 1
-        readings.seen = len(trace)
+        readings.seen, readings.done = len(scheduler.trace), set()
         if frame is None:
             return False
-        own = [trace[at] for at in range(since, len(trace)) if trace[at][0] == scheduler.current]
-        kinds = {event[1] for event in own if not _does_nothing(event, scheduler)}
         if not _LOCKING.issuperset(kinds):
             readings.states.clear()
             readings.is_locking = False
@@ -167,23 +170,34 @@ class Clock:
         same = same + 1 if before == state else 0
         readings.states[site] = state, same
         is_idle = same >= (_LOCKED_READINGS if readings.is_locking else _IDLE_READINGS)
-        if not (is_idle or (readings.count > _WORKING_READINGS and self._is_long(readings, frame))):
+        is_long = readings.count > _WORKING_READINGS or len(scheduler.trace) > _WORKING_EVENTS
+        if not (is_idle or (is_long and self._is_long(readings, frame))):
             return False
         return self._wait(readings, frame, since, is_idle=is_idle)
 
+    def _look_on(self) -> None:
+        """Note what threads have done since any of them read the clock: each event is looked at once."""
+        scheduler = self._scheduler
+        trace = scheduler.trace
+        for at in range(scheduler.clock_seen, len(trace)):
+            readings = scheduler.clock_reads.get(trace[at][0])
+            if readings is not None and not _does_nothing(trace[at], scheduler):
+                readings.done.add(trace[at][1])
+        scheduler.clock_seen = len(trace)
+
     def _is_long(self, readings: Readings, frame: FrameType) -> bool:
         """Whether a loop that does some work seems to go on until a moment comes."""
-        if readings.count > _MOST_READINGS or len(self._scheduler.trace) > _MANY_EVENTS:
+        now, events = self._scheduler.now, len(self._scheduler.trace)
+        if readings.count > _MOST_READINGS or (events > _MOST_EVENTS and _is_in_while(frame)):
             return True
-        now = self._scheduler.now
-        return any(moment > now for moment in _moments(frame, now)) and _is_in_while(frame)
+        return _is_at_condition(frame) and any(moment > now for moment in _moments(frame, now))
 
     def _wait(self, readings: Readings, frame: FrameType, since: int, *, is_idle: bool) -> bool:
         """Wait until another thread has done something, or until nothing else can go on and time has moved."""
         scheduler = self._scheduler
         now = scheduler.now
         moment = min((moment for moment in _moments(frame, now) if moment > now + scheduler.tick), default=inf)
-        is_made = moment == inf or not (is_idle or _is_in_while(frame))
+        is_made = moment == inf or not (is_idle or _is_at_condition(frame))
         if moment == inf:
             if not is_idle and readings.moved > _MOST_GUESSED:
                 return False
@@ -269,19 +283,43 @@ def _variables(value: object) -> dict[str, object]:
 
 def _is_in_while(frame: FrameType) -> bool:
     """Whether the innermost loop that a thread is in goes on while something holds; it ends by itself if not."""
+    found = _innermost_loop(frame)
+    return found is not None and not found[1].is_for
+
+
+def _is_at_condition(frame: FrameType) -> bool:
+    """Whether a thread is where its innermost loop, a ``while`` loop, asks whether to go on: in its first line."""
+    found = _innermost_loop(frame)
+    return found is not None and not found[1].is_for and found[0].f_lineno == found[1].line
+
+
+def _innermost_loop(frame: FrameType) -> tuple[FrameType, _Loop] | None:
     for outer in _frames(frame):
-        loops = [(begin, is_for) for begin, end, is_for in _loops(outer.f_code) if begin <= outer.f_lasti <= end]
+        loops = [loop for loop in _loops(outer.f_code) if loop.begin <= outer.f_lasti <= loop.end]
         if loops:
-            return not max(loops)[1]
-    return False
+            return outer, max(loops, key=lambda loop: loop.begin)
+    return None
+
+
+class _Loop(NamedTuple):
+    """The offsets of a loop, from where it begins anew to where it goes back, and its first line."""
+
+    begin: int
+    end: int
+    is_for: bool
+    line: int
 
 
 @functools.lru_cache(1_000)
-def _loops(code: CodeType) -> tuple[tuple[int, int, bool], ...]:
-    """The offsets of the loops of a function, from where they begin anew to where they go back; which are ``for``."""
+def _loops(code: CodeType) -> tuple[_Loop, ...]:
     found = {i.offset: i for i in dis.get_instructions(code)}
     back = [(i.argval, i.offset) for i in found.values() if "JUMP" in i.opname and i.argval < i.offset]
-    return tuple((begin, end, found[begin].opname == "FOR_ITER") for begin, end in back if begin in found)
+    lines = [(first, line) for first, _, line in code.co_lines() if line is not None]
+    return tuple(
+        _Loop(begin, end, found[begin].opname == "FOR_ITER", min(line for at, line in lines if begin <= at <= end))
+        for begin, end in back
+        if begin in found
+    )
 
 
 def _moments(frame: FrameType, now: float) -> Iterator[float]:

@@ -69,7 +69,7 @@ class Scheduler:
         threads: number -> thread; those of the program come first. next_number: of the next one.
         program_threads: how many threads the program has.
         now: the virtual time, in seconds; ``tick`` of them pass with each reading, ``polled`` did so far.
-        clock_reads: thread -> its readings of the clock since it last began a wait with a timeout.
+        clock_reads: thread -> its readings since its last wait with a timeout. clock_seen: how many events it saw.
         timeouts_left: how many waits may still time out although something else could happen.
         ties_left: how often waits may still be due together, so that who has been woken first need not go on first.
         early_timeouts: thread, and length of the trace, of each timeout while another thread could go on.
@@ -87,7 +87,7 @@ class Scheduler:
         self.steps_are_events = steps_are_events
         self.tracer: OpcodeTracer | None = None
         self.loading = self.is_stuck = self.live = self.aborting = self.lets_die = False
-        self.left, self.current = 0, HUB
+        self.left, self.clock_seen, self.current = 0, 0, HUB
         self.trace: Trace = []
         self.watched: Container[int] = ()
         self.threads: dict[int, VirtualThread] = {}
@@ -325,7 +325,7 @@ class Scheduler:
         self.trace, self.failures, self.doubts, self.early_timeouts = [], [], {}, []
         if not self.is_stuck:
             self._strategy_failure = None
-        self.preemptions, self.clock_reads = 0, {}
+        self.preemptions, self.clock_reads, self.clock_seen = 0, {}, 0
         self.now = self.polled = 0.0
         self.timeouts_withheld, self.was_patient, self.asks_at_starts, self.tells_identities = "", False, False, False
         self.equal_threads = NONE_EQUAL
