@@ -190,7 +190,7 @@ class Clock:
     def _is_long(self, readings: Readings, frame: FrameType) -> bool:
         """Whether a loop that does some work seems to go on until a moment comes."""
         now, events = self._scheduler.now, len(self._scheduler.trace)
-        if readings.count > _MOST_READINGS or (events > _MOST_EVENTS and _is_in_while(frame)):
+        if readings.count > (_WORKING_READINGS if events > _MOST_EVENTS and _is_in_while(frame) else _MOST_READINGS):
             return True
         return _is_at_condition(frame) and any(moment > now for moment in _moments(frame, now))
 
