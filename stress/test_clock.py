@@ -308,3 +308,26 @@ def test_what_fails_only_because_time_was_made_to_pass_says_so(tmp_path: Path) -
     for found in searched(tmp_path, MADE, 3):
         assert (found.name, bool(found.problem)) == (found.name, True)
         assert found.unseen.endswith("reads the clock again and again, so time was made to pass")
+
+
+EPOCHS = """
+class Hidden:
+    __slots__ = ("deadline",)
+
+def waits(clock, second):
+    hidden, begun, in_seconds = Hidden(), clock(), int(time.time())
+    hidden.deadline = begun + 30 * second
+    def work():
+        held = begun, in_seconds
+        while clock() < hidden.deadline: pass
+    started(work)
+    assert clock() - begun < 40 * second
+
+def test_seconds(): waits(time.time, 1)
+def test_nanoseconds(): waits(time.time_ns, 1_000_000_000)
+"""
+
+
+def test_a_time_is_no_duration_that_is_added_to_a_time(tmp_path: Path) -> None:
+    for found in searched(tmp_path, EPOCHS, 3):
+        assert (found.name, found.problem, 29 < found.seconds < 40) == (found.name, "", True)

@@ -53,6 +53,8 @@ _MOST_FRAMES: Final = 20
 _LEAST_NANOSECONDS: Final = 1_000
 _LEAST_DURATION: Final = 1_000_000
 """A reading in nanoseconds is at least one tick, and nobody waits for less than a millisecond."""
+_MOST_DURATION: Final = EPOCH_SECONDS / 10
+"""Nobody waits for years: such a number is a time itself, not a number of seconds to add to one."""
 _DOES_NOTHING: Final = frozenset({READ, QUERY, PAUSE})
 _LOCKING: Final = frozenset({ACQUIRE, TRY, RELEASE})
 _CONTAINERS: Final = (list, dict, set, deque, bytearray)
@@ -188,7 +190,7 @@ class Clock:
     def _is_long(self, readings: Readings, frame: FrameType) -> bool:
         """Whether a loop that does some work seems to go on until a moment comes."""
         now, events = self._scheduler.now, len(self._scheduler.trace)
-        if readings.count > _MOST_READINGS or (events > _MOST_EVENTS and _is_in_while(frame)):
+        if readings.count > (_WORKING_READINGS if events > _MOST_EVENTS and _is_in_while(frame) else _MOST_READINGS):
             return True
         return _is_at_condition(frame) and any(moment > now for moment in _moments(frame, now))
 
@@ -333,19 +335,22 @@ def _moments(frame: FrameType, now: float) -> Iterator[float]:
         for number in [*held, *outer.f_code.co_consts, *names]:
             if type(number) in (int, float):
                 for seconds in (number, number / 1e9) if number >= _LEAST_DURATION else (number,):
-                    times += [time + seconds for time in times[:plain]]
+                    if seconds < _MOST_DURATION:
+                        times += [time + seconds for time in times[:plain]]
         yield from times
 
 
 def _times(value: Any, now: float) -> Iterator[float]:
     """The virtual times for which a number can stand; a whole number of seconds is no reading, but a duration."""
     if type(value) is float:
-        if value > EPOCH_SECONDS:
+        if value >= EPOCH_SECONDS:
             yield value - EPOCH_SECONDS
         elif value > 0 and not value.is_integer():
             yield value
     elif type(value) is int and value >= EPOCH_SECONDS:
         for time in (value, value / 1e9):
-            yield time - EPOCH_SECONDS if time > EPOCH_SECONDS else time
+            since = time - EPOCH_SECONDS if time >= EPOCH_SECONDS else time
+            if since < _MOST_DURATION:
+                yield since
     elif type(value) is int and value >= _LEAST_NANOSECONDS and (value >= _LEAST_DURATION or value / 1e9 <= now):
         yield value / 1e9
