@@ -79,7 +79,7 @@ def target_argument(function: F) -> F:
 
 
 def _from_pytest(_: click.Context, __: click.Parameter, target: str | None) -> str | None:
-    """A target by its usual name, if pytest's was typed: ``FILE.py:TestClass.test`` for ``FILE.py::TestClass::test``."""
+    """A target by its usual name if pytest's was typed: ``FILE.py:TestClass.test`` for ``FILE.py::TestClass::test``."""
     file, separator, names = (target or "").partition(".py::")
     return f"{file}.py:{names.replace('::', '.')}" if separator else target
 
