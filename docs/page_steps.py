@@ -20,6 +20,7 @@ _VARIABLE = (
     (re.compile(r"(?<=kcache replay )[0-9a-f]{8}\b"), "SHORT"),
     (re.compile(r"[0-9]+ (executions|programs|operations|rounds|scenarios)"), r"N \1"),
     (re.compile(r"([0-9]+|all|none) of them exhausted"), "N of them exhausted"),
+    (re.compile(r" --trust$", re.MULTILINE), ""),  # where the examples lie outside of the folder
     (re.compile(r"[0-9.]+ ?s\b"), "N s"),
 )
 _FILES = ("python", "toml", "ini", "yaml")
