@@ -8,7 +8,7 @@ import inspect
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from types import CodeType, FunctionType, GeneratorType
-from typing import Final
+from typing import Any, Final
 
 from kcache_model.foreign import class_attribute, is_a
 from kcache_model.places import file_name
@@ -66,7 +66,7 @@ def _has_finalizer(kind: type) -> bool:
     return is_a(class_attribute(kind, "__del__"), FunctionType)
 
 
-def _runs_when_closed(generator: GeneratorType[object, object, object]) -> bool:
+def _runs_when_closed(generator: GeneratorType[Any, Any, Any]) -> bool:
     """Whether code of a generator runs when it is closed: the rest of a ``with``, ``try`` or inner generator."""
     frame = generator.gi_frame
     if frame is None or inspect.getgeneratorstate(generator) != inspect.GEN_SUSPENDED:
