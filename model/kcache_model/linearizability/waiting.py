@@ -22,8 +22,8 @@ sequence of steps:
   out, or sleep and try again a few times. A slow thread is no fault of a class. All that this allows is what comes of
   giving up: calls that would wait or sleep without the slow one do not overtake it.
 * A call gives up although nothing but a slow thread keeps it waiting: its wait times out while another thread could go
-  on. If it then raises, or returns nothing, it may have had no effect at all. Several calls may give up so while one
-  call stands still, which the step before does not cover.
+  on. If it then raises or touches nothing more, it may have had no effect at all. Calls of one thread may give up one
+  after another while a slow call stands still. The step above covers only calls that are open at the same time.
 * A call ends, and threads that the class itself has started go on later only, with one of the following calls: what
   a worker does with what it was given may be seen at once, or not yet.
 

@@ -31,7 +31,7 @@ _MOST_SORTED: Final = 2_000
 _MOST_PAIRS: Final = 60
 """Pairs of calls that are tried before a call which raises after fewer."""
 _RARE: Final = 0.1
-"""How often a call that no thread makes is drawn for the calls before the threads: a container has about twenty."""
+"""The weight of a call that no thread makes, among the calls before the threads. A container has about twenty."""
 
 
 class NoProgramError(TargetError):

@@ -34,8 +34,8 @@ MOST_TEST_EVENTS: Final = 200_000
 """How long the first execution of a test may be, which shows how long the others will be."""
 
 _LONGER: Final = 10
-"""How many times longer than the longest so far an execution may become before it counts as endless. A producer and a
-consumer that wait for each other at each item take several times as long as one after the other."""
+"""An execution counts as endless when it is so many times longer than the longest one before it. A producer and a
+consumer take several times as long if they wait for each other at each item."""
 
 _LONG_EVENTS: Final = 5_000
 _FAIR_STEPS: Final = 50
