@@ -253,6 +253,9 @@ class Picky:
         value.append(1)
         return len(value)
 
+    def takes_nothing_known_or_nothing(self, value: int = 1) -> None:
+        raise PermissionError
+
     def takes_nothing_known(self, value: int) -> None:
         raise PermissionError
 
@@ -279,6 +282,7 @@ def test_values_are_chosen_anew_for_a_call_that_raises_whatever_it_gets() -> Non
     tried = Tried(Picky)
     words = {template.name: next(template.smallest(0)) for template in vocabulary_of(calls, tried).templates}
     assert tried((words["takes_text"],)) == returned("A")
+    assert tried((words["takes_nothing_known_or_nothing"],)).error == "PermissionError"
     assert tried((words["takes_list"],)).error is None
     assert tried((words["takes_nothing_known"],)).error == "PermissionError"
 

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from kcache_conformance.classes import class_type_name
-from kcache_conformance.objects.programs import SHAPES, random_program
+from kcache_conformance.objects.concurrent_phases import explorer
+from kcache_conformance.objects.programs import SHAPES, NoProgramError, random_program
+from kcache_conformance.phase import PhaseContext
 from kcache_conformance.target_types import target_type_named
 from kcache_model.history import Call
 from kcache_model.object_types.checking import check_calls
@@ -445,6 +447,17 @@ def test_a_wait_with_a_timeout_is_no_waiting_for_ever(file: Path) -> None:
     for seed in range(5):
         drawn = random_program(seed, made._object_type, made.target, SHAPES)
         assert not may_wait_for_ever(specification_of(made), drawn)
+
+
+def test_programs_are_drawn_until_the_budget_is_spent_and_missing_ones_are_not_proved(file: Path) -> None:
+    """Each attempt replays calls, which may wait: the end of the budget is not only looked at between programs."""
+    made = laboratory(f"{file}:Swap")
+    with pytest.raises(NoProgramError):
+        random_program(0, made._object_type, made.target, SHAPES, lambda: True)
+    spent = PhaseContext(made.target, f"{file}:Swap", is_spent=lambda: True)
+    outcome = explorer(made._object_type, spent)
+    assert outcome.counts.get("programs", 0) <= 1
+    assert not outcome.proved
 
 
 def test_how_long_programs_wait_is_known_without_waiting(file: Path) -> None:

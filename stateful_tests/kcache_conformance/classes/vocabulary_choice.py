@@ -201,7 +201,7 @@ class _Choice:
     def _candidates(self, call: PublicCall, parameter: inspect.Parameter | None) -> list[Values]:
         at = list(call.parameters or ()).index(parameter) if parameter is not None else -1
         own = self.arguments.get(call.name)
-        first = [own[at]] if own is not None and at >= 0 else []
+        first = [own[at]] if own and at >= 0 else []  # none of a wrapper that got no arguments
         producers = [(name, value) for name, value in self._producers() if name != call.name]
         results = [(ResultOf(name),) for name, value in producers if not issubclass(type(value), _PLAIN)]
         plain = [(ResultOf(name),) for name, value in producers if issubclass(type(value), _PLAIN)]

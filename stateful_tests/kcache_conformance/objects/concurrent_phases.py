@@ -103,12 +103,19 @@ class _Scope:
         self._bound = _BOUND if context.options.shape is None else Bound(*context.options.shape)
         self._exhaustive = exhaustive
         self.options = replace(exhaustive, executions=_FIRST_SCOPE_EXECUTIONS)
-        self._programs = scope_by_size(object_type, context.target, self._bound)
+        self._programs = scope_by_size(object_type, context.target, self._bound, self._is_over)
         self._deeper: list[Any] = []
         self._current: Any = None
         self._count = 0
         self._is_whole = True
+        self._is_spent = context.is_spent
         self._executions = self._larger_executions = 0
+
+    def _is_over(self) -> bool:
+        if not self._is_spent():
+            return False
+        self._is_whole = False  # programs are missing: nothing is proved of the bound
+        return True
 
     @property
     def is_next(self) -> bool:
@@ -208,6 +215,8 @@ def _programs(object_type: ObjectType, context: PhaseContext) -> Iterator[Any]:
         if context.options.shape is not None:
             shapes = shapes_within(*context.options.shape)
         try:
-            yield random_program(context.seed * 1_000_003 + number, object_type, context.target, shapes)
+            yield random_program(
+                context.seed * 1_000_003 + number, object_type, context.target, shapes, context.is_spent
+            )
         except NoProgramError:
             return

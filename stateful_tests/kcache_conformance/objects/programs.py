@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -108,12 +108,22 @@ def _returns(specification: Specification[Any, Any], program: Any, call: Any) ->
 
 
 def random_program(
-    seed: int, object_type: ObjectType, target: ObjectTarget, shapes: Sequence[tuple[int, ...]] = SHAPES
+    seed: int,
+    object_type: ObjectType,
+    target: ObjectTarget,
+    shapes: Sequence[tuple[int, ...]] = SHAPES,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> Any:
-    """A random program; where one thread might wait for ever, what lets all go on comes last."""
+    """A random program; where one thread might wait for ever, what lets all go on comes last.
+
+    Raises:
+        NoProgramError: there is none, or ``is_over`` before one was found: each attempt replays calls, which may wait.
+    """
     rng = random.Random(seed)
     vocabulary = made_by_threads(object_type, target)
     for _ in range(_ATTEMPTS):
+        if is_over():
+            break
         program = _drawn(rng, object_type, target, vocabulary, shapes)
         if _may_wait_for_ever(object_type, program) and object_type.unblock is not None:
             position = rng.randrange(len(program.threads))
@@ -139,24 +149,28 @@ def small_scope(
     yield from _concurrent_scope(object_type, target, bound, deadline)
 
 
-def scope_by_size(object_type: ObjectType, target: ObjectTarget, bound: Bound) -> Iterator[Any]:
+def scope_by_size(
+    object_type: ObjectType, target: ObjectTarget, bound: Bound, is_over: Callable[[], bool] = lambda: False
+) -> Iterator[Any]:
     """All programs of a bound that have threads, as in :func:`small_scope`; those with short threads come first.
 
     Of the programs with one call for each thread, those come first whose calls are about the same key, and among them
     those in which a call with a key comes before: two threads that read and delete different keys, or keys that are
-    not there, show nothing. Programs with calls that a class of the standard library has written come last.
+    not there, show nothing. Programs with calls that a class of the standard library has written come last. There
+    are no more once ``is_over``.
     """
     inherited = {template.name for template in object_type.vocabulary if template.is_inherited and template.weight}
     own = replace(object_type, vocabulary=tuple(one for one in object_type.vocabulary if one.name not in inherited))
     for operations in range(1, bound.operations + 1):
-        programs = _concurrent_scope(own, target, Bound(bound.threads, operations), longest=operations)
+        programs = _concurrent_scope(own, target, Bound(bound.threads, operations), longest=operations, is_over=is_over)
         if operations == 1:
             some = list(itertools.islice(programs, _MOST_SORTED))
             random.Random(0).shuffle(some)  # neighbours of the plain order differ in one call only
             yield from sorted(some, key=_unrelated)
         yield from programs
     for operations in range(1, bound.operations + 1) if inherited else ():
-        for program in _concurrent_scope(object_type, target, Bound(bound.threads, operations), longest=operations):
+        bound_now = Bound(bound.threads, operations)
+        for program in _concurrent_scope(object_type, target, bound_now, longest=operations, is_over=is_over):
             if any(operation.name in inherited for operation in program.operations()):
                 yield program
 
@@ -174,7 +188,12 @@ def _unrelated(program: Any) -> tuple[int, bool, str]:
 
 
 def _concurrent_scope(
-    object_type: ObjectType, target: ObjectTarget, bound: Bound, deadline: float = float("inf"), longest: int = 0
+    object_type: ObjectType,
+    target: ObjectTarget,
+    bound: Bound,
+    deadline: float = float("inf"),
+    longest: int = 0,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> Iterator[Any]:
     """The programs of a bound that have threads, one of which makes at least ``longest`` calls."""
     vocabulary = made_by_threads(object_type, target)
@@ -194,6 +213,8 @@ def _concurrent_scope(
                 if is_short or not any(operation.is_write for thread in threads for operation in thread):
                     continue
                 for prefix in ((), *((operation,) for operation in first)):
+                    if is_over():
+                        return
                     program = object_type.completed(way.with_calls(prefix, threads))
                     if object_type.is_valid(program) and not _may_wait_for_ever(object_type, program):
                         yield program
