@@ -27,6 +27,7 @@ from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.threads import ObjectStress
 
 CODE = """
+import queue
 import threading
 import time
 
@@ -234,6 +235,67 @@ class DeafAccountThatCounts(DeafAccount):
             return self._uses
 
 
+class Seats:
+    def __init__(self):
+        self._seats, self._lock, self._free = threading.Semaphore(1), threading.Lock(), 1
+
+    def take(self):
+        if not self._seats.acquire(timeout=0.5):
+            return None
+        with self._lock:
+            self._free -= 1
+            return self._free
+
+    def give(self):
+        with self._lock:
+            if self._free == 1:
+                return False
+            self._free += 1
+        self._seats.release()
+        return True
+
+
+class PoliteSeats(Seats):
+    def take(self):
+        return "all are taken" if (seat := super().take()) is None else seat
+
+
+class Turnstile(Account):
+    def __init__(self):
+        super().__init__()
+        self._lock = threading.Semaphore(1)
+
+
+class DeafTurnstile(DeafAccountThatCounts, Turnstile):
+    pass
+
+
+class Worker:
+    def __init__(self):
+        self._jobs, self._sum, self._lock = queue.Queue(), 0, threading.Lock()
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def _work(self):
+        while True:
+            number, is_done, sums = self._jobs.get()
+            self._sum += number
+            sums.append(self._sum)
+            is_done.set()
+
+    def add(self, number):
+        is_done, sums = threading.Event(), []
+        self._jobs.put((number, is_done, sums))
+        if not is_done.wait(5):
+            raise TimeoutError
+        return sums[0]
+
+
+class HastyWorker(Worker):
+    def add(self, number):
+        super().add(number)
+        return self._sum
+
+
 class Jobs:
     def __init__(self):
         self._lock, self._jobs = threading.Lock(), []
@@ -376,6 +438,10 @@ RIGHT = [
     ("Lender", program("", "use", "use use")),
     ("Account", program("", "use", "use use")),
     ("Account", program("use", "use", "use use")),
+    ("Seats", program("take", "give", "give take")),
+    ("PoliteSeats", program("take", "give", "give take")),
+    ("Turnstile", program("", "use", "use use")),
+    ("Worker", program("", "add:1", "add:1")),
     ("Jobs", program("enter:1 enter:3", "run", "run")),
     ("Jobs", program("enter:2 enter:1", "run", "run")),
 ]
@@ -415,6 +481,8 @@ WRONG = [
     ("CarelessLender", program("", "use", "use use")),
     ("LeakyAccount", program("", "use", "use use")),
     ("DeafAccountThatCounts", program("", "use uses", "use use")),
+    ("HastyWorker", program("", "add:1", "add:1")),
+    ("DeafTurnstile", program("", "use uses", "use use")),
 ]
 
 

@@ -23,7 +23,8 @@ sequence of steps:
   giving up: calls that would wait or sleep without the slow one do not overtake it.
 * A call gives up although nothing but a slow thread keeps it waiting: its wait times out while another thread could go
   on. If it then raises or touches nothing more, it may have had no effect at all. Calls of one thread may give up one
-  after another while a slow call stands still. The step above covers only calls that are open at the same time.
+  after another while a slow call stands still. The step above covers only calls that are open at the same time. Where
+  threads of the class do the work, the call may also have had its effect: the worker was slow, and did it all the same.
 * A call ends, and threads that the class itself has started go on later only, with one of the following calls: what
   a worker does with what it was given may be seen at once, or not yet.
 
@@ -171,6 +172,12 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
                     found.add(following)
                     todo.append(following)
         return found
+
+    def _effects_of(self, state: Any, call: int) -> Sequence[tuple[Any, Any]]:
+        found = super()._effects_of(state, call)
+        if not self._has_threads or call not in self._effectless:
+            return found
+        return [*found, *((after, self._effectless[call]) for after, _ in found)]
 
     def _settled(self, state: Any, is_open: frozenset[Any]) -> tuple[Any, frozenset[Any]] | None:
         """The same with what the calls gave that wait no longer; ``None`` if one of them gave something else."""

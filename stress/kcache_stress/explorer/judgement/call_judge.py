@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import itertools
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from kcache_model.object_types.specification import Specification, as_called, ma
 from kcache_model.outcomes import ErrorKind, Outcome
 from kcache_model.rules import BrokenRule
 
-from ..events import READ, WRITE
+from ..events import BLOCKED, PAUSE, READ, WRITE, are_dependent
 from ..execution import Execution, Mark, Problem
 from ..happens_before import HappensBefore
 from ..strategies.interface import Ending
@@ -306,22 +306,53 @@ def _first_unexplained(
 def _given_up(execution: Execution[Outcome]) -> frozenset[int]:
     """The calls that have given up waiting because another thread was slow, and may have had no effect.
 
-    Each of them raises an error; or it returns, and touches nothing after its wait. A call that ignores that it did not
-    get a lock goes on to read and write.
+    Each of them raises an error; or it returns, writes nothing after its wait, and reads only what it has read before:
+    it looks again whether it has to wait. A call that ignores that it did not get a lock goes on to read and write.
+    That a call leaves the queue of a condition is no effect: ``threading.Semaphore`` and ``queue.Queue`` do that, too.
+    Where all that others do afterwards could have come before the timeout as well, nobody was slow: a search tries only
+    one of the two orders.
     """
     found, position = set(), 0
     for thread, (spans, outcomes) in enumerate(zip(execution.spans, execution.outcomes, strict=False)):
         for call, ((begin, end), outcome) in enumerate(zip(spans, outcomes, strict=False), position):
-            late = [at for who, at in execution.early_timeouts if who == thread and begin < at <= end]
-            if not late or outcome.waits:
+            own = [
+                timeout for timeout in execution.early_timeouts if timeout[0] == thread and begin < timeout[1] <= end
+            ]
+            if not own or outcome.waits or not _is_followed(execution, thread, own[0][1], end):
                 continue
-            own = (event for event in execution.trace[late[0] : end] if event[0] == thread)
-            touched = {kind for _, kind, obj, _ in own if not isinstance(obj, Scheduler)}
+            wait = own[0][1]
+            queues = {id(queue) for _, _, queue in own}
+            before, after = (_touched(execution, thread, *part) for part in ((begin, wait), (wait, end)))
+            writes, reads = after[WRITE] - queues, after[READ] - before[READ] - queues
             says_nothing = outcome.value is None or outcome.value is False
-            if outcome.error is not None or touched.isdisjoint({WRITE} if says_nothing else {READ, WRITE}):
+            if outcome.error is not None or not (writes or (reads and not says_nothing)):
                 found.add(call)
         position += len(outcomes)
     return frozenset(found)
+
+
+def _is_followed(execution: Execution[Outcome], thread: int, wait: int, end: int) -> bool:
+    """Whether a step of another thread must come after the wait of a thread, or after the rest of its call.
+
+    The event that ended the wait is the one before the position ``wait``.
+    """
+    late = itertools.islice(execution.trace, wait, None)
+    others = [event for event in late if event[0] != thread and event[1] not in (PAUSE, BLOCKED)]
+    return any(
+        are_dependent((kind, obj, slot), event)
+        for who, kind, obj, slot in itertools.islice(execution.trace, wait - 1, end)
+        if who == thread and kind != PAUSE and not isinstance(obj, Scheduler)
+        for event in others
+    )
+
+
+def _touched(execution: Execution[Outcome], thread: int, begin: int, end: int) -> Mapping[int, set[int]]:
+    """Kind of access -> ids of the objects that a thread touches in a part of the trace; the clock is none of them."""
+    found: dict[int, set[int]] = {READ: set(), WRITE: set()}
+    for who, kind, obj, _ in itertools.islice(execution.trace, begin, end):
+        if who == thread and kind in found and not isinstance(obj, Scheduler):
+            found[kind].add(id(obj))
+    return found
 
 
 def _overlap(order: tuple[Mark, ...]) -> bool:

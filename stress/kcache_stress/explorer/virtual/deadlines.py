@@ -7,7 +7,10 @@ time may end in any order, and together.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from threading import Condition
+from types import FrameType
 from typing import TYPE_CHECKING, Final
 
 from .virtual_thread import Timed, VirtualThread
@@ -43,7 +46,7 @@ def let_end_together(scheduler: Scheduler, ended: Timed) -> None:
     """A wait has timed out: those that are to end at about the same time may end now, too."""
     is_early = ended.is_early or (not ended.is_due and any(map(_can_go_on, scheduler.threads.values())))
     if is_early:
-        scheduler.early_timeouts.append((scheduler.current, len(scheduler.trace)))
+        scheduler.early_timeouts.append((scheduler.current, len(scheduler.trace), _waiters()))
     latest = max(ended.deadline, scheduler.now) + TOLERANCE
     waits = (thread.waits_for for thread in scheduler.threads.values() if not thread.finished)
     others = [wait for wait in waits if isinstance(wait, Timed) and not wait.is_due and wait.deadline <= latest]
@@ -54,6 +57,19 @@ def let_end_together(scheduler: Scheduler, ended: Timed) -> None:
         scheduler.ties_left -= 1
         for wait in others:
             wait.is_due, wait.is_early = True, is_early
+
+
+def _waiters() -> object:
+    """The queue of the condition on which the running thread waits, from which it removes itself; ``None`` if none."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        # The module is executed once more for the threads of the explorer: its functions are no longer those of here.
+        if frame.f_code.co_name == Condition.wait.__name__ and frame.f_globals.get("__name__") == Condition.__module__:
+            found: object = getattr(frame.f_locals.get("self"), "_waiters", None)
+            if found is not None:
+                return found
+        frame = frame.f_back
+    return None
 
 
 def _can_go_on(thread: VirtualThread) -> bool:

@@ -72,7 +72,7 @@ class Scheduler:
         clock_reads: thread -> its readings since its last wait with a timeout. clock_seen: how many events it saw.
         timeouts_left: how many waits may still time out although something else could happen.
         ties_left: how often waits may still be due together, so that who has been woken first need not go on first.
-        early_timeouts: thread, and length of the trace, of each timeout while another thread could go on.
+        early_timeouts: see :class:`~..execution.Execution`.
         timeouts_withheld: the place of a wait that would have been allowed to time out, had there been more of these.
         ends_any_time: whether each wait may time out at any moment; else ``was_patient`` if one had to wait for others.
         failures: what escaped from threads of the target. preemptions: how often a thread was left that could go on.
@@ -99,7 +99,7 @@ class Scheduler:
         self.equal_threads = NONE_EQUAL
         self.failures: list[BaseException] = []
         self.doubts: dict[str, None] = {}
-        self.early_timeouts: list[tuple[int, int]] = []
+        self.early_timeouts: list[tuple[int, int, object]] = []
         self.is_patient: Callable[[], bool] = lambda: False
         self.on_idle_start: Callable[[], None] = lambda: None
         self.watcher: Callable[[FrameType, str, Any], Any] | None = None
