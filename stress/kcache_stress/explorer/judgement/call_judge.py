@@ -318,7 +318,7 @@ def _given_up(execution: Execution[Outcome]) -> frozenset[int]:
             own = [
                 timeout for timeout in execution.early_timeouts if timeout[0] == thread and begin < timeout[1] <= end
             ]
-            if not own or outcome.waits or not _is_followed(execution, thread, own[0][1], end):
+            if not own or outcome.waits or not _is_followed(execution, thread, own[0][1]):
                 continue
             wait = own[0][1]
             queues = {id(queue) for _, _, queue in own}
@@ -331,16 +331,16 @@ def _given_up(execution: Execution[Outcome]) -> frozenset[int]:
     return frozenset(found)
 
 
-def _is_followed(execution: Execution[Outcome], thread: int, wait: int, end: int) -> bool:
-    """Whether a step of another thread must come after the wait of a thread, or after the rest of its call.
+def _is_followed(execution: Execution[Outcome], thread: int, wait: int) -> bool:
+    """Whether a step of another thread must come after the wait of a thread, or after what it does next.
 
     The event that ended the wait is the one before the position ``wait``.
     """
     late = itertools.islice(execution.trace, wait, None)
-    others = [event for event in late if event[0] != thread and event[1] not in (PAUSE, BLOCKED)]
+    others = [event for event in late if event[0] not in (thread, HUB) and event[1] not in (PAUSE, BLOCKED)]
     return any(
         are_dependent((kind, obj, slot), event)
-        for who, kind, obj, slot in itertools.islice(execution.trace, wait - 1, end)
+        for who, kind, obj, slot in itertools.islice(execution.trace, wait - 1, None)
         if who == thread and kind != PAUSE and not isinstance(obj, Scheduler)
         for event in others
     )
