@@ -62,6 +62,7 @@ RIGHT = [
     ("Account", program("use", "use", "use use")),
     ("Seats", program("take", "give", "give take")),
     ("Seats", program("", "take", "take give")),
+    ("Seats", program("take", "give take", "take give", "take")),
     ("PoliteSeats", program("take", "give", "give take")),
     ("Turnstile", program("", "use", "use use")),
     ("Worker", program("", "add:1", "add:1")),

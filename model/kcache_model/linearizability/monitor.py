@@ -8,7 +8,7 @@ subset construction over the specification automaton; after M. Herlihy, J. Wing 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, Generic, TypeVar
 
 S = TypeVar("S")
@@ -22,6 +22,10 @@ IMPOSSIBLE: Final = -1
 """The set without configurations: no order of the calls explains what was observed."""
 
 
+SLOW_WORKER: Final = -1
+"""Stands for a call that is open all the time: a thread of the class has been slow."""
+
+
 class Monitor(Generic[S, Op, R]):
     """All configurations, for the calls of one program.
 
@@ -30,7 +34,8 @@ class Monitor(Generic[S, Op, R]):
         initial: the state before the first call.
         operations: what each call does; a call is named by its position here.
         agrees: whether an observed outcome agrees with an expected one.
-        effectless: call -> an outcome that it may have while it changes nothing.
+        given_up: call that has stopped waiting -> the calls that may have kept it waiting because they were slow. If
+            one of these is open when it ends, it may have changed nothing, whatever it gave.
 
     Attributes:
         start: the set to begin with.
@@ -42,10 +47,10 @@ class Monitor(Generic[S, Op, R]):
         initial: S,
         operations: Sequence[Op],
         agrees: Callable[[R, R], bool],
-        effectless: Mapping[int, R] | None = None,
+        given_up: Mapping[int, Collection[int]] | None = None,
     ) -> None:
         self._find_effects = effects
-        self._effectless = effectless or {}
+        self._given_up = given_up or {}
         self._operations = operations
         self._agrees = agrees
         # A configuration: the state, and the calls that are open, with the outcome that each will have.
@@ -77,10 +82,16 @@ class Monitor(Generic[S, Op, R]):
                 (state, is_open - {(call, expected)})
                 for state, is_open in self._closure(self._sets[at])
                 for open_call, expected in is_open
-                if open_call == call and expected is not None and self._agrees(outcome, expected)
+                if open_call == call and self._explains(call, outcome, expected, is_open)
             )
             after = self._steps[step] = self._number(found) if found else IMPOSSIBLE
         return after
+
+    def _explains(self, call: int, outcome: R, expected: R | None, is_open: frozenset[tuple[int, R | None]]) -> bool:
+        """Whether a call may give an outcome where ``expected`` is what it has to give, or it has had no effect yet."""
+        if expected is not None:
+            return self._agrees(outcome, expected)
+        return call in self._given_up and any(other in self._given_up[call] for other, _ in is_open)
 
     def is_as_strict(self, one: int, other: int) -> bool:
         """Whether whatever ``one`` explains from here on is explained by ``other``, too."""
@@ -118,8 +129,6 @@ class Monitor(Generic[S, Op, R]):
         found = self._effects.get((state, call))
         if found is None:
             found = self._find_effects(state, self._operations[call])
-            if call in self._effectless:
-                found = [*found, (state, self._effectless[call])]
             self._effects[state, call] = found
         return found
 

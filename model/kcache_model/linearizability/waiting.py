@@ -22,9 +22,10 @@ sequence of steps:
   out, or sleep and try again a few times. A slow thread is no fault of a class. All that this allows is what comes of
   giving up: calls that would wait or sleep without the slow one do not overtake it.
 * A call gives up although nothing but a slow thread keeps it waiting: its wait times out while another thread could go
-  on. If it then raises or touches nothing more, it may have had no effect at all. Calls of one thread may give up one
-  after another while a slow call stands still. The step above covers only calls that are open at the same time. Where
-  threads of the class do the work, the call may also have had its effect: the worker was slow, and did it all the same.
+  on. If it then raises or touches nothing more, it may have had no effect at all, provided that the slow call is still
+  open when it ends. Calls of one thread may give up one after another while a slow call stands still. The step above
+  covers only calls that are open at the same time. Where the slow thread is one of the class, the call may also have
+  had its effect: the worker did what it was given all the same.
 * A call ends, and threads that the class itself has started go on later only, with one of the following calls: what
   a worker does with what it was given may be seen at once, or not yet.
 
@@ -53,13 +54,13 @@ did.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from ..history import Call
 from ..outcomes import Outcome
-from .monitor import IMPOSSIBLE, Monitor
+from .monitor import IMPOSSIBLE, SLOW_WORKER, Monitor
 
 _MOST_EXPANDED: Final = 800
 """Configurations that are gone on from in one judgement: each takes several replays. Most need less than a hundred."""
@@ -125,7 +126,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         observed: what the first of them gave; configurations in which they give something else are of no use.
         agrees: whether an observed outcome agrees with an expected one.
         is_patient: whether calls may be overtaken, and may sleep, too: to try that takes many times as long.
-        effectless: see :class:`~.monitor.Monitor`.
+        given_up: see :class:`~.monitor.Monitor`.
         pulse: called every now and then: a judgement may take seconds.
     """
 
@@ -138,7 +139,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         agrees: Callable[[Outcome, Outcome], bool],
         *,
         is_patient: bool,
-        effectless: Mapping[int, Outcome] | None = None,
+        given_up: Mapping[int, Collection[int]] | None = None,
         pulse: Callable[[], None] = lambda: None,
     ) -> None:
         self._specification = specification
@@ -155,7 +156,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
             initial,
             operations,
             lambda observed, expected: not isinstance(expected, _Waiting) and agrees(observed, expected),
-            effectless,
+            given_up,
         )
 
     def _closure(self, configurations: frozenset[tuple[Any, frozenset[Any]]]) -> set[tuple[Any, frozenset[Any]]]:
@@ -173,11 +174,12 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
                     todo.append(following)
         return found
 
-    def _effects_of(self, state: Any, call: int) -> Sequence[tuple[Any, Any]]:
-        found = super()._effects_of(state, call)
-        if not self._has_threads or call not in self._effectless:
-            return found
-        return [*found, *((after, self._effectless[call]) for after, _ in found)]
+    def _explains(self, call: int, outcome: Any, expected: Any, is_open: frozenset[Any]) -> bool:
+        return self._has_slow_worker(call) or super()._explains(call, outcome, expected, is_open)
+
+    def _has_slow_worker(self, call: int) -> bool:
+        """Whether a call may give anything, with its effect or without."""
+        return call in self._given_up and SLOW_WORKER in self._given_up[call]
 
     def _settled(self, state: Any, is_open: frozenset[Any]) -> tuple[Any, frozenset[Any]] | None:
         """The same with what the calls gave that wait no longer; ``None`` if one of them gave something else."""
@@ -189,7 +191,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
                 given = outcome if found.waits else found
             observed = self._observed[call] if call < len(self._observed) else None
             is_known = given is not None and observed is not None and not isinstance(given, _Waiting)
-            if is_known and not self._agrees(observed, given):
+            if is_known and not self._has_slow_worker(call) and not self._agrees(observed, given):
                 return None
             settled.add((call, given))
         return state, frozenset(settled)

@@ -13,6 +13,7 @@ from .events import Trace
 from .happens_before import HappensBefore
 from .sandbox import Sandbox
 from .strategies.interface import Ending, Strategy
+from .virtual.virtual_thread import Timeout
 from .waiting import Wait
 
 A = TypeVar("A")
@@ -56,8 +57,7 @@ class Execution(Generic[A]):
         failures: what ended threads of the target.
         problem: what its runner found wrong, whatever a judge says.
         waits: who waits for what, if it ended in a deadlock.
-        early_timeouts: thread, length of the trace, and the queue of the condition if there is one, of each timeout
-            while another thread could go on.
+        timeouts: of its waits.
         timeouts_withheld: the place of a wait that might have timed out earlier; empty if there is none.
         was_patient: whether a long wait might have, which ends only when nothing else can go on.
         preemptions: how often a thread was left that could have gone on.
@@ -76,7 +76,7 @@ class Execution(Generic[A]):
     failures: tuple[str, ...] = ()
     problem: Problem | None = None
     waits: tuple[Wait, ...] = ()
-    early_timeouts: Sequence[tuple[int, int, object]] = ()
+    timeouts: Sequence[Timeout] = ()
     timeouts_withheld: str = ""
     was_patient: bool = False
     preemptions: int = 0

@@ -238,7 +238,7 @@ class ScenarioRunner:
             [part.work.outcomes if isinstance(part.work, CallSequence) else [part.result] for part in parts],
             problem=problem,
             waits=waits(scheduler) if ending is Ending.DEADLOCK else (),
-            early_timeouts=scheduler.early_timeouts,
+            timeouts=scheduler.timeouts,
             timeouts_withheld=scheduler.timeouts_withheld,
             was_patient=scheduler.was_patient,
             preemptions=scheduler.preemptions,

@@ -110,7 +110,7 @@ class ProgramRunner:
                     for calls, part in zip(self._threads, log, strict=True)
                 ],
                 prefix,
-                early_timeouts=scheduler.early_timeouts,
+                timeouts=scheduler.timeouts,
                 timeouts_withheld=scheduler.timeouts_withheld,
                 was_patient=scheduler.was_patient,
                 preemptions=scheduler.preemptions,

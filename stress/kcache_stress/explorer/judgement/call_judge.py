@@ -7,11 +7,11 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from kcache_model.call_program import CallProgram
 from kcache_model.finding import FindingKind
-from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor, Op, R, S
+from kcache_model.linearizability.monitor import IMPOSSIBLE, SLOW_WORKER, Monitor, Op, R, S
 from kcache_model.linearizability.waiting import TooManyWaysError, WaitingMonitor
 from kcache_model.object_types.specification import Specification, as_called, may_wait_for_ever
 from kcache_model.outcomes import ErrorKind, Outcome
@@ -24,6 +24,9 @@ from ..strategies.interface import Ending
 from ..virtual.scheduler import HUB, Scheduler
 from ..waiting import standstill_text
 from .orders import Marks, Shape, linear_extensions, marks_by_need, marks_in_order
+
+_GivenUp: TypeAlias = "tuple[tuple[int, tuple[int, ...]], ...]"
+"""Calls that have given up waiting, each with those that may have been slow; see :class:`Monitor`."""
 
 _UNJUDGED: Final = Problem(FindingKind.DIVERGENCE, "")
 
@@ -133,7 +136,7 @@ class CallJudge:
         return any(map(self._keeps_lock, itertools.chain.from_iterable(calls)))
 
     def _judge(
-        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: frozenset[int]
+        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: _GivenUp
     ) -> Problem | None:
         found = self._first_unexplained(self._plain, execution, outcomes, shape)
         if found is not None and hasattr(self._specification, "begin"):
@@ -158,10 +161,9 @@ class CallJudge:
         return None
 
     def _first_unexplained_waiting(
-        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: frozenset[int]
+        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: _GivenUp
     ) -> _Unexplained | None:
         given: Any = self._specification
-        effectless = {call: outcomes[call] for call in given_up}
         found = None
         for is_patient in (False, True):
             monitor = WaitingMonitor(
@@ -171,7 +173,7 @@ class CallJudge:
                 outcomes,
                 self._agrees,
                 is_patient=is_patient,
-                effectless=effectless,
+                given_up=dict(given_up),
                 pulse=self.pulse,
             )
             found = self._first_unexplained(_Orders(monitor, monitor.start), execution, outcomes, shape)
@@ -303,46 +305,49 @@ def _first_unexplained(
     return None
 
 
-def _given_up(execution: Execution[Outcome]) -> frozenset[int]:
-    """The calls that have given up waiting because another thread was slow, and may have had no effect.
+def _given_up(execution: Execution[Outcome]) -> _GivenUp:
+    """The calls that have given up waiting, and which calls may have been so slow that these had no effect.
 
     Each of them raises an error; or it returns, writes nothing after its wait, and reads only what it has read before:
     it looks again whether it has to wait. A call that ignores that it did not get a lock goes on to read and write.
     That a call leaves the queue of a condition is no effect: ``threading.Semaphore`` and ``queue.Queue`` do that, too.
-    Where all that others do afterwards could have come before the timeout as well, nobody was slow: a search tries only
-    one of the two orders.
+    Calls that go on after the timeout have been slow. So may those be that have ended before it: the search tries only
+    one of two orders of steps that do not depend on each other.
     """
-    found, position = set(), 0
+    found: dict[int, list[int]] = {}
+    ends = [end for spans in execution.spans for _, end in spans]
+    position = 0
     for thread, (spans, outcomes) in enumerate(zip(execution.spans, execution.outcomes, strict=False)):
         for call, ((begin, end), outcome) in enumerate(zip(spans, outcomes, strict=False), position):
-            own = [
-                timeout for timeout in execution.early_timeouts if timeout[0] == thread and begin < timeout[1] <= end
-            ]
-            if not own or outcome.waits or not _is_followed(execution, thread, own[0][1]):
+            own = [timeout for timeout in execution.timeouts if timeout.thread == thread]
+            own = [timeout for timeout in own if begin < timeout.position <= end]
+            if not own or outcome.waits:
                 continue
-            wait = own[0][1]
-            queues = {id(queue) for _, _, queue in own}
+            wait = own[0].position
+            queues = {id(timeout.waiters) for timeout in own}
             before, after = (_touched(execution, thread, *part) for part in ((begin, wait), (wait, end)))
             writes, reads = after[WRITE] - queues, after[READ] - before[READ] - queues
             says_nothing = outcome.value is None or outcome.value is False
             if outcome.error is not None or not (writes or (reads and not says_nothing)):
-                found.add(call)
+                found[call] = [other for other, at in enumerate(ends) if own[0].is_early or at <= wait]
+                if own[0].is_early and _has_slow_worker(execution, thread, wait):
+                    found[call].append(SLOW_WORKER)
         position += len(outcomes)
-    return frozenset(found)
+    return tuple((call, tuple(other for other in slow if other not in found)) for call, slow in found.items())
 
 
-def _is_followed(execution: Execution[Outcome], thread: int, wait: int) -> bool:
-    """Whether a step of another thread must come after the wait of a thread, or after what it does next.
+def _has_slow_worker(execution: Execution[Outcome], thread: int, wait: int) -> bool:
+    """Whether a step of a thread of the class must come after the wait of a thread, or after what it does next.
 
     The event that ended the wait is the one before the position ``wait``.
     """
     late = itertools.islice(execution.trace, wait, None)
-    others = [event for event in late if event[0] not in (thread, HUB) and event[1] not in (PAUSE, BLOCKED)]
+    workers = [event for event in late if event[0] >= len(execution.spans) and event[1] not in (PAUSE, BLOCKED)]
     return any(
         are_dependent((kind, obj, slot), event)
         for who, kind, obj, slot in itertools.islice(execution.trace, wait - 1, None)
         if who == thread and kind != PAUSE and not isinstance(obj, Scheduler)
-        for event in others
+        for event in workers
     )
 
 

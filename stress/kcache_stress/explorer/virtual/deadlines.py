@@ -13,7 +13,7 @@ from threading import Condition
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
-from .virtual_thread import Timed, VirtualThread
+from .virtual_thread import Timed, Timeout, VirtualThread
 
 if TYPE_CHECKING:
     from .scheduler import Scheduler
@@ -45,8 +45,7 @@ def next_timeouts(threads: Mapping[int, VirtualThread], now: float) -> list[int]
 def let_end_together(scheduler: Scheduler, ended: Timed) -> None:
     """A wait has timed out: those that are to end at about the same time may end now, too."""
     is_early = ended.is_early or (not ended.is_due and any(map(_can_go_on, scheduler.threads.values())))
-    if is_early:
-        scheduler.early_timeouts.append((scheduler.current, len(scheduler.trace), _waiters()))
+    scheduler.timeouts.append(Timeout(scheduler.current, len(scheduler.trace), _waiters(), is_early))
     latest = max(ended.deadline, scheduler.now) + TOLERANCE
     waits = (thread.waits_for for thread in scheduler.threads.values() if not thread.finished)
     others = [wait for wait in waits if isinstance(wait, Timed) and not wait.is_due and wait.deadline <= latest]

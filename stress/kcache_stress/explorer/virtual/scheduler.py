@@ -27,7 +27,7 @@ from .library import own_idents
 from .opcode_tracer import OpcodeTracer
 from .pool import GreenletPool
 from .unwinding import restore_locks, unnoticed
-from .virtual_thread import Aborted, SetupDeadlockError, Timed, VirtualThread, Waitable
+from .virtual_thread import Aborted, SetupDeadlockError, Timed, Timeout, VirtualThread, Waitable
 
 if TYPE_CHECKING:
     from .clock import Readings
@@ -72,7 +72,7 @@ class Scheduler:
         clock_reads: thread -> its readings since its last wait with a timeout. clock_seen: how many events it saw.
         timeouts_left: how many waits may still time out although something else could happen.
         ties_left: how often waits may still be due together, so that who has been woken first need not go on first.
-        early_timeouts: see :class:`~..execution.Execution`.
+        timeouts: see :class:`~..execution.Execution`.
         timeouts_withheld: the place of a wait that would have been allowed to time out, had there been more of these.
         ends_any_time: whether each wait may time out at any moment; else ``was_patient`` if one had to wait for others.
         failures: what escaped from threads of the target. preemptions: how often a thread was left that could go on.
@@ -99,7 +99,7 @@ class Scheduler:
         self.equal_threads = NONE_EQUAL
         self.failures: list[BaseException] = []
         self.doubts: dict[str, None] = {}
-        self.early_timeouts: list[tuple[int, int, object]] = []
+        self.timeouts: list[Timeout] = []
         self.is_patient: Callable[[], bool] = lambda: False
         self.on_idle_start: Callable[[], None] = lambda: None
         self.watcher: Callable[[FrameType, str, Any], Any] | None = None
@@ -322,7 +322,7 @@ class Scheduler:
         self.threads.clear()
         self._pool.fill(program_threads + _SPARE_GREENLETS)
         restore_locks(trace)
-        self.trace, self.failures, self.doubts, self.early_timeouts = [], [], {}, []
+        self.trace, self.failures, self.doubts, self.timeouts = [], [], {}, []
         if not self.is_stuck:
             self._strategy_failure = None
         self.preemptions, self.clock_reads, self.clock_seen = 0, {}, 0

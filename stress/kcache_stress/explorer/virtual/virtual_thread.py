@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import greenlet
 
@@ -51,6 +51,22 @@ class _Never:
 
 
 NEVER: Final = _Never()
+
+
+class Timeout(NamedTuple):
+    """A wait has timed out.
+
+    Attributes:
+        thread: whose wait it was.
+        position: how long the trace was.
+        waiters: the queue of the condition that was waited for, if it was one.
+        is_early: whether another thread could go on.
+    """
+
+    thread: int
+    position: int
+    waiters: object
+    is_early: bool
 
 
 class Timed:
