@@ -126,7 +126,8 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         observed: what the first of them gave; configurations in which they give something else are of no use.
         agrees: whether an observed outcome agrees with an expected one.
         is_patient: whether calls may be overtaken, and may sleep, too: to try that takes many times as long.
-        given_up: see :class:`~.monitor.Monitor`.
+        given_up: see :class:`~.monitor.Monitor`; ``None`` if nobody knows which waits have timed out, as with real
+            threads. Then each call may have that would time out in the midst of another one.
         pulse: called every now and then: a judgement may take seconds.
     """
 
@@ -148,6 +149,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         self._has_threads = getattr(specification, "starts_threads", False)
         self._expanded = 0
         self._pulse = pulse
+        self._knows_timeouts = given_up is not None
         self._begins = [specification.begin, specification.begin_alone]
         if is_patient:
             self._begins.append(specification.begin_asleep)
@@ -226,6 +228,8 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         left = is_open - {(call, None) for call in (slow, *calls)}
         for after, outcomes in self._specification.overtake(state, self._operations[slow], operations):
             yield after, left | set(zip((slow, *calls), outcomes, strict=True))
+            if len(calls) == 1 and not self._knows_timeouts:
+                yield state, left | {(slow, None), (calls[0], outcomes[1])}
 
 
 def are_explained(
