@@ -16,9 +16,9 @@ from kcache_conformance.target_types import target_type_named
 from kcache_model.history import Call
 from kcache_model.object_types.checking import check_calls
 from kcache_model.object_types.plain import MethodCall, ObjectProgram
-from kcache_model.object_types.replayed import ReplaySpecification
+from kcache_model.object_types.replayed import ReplaySpecification, Stage
 from kcache_model.object_types.specification import may_wait_for_ever, real_seconds
-from kcache_model.outcomes import Outcome, returned
+from kcache_model.outcomes import WAITS, Outcome, returned
 from kcache_model.progress import NoProgress
 from kcache_model.verdict import Status
 from kcache_stress.explorer.explore import ExploreOptions, explore
@@ -199,3 +199,19 @@ def test_calls_of_real_threads_give_up_while_a_slow_one_is_open(file: Path, is_l
     specification = specification_of(laboratory(f"{file}:Lender"))
     initial = specification.initial(ObjectProgram())
     assert check_calls(specification, initial, history).status is status
+
+
+@pytest.mark.parametrize(("is_seen", "status"), [(False, Status.UNKNOWN), (True, Status.VIOLATION)])
+def test_a_call_of_which_only_real_threads_say_that_it_waits_may_as_well_be_slow(is_seen: bool, status: Status) -> None:
+    """As one that asks a name server: a verdict must not depend on how fast that answers."""
+
+    class Replay:
+        def __call__(self, calls: tuple[Any, ...]) -> Outcome:
+            return WAITS if len(calls) == 2 else returned(len(calls))
+
+        def stage(self, steps: tuple[Any, ...]) -> Stage | None:
+            return Stage(((WAITS, WAITS),) * len(steps), timeouts=0) if is_seen else None
+
+    add = MethodCall("add")
+    history = [Call(0, add, 0, 2, returned(1)), Call(1, add, 1, 3, returned(2))]
+    assert check_calls(ReplaySpecification(Replay()), (), history).status is status

@@ -2,12 +2,14 @@
 
 import importlib
 import inspect
+import itertools
 import threading
-from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from kcache_stress.explorer import search as searching
 from kcache_stress.explorer.events import BLOCKED, KIND_NAMES
 from kcache_stress.explorer.execution import Execution
 from kcache_stress.explorer.granularity import Granularity
@@ -135,6 +137,18 @@ def test_primitives_serve_outside_an_exploration_too(name, virtual, expected):
     sandbox.reset()
 
 
+@pytest.mark.parametrize("is_outside", [True, False])
+def test_the_least_executions_are_not_waited_for_outside(virtual, monkeypatch, is_outside):
+    """A busy machine is no reason to try fewer; a name server that lets each execution wait is one."""
+    sandbox, modules = virtual
+    seconds = itertools.count()
+    monkeypatch.setattr(searching, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr(searching, "idle_seconds", lambda: next(seconds) * is_outside)
+    bodies = Bodies(sandbox, lambda: [getattr(modules[MODULES[0]], FUNCTIONS[0].partition(":")[2])])
+    found = search(bodies, PartialOrderSampling(1), None, SearchLimits(100, 5.0, least=50))
+    assert (found.executions < 50) is is_outside
+
+
 # Troubles
 
 
@@ -221,7 +235,7 @@ def test_recursion_without_end_is_an_error(name, threads, trouble):
     for strategy in (Dpor(), Naive(), PartialOrderSampling(1)):
         execution = trouble(name).run(strategy)
         assert execution.ending is Ending.COMPLETE
-        assert [*chain(*execution.outcomes), *execution.failures].count("RecursionError") == threads
+        assert [*itertools.chain(*execution.outcomes), *execution.failures].count("RecursionError") == threads
 
 
 def test_threads_that_were_started_deep_down_leave_nothing_behind(trouble):

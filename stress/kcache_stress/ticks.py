@@ -15,9 +15,21 @@ def own_seconds() -> float:
 
     A budget on this clock is spent by code that is slow, and by code that waits, but not by other processes.
     """
+    queued = _queued_seconds()
+    return time.process_time() if queued is None else time.monotonic() - queued
+
+
+def idle_seconds() -> float:
+    """A clock that goes only while this thread waits for the outside world; it stands still elsewhere than on Linux."""
+    queued = _queued_seconds()
+    return 0.0 if queued is None else time.monotonic() - queued - time.thread_time()
+
+
+def _queued_seconds() -> float | None:
+    """How long this thread has waited for a processor; ``None`` where nobody counts that."""
     with contextlib.suppress(OSError, ValueError, IndexError), open(_SCHEDULER_STATISTICS, encoding="ascii") as file:
-        return time.monotonic() - int(file.read().split()[1]) / 1e9
-    return time.process_time()
+        return int(file.read().split()[1]) / 1e9
+    return None
 
 
 def tick(seconds: float) -> None:

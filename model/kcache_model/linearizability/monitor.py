@@ -9,7 +9,7 @@ subset construction over the specification automaton; after M. Herlihy, J. Wing 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 S = TypeVar("S")
 """States of a specification."""
@@ -21,6 +21,9 @@ R = TypeVar("R")
 IMPOSSIBLE: Final = -1
 """The set without configurations: no order of the calls explains what was observed."""
 
+
+GAVE_UP: Final = object()
+"""In place of the outcome that a call will have: it has given up, and may give anything."""
 
 SLOW_WORKER: Final = -1
 """Stands for a call that is open all the time: a thread of the class has been slow."""
@@ -34,8 +37,8 @@ class Monitor(Generic[S, Op, R]):
         initial: the state before the first call.
         operations: what each call does; a call is named by its position here.
         agrees: whether an observed outcome agrees with an expected one.
-        given_up: call that has stopped waiting -> the calls that may have kept it waiting because they were slow. If
-            one of these is open when it ends, it may have changed nothing, whatever it gave.
+        given_up: call that has stopped waiting -> the calls that may have kept it waiting because they were slow. While
+            one of these is open, it may do so, and change nothing, whatever it gives.
 
     Attributes:
         start: the set to begin with.
@@ -52,7 +55,9 @@ class Monitor(Generic[S, Op, R]):
         self._find_effects = effects
         self._given_up = given_up or {}
         self._operations = operations
-        self._agrees = agrees
+        self._agrees: Callable[[Any, Any], bool] = lambda observed, expected: (
+            expected is GAVE_UP or agrees(observed, expected)
+        )
         # A configuration: the state, and the calls that are open, with the outcome that each will have.
         self._sets: list[frozenset[tuple[S, frozenset[tuple[int, R | None]]]]] = []
         self._numbers: dict[frozenset[tuple[S, frozenset[tuple[int, R | None]]]], int] = {}
@@ -82,16 +87,10 @@ class Monitor(Generic[S, Op, R]):
                 (state, is_open - {(call, expected)})
                 for state, is_open in self._closure(self._sets[at])
                 for open_call, expected in is_open
-                if open_call == call and self._explains(call, outcome, expected, is_open)
+                if open_call == call and expected is not None and self._agrees(outcome, expected)
             )
             after = self._steps[step] = self._number(found) if found else IMPOSSIBLE
         return after
-
-    def _explains(self, call: int, outcome: R, expected: R | None, is_open: frozenset[tuple[int, R | None]]) -> bool:
-        """Whether a call may give an outcome where ``expected`` is what it has to give, or it has had no effect yet."""
-        if expected is not None:
-            return self._agrees(outcome, expected)
-        return call in self._given_up and any(other in self._given_up[call] for other, _ in is_open)
 
     def is_as_strict(self, one: int, other: int) -> bool:
         """Whether whatever ``one`` explains from here on is explained by ``other``, too."""
@@ -118,12 +117,18 @@ class Monitor(Generic[S, Op, R]):
             for call, outcome in is_open:
                 if outcome is not None:
                     continue
-                for after, expected in self._effects_of(state, call):
+                for after, expected in (*self._effects_of(state, call), *self._giving_up(state, call, is_open)):
                     following = (after, is_open - {(call, None)} | {(call, expected)})
                     if following not in found:
                         found.add(following)
                         todo.append(following)
         return found
+
+    def _giving_up(self, state: S, call: int, is_open: frozenset[tuple[int, Any]]) -> Iterator[tuple[S, Any]]:
+        """What comes of a call that stops waiting because another one is slow."""
+        slow = self._given_up.get(call, ())
+        if SLOW_WORKER in slow or any(other in slow for other, _ in is_open):
+            yield state, GAVE_UP
 
     def _effects_of(self, state: S, call: int) -> Sequence[tuple[S, R]]:
         found = self._effects.get((state, call))

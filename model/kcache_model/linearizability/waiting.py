@@ -22,8 +22,8 @@ sequence of steps:
   out, or sleep and try again a few times. A slow thread is no fault of a class. All that this allows is what comes of
   giving up: calls that would wait or sleep without the slow one do not overtake it.
 * A call gives up although nothing but a slow thread keeps it waiting: its wait times out while another thread could go
-  on. If it then raises or touches nothing more, it may have had no effect at all, provided that the slow call is still
-  open when it ends. Calls of one thread may give up one after another while a slow call stands still. The step above
+  on. If it then raises or touches nothing more, it may have had no effect at all, provided that the slow call is open
+  at that time. Calls of one thread may give up one after another while a slow call stands still. The step above
   covers only calls that are open at the same time. Where the slow thread is one of the class, the call may also have
   had its effect: the worker did what it was given all the same.
 * A call ends, and threads that the class itself has started go on later only, with one of the following calls: what
@@ -60,7 +60,7 @@ from typing import Any, Final, Protocol
 
 from ..history import Call
 from ..outcomes import Outcome
-from .monitor import IMPOSSIBLE, SLOW_WORKER, Monitor
+from .monitor import GAVE_UP, IMPOSSIBLE, SLOW_WORKER, Monitor
 
 _MOST_EXPANDED: Final = 800
 """Configurations that are gone on from in one judgement: each takes several replays. Most need less than a hundred."""
@@ -176,12 +176,11 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
                     todo.append(following)
         return found
 
-    def _explains(self, call: int, outcome: Any, expected: Any, is_open: frozenset[Any]) -> bool:
-        return self._has_slow_worker(call) or super()._explains(call, outcome, expected, is_open)
-
-    def _has_slow_worker(self, call: int) -> bool:
-        """Whether a call may give anything, with its effect or without."""
-        return call in self._given_up and SLOW_WORKER in self._given_up[call]
+    def _giving_up(self, state: Any, call: int, is_open: frozenset[Any]) -> Iterator[tuple[Any, Any]]:
+        yield from super()._giving_up(state, call, is_open)
+        if SLOW_WORKER in self._given_up.get(call, ()):
+            for after, _ in self._effects_of(state, call):
+                yield after, GAVE_UP
 
     def _settled(self, state: Any, is_open: frozenset[Any]) -> tuple[Any, frozenset[Any]] | None:
         """The same with what the calls gave that wait no longer; ``None`` if one of them gave something else."""
@@ -193,7 +192,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
                 given = outcome if found.waits else found
             observed = self._observed[call] if call < len(self._observed) else None
             is_known = given is not None and observed is not None and not isinstance(given, _Waiting)
-            if is_known and not self._has_slow_worker(call) and not self._agrees(observed, given):
+            if is_known and not self._agrees(observed, given):
                 return None
             settled.add((call, given))
         return state, frozenset(settled)
@@ -203,7 +202,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         new = [call for call, outcome in is_open if outcome is None]
         for call in new:
             operation, left = self._operations[call], is_open - {(call, None)}
-            for after, expected in self._effects_of(state, call):
+            for after, expected in (*self._effects_of(state, call), *self._giving_up(state, call, is_open)):
                 yield after, left | {(call, expected)}
             if self._has_threads:
                 for after, expected in specification.end_late(state, operation):

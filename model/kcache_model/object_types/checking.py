@@ -13,7 +13,7 @@ from ..linearizability.waiting import TooManyWaysError, are_explained
 from ..outcomes import Outcome
 from ..render import no_order_text
 from ..verdict import Status
-from .specification import Specification, States, as_called, follow
+from .specification import SLOW_WAITS, Specification, States, WaitsMayBeSlow, as_called, follow
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,10 @@ def check_calls(
             return CallsVerdict(Status.OK)
     except TooManyWaysError:
         return CallsVerdict(Status.UNKNOWN, "the calls may wait for each other in too many ways to try all of them")
+    if result.status is Status.VIOLATION and hasattr(specification, "may_be_slow"):
+        slowly = _Following(WaitsMayBeSlow(specification))
+        if search_linearization(slowly, (initial,), calls, budget or SearchBudget(), agrees).status is Status.OK:
+            return CallsVerdict(Status.UNKNOWN, SLOW_WAITS)
     if result.status is not Status.VIOLATION:
         reason = (
             f"the search gave up after {result.steps:,} steps; the order that got furthest has {len(result.order):,} "

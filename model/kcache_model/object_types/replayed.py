@@ -216,6 +216,14 @@ class ReplaySpecification:
         keeps = operation.is_write or any(map(_is_further, state))
         return [(calls if keeps else state, outcome)]
 
+    def may_be_slow(self, state: Calls, operation: Any) -> bool:
+        """Whether only real threads have seen that a call waits; it may as well be slow."""
+        if not hasattr(self._replay, "stage"):
+            return False
+        counted = _counted((*state, operation))
+        outcome = self._known.get(counted)
+        return outcome is not None and outcome.waits and self._stage(counted) is None
+
     def begin(self, state: Calls, operation: Any) -> Calls | None:
         """The state in which a call has begun and waits; ``None`` if it ends at once, or if that cannot be told."""
         if not isinstance(operation, CalledBy) or self._competes(state, operation):

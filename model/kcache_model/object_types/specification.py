@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from operator import add, ne
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from ..call_program import CallProgram
-from ..outcomes import WAITS, Outcome
+from ..outcomes import ANYTHING, WAITS, Outcome
 
 S = TypeVar("S")
 """States of a specification; hashable."""
@@ -26,6 +27,33 @@ class Specification(Protocol[P_contra, S]):
     def effects(self, state: S, operation: Any) -> Sequence[tuple[S, Outcome]]:
         """Each state that may come after, and what is given then: several if that is left open, none if it waits."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class WaitsMayBeSlow:
+    """A specification in which a call may give anything that nobody but the clock of the machine has seen waiting.
+
+    It may wait for another call, or for a name server. A verdict that depends on which of them it was is none.
+
+    Attributes:
+        strict: the specification; it has ``may_be_slow``.
+    """
+
+    strict: Any
+
+    def initial(self, program: Any) -> Any:
+        """As that of the strict one."""
+        return self.strict.initial(program)
+
+    def effects(self, state: Any, operation: Any) -> Sequence[tuple[Any, Outcome]]:
+        """As those of the strict one, or anything."""
+        found: Sequence[tuple[Any, Outcome]] = self.strict.effects(state, operation)
+        if not found and self.strict.may_be_slow(state, operation):
+            return [((*state, operation), ANYTHING)]
+        return found
+
+
+SLOW_WAITS: Final = "a call did not return in time on real threads, and virtual ones cannot tell whether it waits"
 
 
 def as_called(specification: Specification[Any, Any], operation: Any, thread: int) -> Any:

@@ -10,6 +10,7 @@ from typing import Generic
 
 from kcache_model.finding import FindingKind
 
+from ..ticks import idle_seconds
 from .execution import A, Execution, Judge, Problem, Runner
 from .happens_before import HappensBefore
 from .schedule import schedule_of
@@ -34,7 +35,8 @@ class SearchLimits:
     Attributes:
         executions: the most executions.
         seconds: of wall-clock time.
-        least: so many executions are run however long they take, unless they are long: a busy machine finds the same.
+        least: so many executions are run however long they take, unless they are long, or wait for the outside world:
+            a busy machine finds the same.
     """
 
     executions: int = 1_000_000
@@ -85,7 +87,7 @@ def search(
         on_execution: told of each execution that says something: not of redundant ones.
     """
     limits = limits or SearchLimits()
-    began = time.monotonic()
+    began, idle = time.monotonic(), idle_seconds()
     executions = events = 0
     patient = False
     cut = note = withheld = ""
@@ -124,7 +126,9 @@ def search(
                     coverage, note = Coverage.NO_PROOF, PATIENT
                 break
             has_least = executions >= limits.least or events >= _LEAST_EVENTS
-            is_late = has_least and time.monotonic() - began > limits.seconds
+            is_late = time.monotonic() - began > limits.seconds and (
+                has_least or idle_seconds() - idle > limits.seconds
+            )
             if executions >= limits.executions or is_late:
                 coverage = Coverage.BUDGET_SPENT
                 break

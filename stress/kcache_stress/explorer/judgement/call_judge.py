@@ -13,7 +13,13 @@ from kcache_model.call_program import CallProgram
 from kcache_model.finding import FindingKind
 from kcache_model.linearizability.monitor import IMPOSSIBLE, SLOW_WORKER, Monitor, Op, R, S
 from kcache_model.linearizability.waiting import TooManyWaysError, WaitingMonitor
-from kcache_model.object_types.specification import Specification, as_called, may_wait_for_ever
+from kcache_model.object_types.specification import (
+    SLOW_WAITS,
+    Specification,
+    WaitsMayBeSlow,
+    as_called,
+    may_wait_for_ever,
+)
 from kcache_model.outcomes import ErrorKind, Outcome
 from kcache_model.rules import BrokenRule
 
@@ -145,6 +151,11 @@ class CallJudge:
                 found = self._first_unexplained_waiting(execution, outcomes, shape, given_up)
             except TooManyWaysError:
                 self.doubts["calls may wait for each other in too many ways to try all of them"] = None
+                return None
+        if found is not None and hasattr(self._specification, "may_be_slow"):
+            slowly = Monitor(WaitsMayBeSlow(self._specification).effects, self._initial, self._called, self._agrees)
+            if self._first_unexplained(_Orders(slowly, slowly.start), execution, outcomes, shape) is None:
+                self.doubts[SLOW_WAITS] = None
                 return None
         if found is not None:
             if not found.order:
