@@ -11,7 +11,7 @@ import ast
 import functools
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -34,8 +34,10 @@ def tied_to_c(unit: str) -> frozenset[str]:
     files = files_of(spec.origin)
     folder = Path(spec.origin).parent
     modules = {_name(unit, folder, Path(file)): Path(file) for file in files if file.endswith(".py")}
-    binaries = [Path(file).read_bytes() for file in files if not file.endswith(".py")]
-    tied = {name for name in modules if any(_names(binary, name) for binary in binaries)}
+    tied = set[str]()
+    for file in files:
+        if not file.endswith(".py"):
+            tied |= _named(Path(file).read_bytes(), modules)
     todo = list(tied)
     while todo:
         more = modules.keys() & {*_imported(todo.pop(), modules)} - tied
@@ -49,17 +51,22 @@ def _name(unit: str, folder: Path, file: Path) -> str:
     return ".".join((unit, *(parts[:-1] if parts[-1] == "__init__" else parts)))
 
 
-def _names(binary: bytes, module: str) -> bool:
-    """Whether a binary holds the name of a module; that of Cython holds names without what ends them in C."""
+def _named(binary: bytes, modules: Iterable[str]) -> set[str]:
+    """The modules whose names a binary holds; that of Cython holds names without what ends them in C.
+
+    Each word of the binary is looked at once: there may be hundreds of modules, and megabytes of words.
+    """
     if any(mark in binary for mark in _UNREADABLE):
-        return True
-    above, _, last = module.rpartition(".")
-    name = re.escape(last.encode())
-    if not above:
-        pattern = rb"\0%s\0"  # followed by a dot, it begins the names of all types and modules of the package
-    else:
-        pattern = rb"(?<!\w)%s(?!\w)" if _CYTHON in binary else rb"[\0.]%s[\0.]"
-    return re.search(pattern % name, binary) is not None
+        return set(modules)
+    parts = set(re.findall(rb"\w+" if _CYTHON in binary else rb"(?<=[\0.])\w+(?=[\0.])", binary))
+    # Followed by a dot, the name of a package begins the names of all its types and modules.
+    packages = set(re.findall(rb"(?<=\0)\w+(?=\0)", binary))
+    return {
+        module
+        for module in modules
+        for above, _, last in [module.rpartition(".")]
+        if last.encode() in (parts if above else packages)
+    }
 
 
 def _imported(name: str, modules: dict[str, Path]) -> Iterator[str]:
