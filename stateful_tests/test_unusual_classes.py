@@ -204,24 +204,33 @@ def test_results_that_are_huge_are_not_kept(size: int, is_kept: bool) -> None:
 
 
 class Slow:
-    """Tries of which those of one method take their time, on a clock of their own."""
+    """Tries of which those of one method take their time, on a clock of their own; and it may wait in the end."""
 
-    real_waits = 0
-
-    def __init__(self) -> None:
+    def __init__(self, *, waits: bool = False, is_real: bool = False) -> None:
         self.now = 0.0
+        self.real_waits = 0
+        self._waits, self._is_real = waits, is_real
 
     def __call__(self, calls: Calls) -> Outcome:
-        self.now += calls[-1].name == "work"
-        return Outcome()
+        if calls[-1].name != "work":
+            return Outcome()
+        self.now += 1
+        self.real_waits += self._is_real
+        return Outcome(waits=self._waits)
 
     def result(self, calls: Calls) -> object:
         return None
 
 
-def test_a_method_that_works_for_long_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    tries = Slow()
+@pytest.mark.parametrize(
+    ("tries", "is_left_out"),
+    [(Slow(), True), (Slow(waits=True), True), (Slow(waits=True, is_real=True), False)],
+    ids=["works", "polls for long", "waits for real, as long as the patience with it"],
+)
+def test_a_method_that_works_for_long_is_left_out(
+    tries: Slow, is_left_out: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(probing, "own_seconds", lambda: tries.now)
     quick = [method(name) for name in ("clear", "copy", "first", "last", "size")]
-    assert probing.Probed((method("work"), *quick), tries).untried == {"work"}
+    assert probing.Probed((method("work"), *quick), tries).untried == ({"work"} if is_left_out else set())
     assert not probing.Probed((method("work"),), tries).untried  # something has to be left

@@ -74,7 +74,7 @@ class Probed:
         before = self._writes
         earlier: list[Calls] = [before, *((one,) for one in before[:_MOST_BEFORE])]
         for call, outcome in self.first.items():
-            if not outcome.waits or self._succeeds_beside(call, self.first):
+            if not outcome.waits or call.name in self.untried or self._succeeds_beside(call, self.first):
                 continue
             if all(self._tries((*calls, *self._with_needed(call))).waits for calls in earlier):
                 yield call.name
@@ -143,12 +143,13 @@ class Probed:
     def _first_try(self, call: MethodCall) -> Outcome:
         """The outcome on a new object; notes how long that takes, once what it imports is there."""
         outcome = self._timed(call)
-        return outcome if self._seconds[call] <= _SLOW_SECONDS else self._timed(call)
+        return outcome if outcome.waits or self._seconds[call] <= _SLOW_SECONDS else self._timed(call)
 
     def _timed(self, call: MethodCall) -> Outcome:
-        began = own_seconds()
+        began, waits = own_seconds(), self._tries.real_waits
         outcome = self._tries(self._with_needed(call))
-        self._seconds[call] = 0.0 if outcome.waits else own_seconds() - began
+        # A wait on real threads takes as long as the patience with it; one that polls on virtual ones may be slow.
+        self._seconds[call] = 0.0 if self._tries.real_waits > waits else own_seconds() - began
         return outcome
 
     def _varies(self, calls: Calls) -> bool:
