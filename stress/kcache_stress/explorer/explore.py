@@ -285,9 +285,14 @@ class _Exploration(Generic[P, A]):
     def _finding(self, program: P, result: Investigation[A]) -> Finding:
         """The finding of the smallest program that shows a problem of the same kind."""
         assert result.problem is not None
-        found = self.laboratory.finding(program, result.problem)
+        laboratory = self.laboratory.at(result.granularity)
+        found = laboratory.finding(program, result.problem)
         self.on_finding(with_confirmation(found, _NOT_TRIED, result.unseen))
         if result.counterexample is not None:
+            if result.problem.kind is not FindingKind.DATA_RACE:  # a budget may end while it is made smaller
+                strict = self.options.strict_errors
+                shown = laboratory.finding(program, result.problem, result.counterexample, strict_errors=strict)
+                self.on_finding(with_confirmation(shown, _NOT_TRIED, result.unseen))
             program, result = self._smaller(program, result)
             left = self.options.whole_seconds - result.seconds
             result = with_fewest_preemptions(lambda granularity: self._opened(program, granularity), result, left)
