@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ import click
 
 from kcache_conformance.report.formats import formats
 from kcache_conformance.report.run_report import RunReport
+from kcache_stress.interruption import scratch_folder
 
 from .console import TAKEN, show_brief
 
@@ -81,7 +81,7 @@ class Outputs:
         if self.files[name] != STDOUT:
             write(self.files[name])
             return
-        with tempfile.TemporaryDirectory(prefix="kcache-") as folder:
+        with scratch_folder() as folder:
             file = Path(folder) / name
             write(file)
             click.echo(file.read_text(encoding="utf-8"), nl=False)

@@ -6,6 +6,7 @@ import io
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 from kcache.cli import main
 from kcache.cli.exits import open_missing_streams
+from kcache_stress.interruption import scratch_folder
 
 EMPTY = '{"schema": "kcache/events/1", "indexes": []}\n'
 
@@ -86,6 +88,20 @@ def test_sigterm_leaves_nothing_behind(command: str, tmp_path: Path) -> None:
     assert (process.returncode, errors) == (143, "")
     assert not file.exists()
     assert not list(scratch.iterdir())
+
+
+def test_no_folder_is_left_if_a_signal_comes_as_it_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make = os.mkdir
+
+    def make_and_end(folder: str, mode: int) -> None:
+        make(folder, mode)
+        raise SystemExit
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(os, "mkdir", make_and_end)
+    with pytest.raises(SystemExit), scratch_folder():
+        raise AssertionError
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_file_that_was_there_is_kept_and_a_mistake_leaves_none(tmp_path: Path) -> None:

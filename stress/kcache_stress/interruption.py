@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -28,6 +29,24 @@ def ending_children() -> Iterator[None]:
         yield
     finally:
         _asked.clear()
+
+
+@contextmanager
+def scratch_folder() -> Iterator[str]:
+    """A new folder for as long as this is entered, whenever a signal ends it.
+
+    ``tempfile.TemporaryDirectory`` leaves the folder behind if the handler of a signal raises right after it is made.
+    """
+    import secrets
+    import shutil
+    import tempfile
+
+    folder = os.path.join(tempfile.gettempdir(), f"kcache-{secrets.token_hex(8)}")
+    try:
+        os.mkdir(folder, mode=0o700)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from kcache_model.call_program import HASH_SEED
 from kcache_model.errors import TargetError
-from kcache_stress.interruption import Interrupted, is_interrupted
+from kcache_stress.interruption import Interrupted, is_interrupted, scratch_folder
 
 from .journal import read_journal
 
@@ -100,11 +100,9 @@ def run_job(
     Raises:
         Interrupted: the user has asked to stop; what the child had sent was passed on.
     """
-    import tempfile  # not for the child, which imports this module as well
-
     from .child import import_path, kill, start
 
-    with tempfile.TemporaryDirectory(prefix="kcache-") as folder:
+    with scratch_folder() as folder:
         journal, stacks = Path(folder, "journal"), Path(folder, "stacks")
         stacks.touch()
         job = {
