@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 _SHRINK_SECONDS: Final = 10.0
 """For making a finding small: the search may have spent its budget, and a long schedule explains nothing."""
+_NOT_ONE: Final = "too long: not one execution came to its end within the budget"
 _MOST_NAMES: Final = 3
 _WORK_SECONDS: Final = 0.01
 """Whoever works less than this meanwhile stands still."""
@@ -254,6 +255,8 @@ class _Explorer:
             add_outcome(item, Outcome(AS_IT_IS, result.phases[-1].refused))
         elif counts.get("exhausted"):
             add_outcome(item, Outcome(EXHAUSTED, executions=executions))
+        elif not executions:
+            add_outcome(item, Outcome(AS_IT_IS, _NOT_ONE))
         else:
             no_proof = next((phase.no_proof for phase in result.phases if phase.no_proof), "")
             add_outcome(item, Outcome(NO_PROOF if no_proof else SAMPLED, no_proof, executions))

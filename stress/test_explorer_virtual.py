@@ -137,16 +137,18 @@ def test_primitives_serve_outside_an_exploration_too(name, virtual, expected):
     sandbox.reset()
 
 
-@pytest.mark.parametrize("is_outside", [True, False])
-def test_the_least_executions_are_not_waited_for_outside(virtual, monkeypatch, is_outside):
-    """A busy machine is no reason to try fewer; a name server that lets each execution wait is one."""
+@pytest.mark.parametrize(("is_outside", "is_work"), [(True, False), (False, True), (False, False)])
+def test_the_least_executions_end_where_they_wait_outside_or_work_for_long(virtual, monkeypatch, is_outside, is_work):
+    """A busy machine is no reason to try fewer; a name server that lets each execution wait is one, and so is work."""
     sandbox, modules = virtual
     seconds = itertools.count()
-    monkeypatch.setattr(searching, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr(
+        searching, "time", SimpleNamespace(monotonic=lambda: next(seconds), thread_time=lambda: next(seconds) * is_work)
+    )
     monkeypatch.setattr(searching, "idle_seconds", lambda: next(seconds) * is_outside)
     bodies = Bodies(sandbox, lambda: [getattr(modules[MODULES[0]], FUNCTIONS[0].partition(":")[2])])
     found = search(bodies, PartialOrderSampling(1), None, SearchLimits(100, 5.0, least=50))
-    assert (found.executions < 50) is is_outside
+    assert (found.executions < 50) is (is_outside or is_work)
 
 
 # Troubles

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from body_support import searched
+from kcache_model.interleaved_program import InterleavedProgram
+from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.strategies.random_walk import RandomWalk
+from kcache_stress.interleaved import runner
+from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
 
 BODIES = """
 def test_longer_if_the_second_thread_begins():
@@ -29,6 +35,24 @@ def test_endless_if_the_second_thread_begins():
     started(lambda: work(2_000), lambda: work(10_000))
 """
 
+BODY = """
+import threading
+
+def test():
+    lock = threading.Lock()
+
+    def work():
+        for _ in range(1_500):
+            with lock:
+                pass
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
+
 
 class Walk(RandomWalk):
     """The first thread begins in its first schedule; the second one in a later schedule."""
@@ -41,3 +65,15 @@ def test_an_execution_that_is_longer_than_the_first_is_not_endless(tmp_path: Pat
     longer, endless = searched(tmp_path, BODIES, 5, Walk)
     assert (longer.problem, longer.events > 40_000) == ("", True)
     assert "go on for ever" in endless.problem
+
+
+@pytest.mark.parametrize(("seconds", "is_too_long"), [(0.0, True), (600.0, False)])
+def test_a_test_whose_executions_take_too_long_is_not_explored(
+    seconds: float, is_too_long: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "_MOST_SECONDS", seconds)
+    file = tmp_path / "body.py"
+    file.write_text(BODY, encoding="utf-8")
+    found = explore(InterleavedLaboratory(f"{file}:test"), InterleavedProgram(), ExploreOptions(executions=2))
+    assert ("too long: one execution takes more than" in found.refused) is is_too_long
+    assert found.finding is None

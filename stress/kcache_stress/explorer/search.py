@@ -20,6 +20,8 @@ from .waiting import running
 
 _CUT = "goes on for ever if the others let it, which is followed for so many steps only"
 _WITHHELD = "this wait could time out at more moments than were tried: no more than two waits of an execution end early"
+_MOST_WORK = 3
+"""How many times the seconds of a search the least executions may work."""
 PATIENT = "waits with a long timeout end only when nothing else can go on, and more orders are possible"
 _LEAST_EVENTS = 80_000
 """Of all executions of a search together: then it has done the least that is asked of it."""
@@ -35,8 +37,8 @@ class SearchLimits:
     Attributes:
         executions: the most executions.
         seconds: of wall-clock time.
-        least: so many executions are run however long they take, unless they are long, or wait for the outside world:
-            a busy machine finds the same.
+        least: so many executions are run however long they take, unless they have many events, wait for the outside
+            world, or take several times as much processor time: a busy machine finds the same.
     """
 
     executions: int = 1_000_000
@@ -87,7 +89,7 @@ def search(
         on_execution: told of each execution that says something: not of redundant ones.
     """
     limits = limits or SearchLimits()
-    began, idle = time.monotonic(), idle_seconds()
+    began, idle, worked = time.monotonic(), idle_seconds(), time.thread_time()
     executions = events = 0
     patient = False
     cut = note = withheld = ""
@@ -127,7 +129,9 @@ def search(
                 break
             has_least = executions >= limits.least or events >= _LEAST_EVENTS
             is_late = time.monotonic() - began > limits.seconds and (
-                has_least or idle_seconds() - idle > limits.seconds
+                has_least
+                or idle_seconds() - idle > limits.seconds
+                or time.thread_time() - worked > _MOST_WORK * limits.seconds
             )
             if executions >= limits.executions or is_late:
                 coverage = Coverage.BUDGET_SPENT

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import FrameType, FunctionType, MethodType, ModuleType, SimpleNamespace
@@ -36,6 +36,11 @@ MOST_TEST_EVENTS: Final = 200_000
 _LONGER: Final = 10
 """An execution counts as endless when it is so many times longer than the longest one before it. A producer and a
 consumer take several times as long if they wait for each other at each item."""
+
+_MOST_SECONDS: Final = 10.0
+"""Of processor time in one execution: few could be run, and most tests take less than a second."""
+
+_TOO_LONG: Final = "too long: one execution"
 
 _LONG_EVENTS: Final = 5_000
 _FAIR_STEPS: Final = 50
@@ -99,11 +104,15 @@ class InterleavedRunner(ScenarioRunner):
         self._parts: Sequence[Part] = ()
         self._strategy: Strategy | None = None
         self._is_learning = False
+        self._began = time.thread_time()
         copies.sandbox.scheduler.longest = _LONG_SECONDS
         super().__init__(Scenario(test.instrument, self._threads_of), copies, MOST_TEST_EVENTS)
         if not shape.events:  # no thread may wait for ever for another one, as some do in the first execution
-            with contextlib.suppress(UncontrolledError):
+            try:
                 self.run(Replay((), _FAIR_STEPS))
+            except UncontrolledError as error:  # what else it was shows in a schedule that tells where
+                if _TOO_LONG in str(error):
+                    raise
             self._most_events = max(MOST_EVENTS, self._most_events if shape.events else 0)
         if self._asked is not None and self._asked.is_serializable and shape.orders is None:
             self._learn_orders()
@@ -164,13 +173,20 @@ class InterleavedRunner(ScenarioRunner):
         return self._shape.events > _LONG_EVENTS
 
     def alive(self) -> None:
-        """Called now and then while an execution makes events."""
+        """Called now and then while an execution makes events.
+
+        Raises:
+            UncontrolledError: it takes so long that few could be run; one that is recorded takes longer.
+        """
         self._pulse()
+        if time.thread_time() - self._began > _MOST_SECONDS and not self.shows_variables:
+            raise UncontrolledError(f"{_TOO_LONG} takes more than {_MOST_SECONDS:.0f} s of processor time")
 
     def run(self, strategy: Strategy) -> Execution[object]:
         """Run the test once under ``strategy``; what is longer than it by far, from now on, is endless."""
         if self._shape.events:
             self._most_events = max(MOST_EVENTS, min(_LONGER * self._shape.events, MOST_TEST_EVENTS))
+        self._began = time.thread_time()
         execution = super().run(strategy)
         if execution.ending is Ending.COMPLETE:
             self._shape.events = max(self._shape.events, len(execution.trace))
