@@ -8,8 +8,9 @@ import pytest
 
 import kcache
 from kcache.testing import InconclusiveError, Status, run_conformance
-from kcache_conformance.events import PhaseFinished, SuiteResult
-from kcache_conformance.suite import SuiteOptions, run_suite
+from kcache_conformance.events import PhaseFinished, PhaseProgress, PhaseStarted, SuiteResult
+from kcache_conformance.suite import SuiteOptions, _Log, run_suite
+from kcache_conformance.target_types import target_type_named
 from kcache_model.indexers.target import make_target
 
 SEEN = """
@@ -86,3 +87,17 @@ def test_more_than_the_explorer_is_missing() -> None:
     phases = (PhaseFinished("explorer", {}, refused="no"), PhaseFinished("stress", {}, inconclusive="no time"))
     result = SuiteResult(Status.UNKNOWN, (), phases, (), ("explorer: no", "stress: no time"), 0.0)
     assert result.verdict == "unknown"
+
+
+@pytest.mark.parametrize(("refused", "verdict"), [("it saw nothing of it", "ok, without the explorer"), ("", "ok")])
+def test_a_phase_that_is_ended_by_the_budget_keeps_what_it_was_refused(refused: str, verdict: str) -> None:
+    """On a busy machine a phase may be ended before it has said so itself."""
+    log = _Log(lambda _: None, target_type_named("indexer"), SuiteOptions(phases=("smoke", "explorer")))
+    log(PhaseStarted("smoke", 1.0))
+    log(PhaseFinished("smoke", {"programs": 1}))
+    log(PhaseStarted("explorer", 1.0))
+    log(PhaseProgress("explorer", 0.5, {"programs": 9, "executions": 90}, refused=refused))
+    log.over()
+    result = log.result(1.0, has_name=False)
+    assert result.verdict == verdict
+    assert any(refused in reason for reason in result.reasons) is bool(refused)

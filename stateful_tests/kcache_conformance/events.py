@@ -55,6 +55,7 @@ class PhaseProgress:
         counts: what it has counted, in earlier turns too.
         coverage: likewise, see :class:`PhaseFinished`.
         overlapped: likewise.
+        refused: likewise; it counts if the phase is ended before it has said so itself.
     """
 
     phase: str
@@ -62,6 +63,7 @@ class PhaseProgress:
     counts: Mapping[str, int]
     coverage: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     overlapped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    refused: str = ""
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ def explorer_phase(
 
     def on_executions(more: int) -> None:
         counted = {**counts, "executions": counts["executions"] + more}
-        context.on_progress(so_far, PhaseOutcome(counted, None, coverage))
+        context.on_progress(so_far, PhaseOutcome(counted, None, coverage, refused="".join(refused[:1])))
 
     watch = ExecutionCounter(context.watch, on_executions)
     no_proof = ""
@@ -106,7 +106,7 @@ def explorer_phase(
         steps = context.steps(least=max(least, LEAST_PROGRAMS["explorer"]))
         for (_, so_far), search in zip(steps, searches(context.spec), strict=False):
             watch.reset()
-            context.on_progress(so_far, PhaseOutcome(counts, None, coverage))
+            context.on_progress(so_far, PhaseOutcome(counts, None, coverage, refused="".join(refused[:1])))
             if context.known.findings and alone(search.program) is not None:
                 counts["alone"] += 1
                 continue

@@ -308,7 +308,7 @@ class _Turns:
     def _progress(self, phase: str, fraction: float, so_far: PhaseOutcome) -> None:
         done = self._with(phase, so_far)
         covered = _by_operation(done.coverage), _by_operation(done.overlapped)
-        self.listener(PhaseProgress(phase, fraction, dict(done.counts), *covered))
+        self.listener(PhaseProgress(phase, fraction, dict(done.counts), *covered, done.refused))
 
     def _finish(self, phase: str) -> None:
         outcome = self.outcomes[phase]

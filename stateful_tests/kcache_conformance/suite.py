@@ -285,6 +285,7 @@ class _Log:
                 done.counts,
                 done.coverage,
                 inconclusive=inconclusive,
+                refused=done.refused,
                 finding=next(iter(found), None),
                 overlapped=done.overlapped,
                 findings=len(found),

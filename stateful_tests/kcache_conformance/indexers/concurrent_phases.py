@@ -9,6 +9,7 @@ from dataclasses import replace
 from math import inf
 
 from kcache_model.call_program import serial_orders
+from kcache_model.errors import CannotExploreError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.program import Program
@@ -35,22 +36,20 @@ _PROGRAM_SECONDS = 2.0
 
 def explorer(context: PhaseContext) -> PhaseOutcome:
     """Small programs in every interleaving."""
-    subjects: list[Subject] = []
     options = ExploreOptions(
         executions=_EXECUTIONS, seconds=_PROGRAM_SECONDS, strict_errors=context.options.strict_errors
     )
 
     def searches(spec: str) -> Iterator[Search]:
         subject = load_subject(spec, instrument=context.options.instrument, unsupported=context.target.unsupported)
-        subjects.append(subject)
+        unseen = _unseen(context, subject)  # first of all: a run whose budget ends in its midst must not say "ok"
+        if unseen:
+            raise CannotExploreError(unseen)
         for number in itertools.count():
             program = explorer_program(context.seed * 1_000_003 + number, subject.target, context.options.semantics)
             yield Search(subject, program, hunting(options, number))
 
-    outcome = explorer_phase(context, searches, "implementation", lambda program: _in_any_order(context, program))
-    if outcome.finding is None and not outcome.refused and subjects:
-        return replace(outcome, refused=_unseen(context, subjects[0]))
-    return outcome
+    return explorer_phase(context, searches, "implementation", lambda program: _in_any_order(context, program))
 
 
 def _unseen(context: PhaseContext, subject: Subject) -> str:

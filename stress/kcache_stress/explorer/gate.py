@@ -41,6 +41,8 @@ _OWN: Final = 1
 _OPAQUE: Final = 2
 
 _MOST_REACHED: Final = 3_000
+_MOST_WALKS: Final = 8
+"""After so many times that unknown code at one place reaches too much to tell, nobody looks again: that takes long."""
 _BLIND: Final = (type, types.ModuleType, types.CodeType, types.FrameType, types.BuiltinFunctionType)
 _FIXED: Final = PLAIN | {type(None)}
 _RUNTIME_MODULES: Final = ("kcache_stress", "greenlet")
@@ -75,6 +77,7 @@ class Gate:
         self._roots: set[str] = set()
         self._resumers: dict[int, int] = {}
         self._fixed: dict[type, bool] = {}
+        self._immense: dict[tuple[str, str], int] = {}
 
     def is_own(self, function: types.FunctionType) -> bool:
         """Whether a function is instrumented."""
@@ -181,11 +184,20 @@ class Gate:
             return
         where = self.where(frame)
         is_contained = is_contained or (frame is not None and touches_arguments_only(frame.f_code))
-        slot = Imprecise(where, what, reached(reach) if self.reports else None, is_contained=is_contained)
+        slot = Imprecise(where, what, self._reached(where, what, reach), is_contained=is_contained)
         self.met[str(slot)] = None
         if self.reports:
             reads = frame is not None and only_reads(frame.f_code)
             self._scheduler.touch(UNKNOWN, slot, READ if reads else WRITE)
+
+    def _reached(self, where: str, what: str, roots: Iterable[object]) -> frozenset[int] | None:
+        """The ids of all that something unknown can get hold of, if they are reported; ``None`` if it is too much."""
+        if not self.reports or self._immense.get((where, what)) == _MOST_WALKS:
+            return None
+        found = reached(roots)
+        if found is None:
+            self._immense[where, what] = self._immense.get((where, what), 0) + 1
+        return found
 
     def where(self, frame: FrameType | None) -> str:
         """``FILE:LINE`` of the innermost instrumented frame; of the frame itself if a harness has called it."""
@@ -273,13 +285,10 @@ def reached(roots: Iterable[object]) -> frozenset[int] | None:
     return frozenset(stood_for.get(found, found) for found in seen - fixed)
 
 
-def _referents(item: object) -> Iterator[object]:
+def _referents(item: object) -> list[object]:
     if type(item) is types.FunctionType:
-        yield from item.__closure__ or ()
-        yield from item.__defaults__ or ()
-        yield from (item.__kwdefaults__ or {}).values()
-        return
-    yield from gc.get_referents(item)
+        return [*(item.__closure__ or ()), *(item.__defaults__ or ()), *(item.__kwdefaults__ or {}).values()]
+    return gc.get_referents(item)
 
 
 def _name(frame: FrameType) -> str:

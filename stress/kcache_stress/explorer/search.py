@@ -21,7 +21,9 @@ from .waiting import running
 _CUT = "goes on for ever if the others let it, which is followed for so many steps only"
 _WITHHELD = "this wait could time out at more moments than were tried: no more than two waits of an execution end early"
 _MOST_WORK = 3
-"""How many times the seconds of a search the least executions may work."""
+"""How many times the seconds of a search the least executions may work, where they are long."""
+_LONG_SECONDS = 0.25
+"""Of work for one execution: the least executions of most searches work for less than a second altogether."""
 PATIENT = "waits with a long timeout end only when nothing else can go on, and more orders are possible"
 _LEAST_EVENTS = 80_000
 """Of all executions of a search together: then it has done the least that is asked of it."""
@@ -38,7 +40,7 @@ class SearchLimits:
         executions: the most executions.
         seconds: of wall-clock time.
         least: so many executions are run however long they take, unless they have many events, wait for the outside
-            world, or take several times as much processor time: a busy machine finds the same.
+            world, or work for long each: a busy machine finds the same.
     """
 
     executions: int = 1_000_000
@@ -131,7 +133,7 @@ def search(
             is_late = time.monotonic() - began > limits.seconds and (
                 has_least
                 or idle_seconds() - idle > limits.seconds
-                or time.thread_time() - worked > _MOST_WORK * limits.seconds
+                or time.thread_time() - worked > max(_MOST_WORK * limits.seconds, _LONG_SECONDS * executions)
             )
             if executions >= limits.executions or is_late:
                 coverage = Coverage.BUDGET_SPENT

@@ -107,6 +107,7 @@ class Within:
             if through_objects or type(root) not in atoms:
                 todo += _elements(root, through_objects=through_objects)
         seen: set[int] = set()
+        in_python: set[type] = set()  # a queue may have thousands of elements of one type
         while todo:
             item = todo.pop()
             kind = type(item)  # never by way of `__class__`, which may run code of the module under test
@@ -116,7 +117,8 @@ class Within:
             if len(seen) > _MOST_WITHIN:
                 self.is_whole = False
                 return
-            if not through_objects and not is_atom(kind) and not is_inert(kind):
+            if not through_objects and (kind in in_python or not (is_atom(kind) or is_inert(kind))):
+                in_python.add(kind)
                 self.runs_python = True  # that says what it does itself
                 continue
             if kind in ITERATORS:
