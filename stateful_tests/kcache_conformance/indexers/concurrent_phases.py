@@ -9,7 +9,6 @@ from dataclasses import replace
 from math import inf
 
 from kcache_model.call_program import serial_orders
-from kcache_model.errors import CannotExploreError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.program import Program
@@ -36,20 +35,26 @@ _PROGRAM_SECONDS = 2.0
 
 def explorer(context: PhaseContext) -> PhaseOutcome:
     """Small programs in every interleaving."""
+    unseen = ""
     options = ExploreOptions(
         executions=_EXECUTIONS, seconds=_PROGRAM_SECONDS, strict_errors=context.options.strict_errors
     )
 
     def searches(spec: str) -> Iterator[Search]:
+        nonlocal unseen
         subject = load_subject(spec, instrument=context.options.instrument, unsupported=context.target.unsupported)
         unseen = _unseen(context, subject)  # first of all: a run whose budget ends in its midst must not say "ok"
-        if unseen:
-            raise CannotExploreError(unseen)
         for number in itertools.count():
             program = explorer_program(context.seed * 1_000_003 + number, subject.target, context.options.semantics)
             yield Search(subject, program, hunting(options, number))
 
-    return explorer_phase(context, searches, "implementation", lambda program: _in_any_order(context, program))
+    def on_progress(fraction: float, so_far: PhaseOutcome) -> None:
+        context.on_progress(fraction, replace(so_far, refused=so_far.refused or unseen))
+
+    told = replace(context, on_progress=on_progress)
+    outcome = explorer_phase(told, searches, "implementation", lambda program: _in_any_order(context, program))
+    is_silent = outcome.finding is None and not outcome.refused
+    return replace(outcome, refused=unseen) if is_silent else outcome
 
 
 def _unseen(context: PhaseContext, subject: Subject) -> str:
