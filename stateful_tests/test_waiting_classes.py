@@ -192,7 +192,7 @@ def test_a_call_that_another_one_lets_return_is_not_left_out(file: Path, name: s
 
 @pytest.mark.parametrize(("is_late", "status"), [(False, Status.OK), (True, Status.VIOLATION)])
 def test_calls_of_real_threads_give_up_while_a_slow_one_is_open(file: Path, is_late: bool, status: Status) -> None:
-    """As many as there are, one after another; a call that gives up although nobody is left has a fault."""
+    """Any number of calls may give up in turn. If no slow call is left, a call that gives up has a fault."""
     use = MethodCall("use")
     gave_up = [Call(1, use, begin, begin + 1, returned("timeout")) for begin in (1, 3, 11 if is_late else 5)]
     history = [Call(0, use, 0, 10, returned(1)), *gave_up]

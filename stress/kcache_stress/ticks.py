@@ -20,13 +20,13 @@ def own_seconds() -> float:
 
 
 def idle_seconds() -> float:
-    """A clock that goes only while this thread waits for the outside world; it stands still elsewhere than on Linux."""
+    """The seconds that this thread has waited for the outside world. Only Linux counts them; elsewhere it is 0."""
     queued = _queued_seconds()
     return 0.0 if queued is None else time.monotonic() - queued - time.thread_time()
 
 
 def _queued_seconds() -> float | None:
-    """How long this thread has waited for a processor; ``None`` where nobody counts that."""
+    """The seconds that this thread has waited for a processor; ``None`` if the system does not count them."""
     with contextlib.suppress(OSError, ValueError, IndexError), open(_SCHEDULER_STATISTICS, encoding="ascii") as file:
         return int(file.read().split()[1]) / 1e9
     return None

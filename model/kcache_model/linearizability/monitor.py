@@ -125,7 +125,7 @@ class Monitor(Generic[S, Op, R]):
         return found
 
     def _giving_up(self, state: S, call: int, is_open: frozenset[tuple[int, Any]]) -> Iterator[tuple[S, Any]]:
-        """What comes of a call that stops waiting because another one is slow."""
+        """The state after a call gives up because another call is slow; nothing if no slow call is open."""
         slow = self._given_up.get(call, ())
         if SLOW_WORKER in slow or any(other in slow for other, _ in is_open):
             yield state, GAVE_UP

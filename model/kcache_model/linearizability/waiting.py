@@ -22,10 +22,10 @@ sequence of steps:
   out, or sleep and try again a few times. A slow thread is no fault of a class. All that this allows is what comes of
   giving up: calls that would wait or sleep without the slow one do not overtake it.
 * A call gives up although nothing but a slow thread keeps it waiting: its wait times out while another thread could go
-  on. If it then raises or touches nothing more, it may have had no effect at all, provided that the slow call is open
-  at that time. Calls of one thread may give up one after another while a slow call stands still. The step above
-  covers only calls that are open at the same time. Where the slow thread is one of the class, the call may also have
-  had its effect: the worker did what it was given all the same.
+  on. If the slow call is open at that time, and the one that gives up raises or touches nothing more, it may have had
+  no effect at all. One slow call may stand still while a thread gives up several calls in turn. The step above covers
+  only calls that are open at the same time. If the slow thread is one of the class, the call may also have had its
+  effect: the worker did its part later.
 * A call ends, and threads that the class itself has started go on later only, with one of the following calls: what
   a worker does with what it was given may be seen at once, or not yet.
 
@@ -126,8 +126,8 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         observed: what the first of them gave; configurations in which they give something else are of no use.
         agrees: whether an observed outcome agrees with an expected one.
         is_patient: whether calls may be overtaken, and may sleep, too: to try that takes many times as long.
-        given_up: see :class:`~.monitor.Monitor`; ``None`` if nobody knows which waits have timed out, as with real
-            threads. Then each call may have that would time out in the midst of another one.
+        given_up: see :class:`~.monitor.Monitor`. With real threads it is ``None``: their timeouts are not known. Then
+            each call may give up that would time out in the midst of another one.
         pulse: called every now and then: a judgement may take seconds.
     """
 

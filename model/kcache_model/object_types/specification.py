@@ -31,9 +31,9 @@ class Specification(Protocol[P_contra, S]):
 
 @dataclass(frozen=True, slots=True)
 class WaitsMayBeSlow:
-    """A specification in which a call may give anything that nobody but the clock of the machine has seen waiting.
+    """A specification that allows a call any outcome if only the clock of the machine says that the call waits.
 
-    It may wait for another call, or for a name server. A verdict that depends on which of them it was is none.
+    The call may wait for another call, or for a name server. If the verdict depends on that, there is no verdict.
 
     Attributes:
         strict: the specification; it has ``may_be_slow``.

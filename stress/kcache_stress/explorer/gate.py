@@ -42,7 +42,7 @@ _OPAQUE: Final = 2
 
 _MOST_REACHED: Final = 3_000
 _MOST_WALKS: Final = 8
-"""After so many times that unknown code at one place reaches too much to tell, nobody looks again: that takes long."""
+"""Walks from one place that met too many objects. After these, nobody walks from there again: each walk is slow."""
 _BLIND: Final = (type, types.ModuleType, types.CodeType, types.FrameType, types.BuiltinFunctionType)
 _FIXED: Final = PLAIN | {type(None)}
 _RUNTIME_MODULES: Final = ("kcache_stress", "greenlet")

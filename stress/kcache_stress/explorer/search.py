@@ -21,9 +21,9 @@ from .waiting import running
 _CUT = "goes on for ever if the others let it, which is followed for so many steps only"
 _WITHHELD = "this wait could time out at more moments than were tried: no more than two waits of an execution end early"
 _MOST_WORK = 3
-"""How many times the seconds of a search the least executions may work, where they are long."""
+"""If executions are long, the least number of them may work for so many times the seconds of the search."""
 _LONG_SECONDS = 0.25
-"""Of work for one execution: the least executions of most searches work for less than a second altogether."""
+"""An execution that works for longer is long. In most searches, the least executions together take a second."""
 PATIENT = "waits with a long timeout end only when nothing else can go on, and more orders are possible"
 _LEAST_EVENTS = 80_000
 """Of all executions of a search together: then it has done the least that is asked of it."""
