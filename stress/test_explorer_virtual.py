@@ -4,6 +4,7 @@ import importlib
 import inspect
 import itertools
 import threading
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -238,6 +239,12 @@ def test_recursion_without_end_is_an_error(name, threads, trouble):
         execution = trouble(name).run(strategy)
         assert execution.ending is Ending.COMPLETE
         assert [*itertools.chain(*execution.outcomes), *execution.failures].count("RecursionError") == threads
+
+
+def test_recursion_without_end_leaves_its_limit_as_it_is(trouble):
+    limit = sys.getrecursionlimit()
+    trouble("Bottomless").run(Naive())  # asks for a choice at each event, the one with the very last frame included
+    assert sys.getrecursionlimit() == limit
 
 
 def test_threads_that_were_started_deep_down_leave_nothing_behind(trouble):

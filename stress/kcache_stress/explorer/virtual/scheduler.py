@@ -409,6 +409,7 @@ class Scheduler:
         if self._stopped:
             return self._hub_greenlet()
         chosen, limit = HUB, sys.getrecursionlimit()
+        sys.setrecursionlimit(limit)  # refused as deep down as that: the limit could not be lowered again afterwards
         sys.setrecursionlimit(limit + _ROOM_TO_CHOOSE)
         tracer = self.tracer
         if tracer is not None:
