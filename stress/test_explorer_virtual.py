@@ -3,8 +3,8 @@
 import importlib
 import inspect
 import itertools
-import threading
 import sys
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
