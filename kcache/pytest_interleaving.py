@@ -154,7 +154,7 @@ class _Explorer:
         started, seconds = self.started, self.config.option.kcache_test_patience
         self.standstill, self.beside = "", started.others()
         started.count_wider(item)
-        with started.listening(), _ended_at_standstill(seconds, started):
+        with started.listening(), started.hearing_failures(), _ended_at_standstill(seconds, started):
             try:
                 yield
             except _StoodStillError:
@@ -226,6 +226,7 @@ class _Explorer:
             parameters=positions_of(item),
             import_path=record_import_path(path),
             module_files=record_module_files(HARNESS),
+            usual=tuple(sorted(self.started.failures)),
         )
         try:
             result = run_suite(spec, options)

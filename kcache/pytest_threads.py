@@ -29,11 +29,13 @@ class Started:
     Attributes:
         threads: how many threads.
         obstacle: the first thing that the explorer cannot repeat, with its line; empty if there was none.
+        failures: the exceptions that ended threads of it, with their places.
     """
 
     threads: int = 0
     obstacle: str = ""
     starts_processes: bool = False
+    failures: set[str] = field(default_factory=set)
     _is_listening: bool = False
     _fixtures: list[Any] = field(default_factory=list)
     _of_fixtures: list[tuple[Any, threading.Thread]] = field(default_factory=list)
@@ -49,7 +51,7 @@ class Started:
 
     def forget(self) -> None:
         """The next test begins."""
-        self.threads, self.obstacle, self.starts_processes = 0, "", False
+        self.threads, self.obstacle, self.starts_processes, self.failures = 0, "", False, set()
         self._of_fixtures = [(fixture, thread) for fixture, thread in self._of_fixtures if thread.is_alive()]
 
     @contextlib.contextmanager
@@ -66,6 +68,25 @@ class Started:
         finally:
             self._fixtures.pop()
             self._is_listening = before
+
+    @contextlib.contextmanager
+    def hearing_failures(self) -> Iterator[None]:
+        """While this is entered, exceptions that end threads are noted; then whoever heard of them before does."""
+        before = threading.excepthook
+
+        def heard(failed: Any) -> None:
+            if failed.exc_value is not None:
+                from kcache_stress.interleaved.texts import error_with_place
+
+                self.failures.add(error_with_place(failed.exc_value))
+            before(failed)
+
+        threading.excepthook = heard
+        try:
+            yield
+        finally:
+            if threading.excepthook is heard:
+                threading.excepthook = before
 
     def count_wider(self, item: Any) -> None:
         """Count the live threads of fixtures that other tests use, too, as started by the test that is about to run."""

@@ -1,5 +1,6 @@
 """Environment of executions: what a thread is told of chance, ids, time and threads depends on its schedule alone."""
 
+import datetime
 import threading
 import uuid
 from pathlib import Path
@@ -39,6 +40,8 @@ def explored(folder: Path, asked: str, threads: int = 2, **options):
         *("time.localtime()", "time.gmtime()", "time.ctime()", "time.asctime()", "time.strftime('%c')"),
         *("time.process_time()", "time.thread_time_ns()", "time.time_ns()", "timeit.default_timer()"),
         "time.clock_gettime(time.CLOCK_REALTIME)",
+        *("datetime.datetime.now(datetime.UTC)", "datetime.datetime.utcnow()", "datetime.datetime.today()"),
+        "datetime.date.today()",
         *("threading.get_native_id()", "threading.active_count()", "len(threading.enumerate())"),
     ],
 )
@@ -60,6 +63,22 @@ def test_what_is_drawn_depends_on_the_thread_and_not_on_the_order(tmp_path, aske
     assert len(set(one.split(", "))) == 2
 
 
+@pytest.mark.parametrize("samples", [0, 5])
+def test_all_clocks_tell_the_same_time(tmp_path, samples):
+    """At each granularity: those samples are switched at opcodes, in code that is not rewritten."""
+    asked = (
+        "before = time.time(); time.sleep(30); now = datetime.datetime.now(tz=datetime.timezone.utc); "
+        "return type(now), 29 < now.timestamp() - before < 31, datetime.date.today() == datetime.datetime.now().date()"
+    )
+    _, seen = explored(tmp_path, asked, threads=1, samples=samples)
+    assert seen == {(str((datetime.datetime, True, True)),)}
+
+
+def test_a_class_that_says_itself_what_time_it_is_is_asked(tmp_path):
+    asked = "return type('Own', (datetime.datetime,), {'now': classmethod(lambda cls: 7)}).now()"
+    assert explored(tmp_path, asked, threads=1, samples=5)[1] == {("7",)}
+
+
 def test_ids_are_what_they_say(tmp_path):
     asked = "made = uuid.uuid1(), uuid.uuid4(); return [(i.version, i.variant) for i in made] + [made[0].time > 0]"
     _, seen = explored(tmp_path, asked, threads=1, samples=0)
@@ -73,7 +92,7 @@ def test_nothing_is_replaced_between_executions(tmp_path):
 
 
 @pytest.mark.one_in(2, start=1)
-@pytest.mark.parametrize("asked", ["datetime.datetime.now()", "datetime.date.today()", "gc.collect()", "os.system('')"])
+@pytest.mark.parametrize("asked", ["ask = datetime.datetime.now; ask()", "gc.collect()", "os.system('')"])
 def test_what_no_event_tells_is_no_proof(tmp_path, asked):
     """The real clock, another process, and what is garbage: that follows from what other threads let go of."""
     result, _ = explored(tmp_path, f"{asked}", samples=0)
@@ -90,6 +109,7 @@ def test_other_processes_and_signals_are_refused(tmp_path, asked):
 
 
 JOINING = """
+import datetime
 import threading
 class Made:
     def __init__(self):

@@ -8,12 +8,14 @@ import types
 from pathlib import Path
 from typing import Any
 
+import pluggy
 import pytest
 
 from kcache_model.errors import FormatError, TargetError
 from kcache_model.finding import Finding
 from kcache_model.interleaved_program import InterleavedProgram, decode_program, encode_program
 from kcache_stress.explorer.explore import ExploreOptions, explore
+from kcache_stress.explorer.virtual.opcode_tracer import serves_pytest
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
 from kcache_stress.interleaved.given_fixtures import Patching
 from kcache_stress.interleaved.named_test import load_test
@@ -415,3 +417,17 @@ def test_programs_are_written_and_read(program: InterleavedProgram) -> None:
 def test_what_is_no_program_is_refused(data: object) -> None:
     with pytest.raises(FormatError, match="the program of a test holds a hash seed"):
         decode_program(data)
+
+
+@pytest.mark.parametrize("name", ["pytest_fixture_setup", "other_hook"])
+def test_a_hook_of_a_plugin_works_for_pytest(name):
+    def hook():
+        return sys._getframe()
+
+    hook.__code__ = hook.__code__.replace(co_name=name)
+    plugins = pluggy.PluginManager("some")
+    plugins.add_hookspecs(types.SimpleNamespace(**{name: pluggy.HookspecMarker("some")(hook)}))
+    plugins.register(types.SimpleNamespace(**{name: pluggy.HookimplMarker("some")(hook)}))
+    (called,) = getattr(plugins.hook, name)()
+    assert serves_pytest(called) == name.startswith("pytest_")
+    assert not serves_pytest(hook())

@@ -19,6 +19,7 @@ class InterleavedProgram(CallProgram[Any]):
         hash_seed: ``PYTHONHASHSEED`` of the process that runs it.
         parameters: the positions of its parameters' values in what the test is parametrized with.
         import_path: the recorded one of the process that ran the test; empty where it is found as for any command.
+        usual: exceptions that end threads of the test although it passes, each with its place: it goes wrong by others.
     """
 
     prefix: tuple[Any, ...] = ()
@@ -26,6 +27,7 @@ class InterleavedProgram(CallProgram[Any]):
     hash_seed: int = 0
     parameters: Mapping[str, int] = field(default_factory=dict, hash=False)
     import_path: tuple[str, ...] = ()
+    usual: tuple[str, ...] = ()
 
     def with_hash_seed(self, seed: int) -> InterleavedProgram:
         """The same for a process with another hash seed."""
@@ -34,8 +36,12 @@ class InterleavedProgram(CallProgram[Any]):
 
 def encode_program(program: InterleavedProgram) -> dict[str, Any]:
     """The program as plain JSON."""
-    path = list(program.import_path)
-    data = {"hash_seed": program.hash_seed, "parameters": dict(program.parameters), "path": path}
+    data = {
+        "hash_seed": program.hash_seed,
+        "parameters": dict(program.parameters),
+        "path": list(program.import_path),
+        "usual": list(program.usual),
+    }
     return {name: value for name, value in data.items() if value}
 
 
@@ -45,13 +51,15 @@ def decode_program(data: Any) -> InterleavedProgram:
     Raises:
         FormatError: it is something else.
     """
-    is_known = isinstance(data, dict) and not data.keys() - {"hash_seed", "parameters", "path"}
+    is_known = isinstance(data, dict) and not data.keys() - {"hash_seed", "parameters", "path", "usual"}
     known: dict[str, Any] = data if is_known else {"hash_seed": None}
-    seed, parameters, path = known.get("hash_seed", 0), known.get("parameters", {}), known.get("path", [])
+    seed, parameters = known.get("hash_seed", 0), known.get("parameters", {})
+    path, usual = known.get("path", []), known.get("usual", [])
     is_named = isinstance(parameters, dict) and all(map(is_integer, parameters.values()))
-    is_path = isinstance(path, list) and all(isinstance(entry, str) for entry in path)
-    if not is_integer(seed) or not 0 <= seed < HASH_SEEDS or not is_named or not is_path:
+    are_texts = all(isinstance(some, list) and all(isinstance(one, str) for one in some) for some in (path, usual))
+    if not is_integer(seed) or not 0 <= seed < HASH_SEEDS or not is_named or not are_texts:
         raise FormatError(
-            "the program of a test holds a hash seed, the positions of its parameters and an import path, nothing else"
+            "the program of a test holds a hash seed, the positions of its parameters, an import path and the usual "
+            "ends of its threads, nothing else"
         )
-    return InterleavedProgram(hash_seed=seed, parameters=parameters, import_path=tuple(path))
+    return InterleavedProgram(hash_seed=seed, parameters=parameters, import_path=tuple(path), usual=tuple(usual))

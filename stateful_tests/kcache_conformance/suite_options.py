@@ -56,6 +56,7 @@ class SuiteOptions:
         import_path: the one of the process that ran the test, see :mod:`kcache_stress.recorded_imports`; empty where
             modules are found as for any command.
         module_files: of that process.
+        usual: exceptions that end threads of a test although it passes, each with its place.
     """
 
     semantics: Semantics = Semantics.CLASSIC
@@ -79,6 +80,7 @@ class SuiteOptions:
     parameters: Mapping[str, int] = field(default_factory=dict, hash=False)
     import_path: tuple[str, ...] = ()
     module_files: Mapping[str, str] = field(default_factory=dict, hash=False)
+    usual: tuple[str, ...] = ()
 
     @property
     def is_strict(self) -> bool:

@@ -45,7 +45,7 @@ def _explorer(context: PhaseContext) -> PhaseOutcome:
 
 
 def _program(options: SuiteOptions) -> InterleavedProgram:
-    return InterleavedProgram(parameters=options.parameters, import_path=options.import_path)
+    return InterleavedProgram(parameters=options.parameters, import_path=options.import_path, usual=options.usual)
 
 
 def _stopped(stopped: Stopped) -> Finding:

@@ -27,7 +27,7 @@ from ..loading import TARGET_PREFIX, name_of_file
 from .events import Pending, Together, Trace
 from .gate import Gate, codes_within
 from .granularity import Granularity
-from .instrument.code import instrumented, instrumented_library, read
+from .instrument.code import instrumented, instrumented_library, read, with_virtual_dates
 from .instrument.facts import Facts
 from .instrument.hooks import HOOK_MARK, make_hooks, silent
 from .instrument.names import hook_name
@@ -37,6 +37,7 @@ from .private_modules import PrivateModules
 from .reach import HARNESS, LIBRARY, REAL_LOCKS, Kind, find, kind_of, unit_of
 from .roots import SHARED_MODULES, Roots, Seen
 from .uncertainty import late_finalizer, made_time, unseen_code, unseen_opcodes
+from .virtual.dates import dates
 from .virtual.environment import Environment
 from .virtual.library import Replaced, make_builtins, make_importlib, make_plain_functools
 from .virtual.opcode_tracer import OpcodeTracer
@@ -273,6 +274,7 @@ class Sandbox:
             Granularity.GIL: lambda: make_hooks(scheduler.note, self.gate, scheduler.pause),
             Granularity.SYNC: lambda: make_hooks(scheduler.note, self.gate),
         }.get(self.granularity, dict[str, object])()
+        self._hooks[hook_name("clock")] = dates(lambda: self._world.module("time").time())
         is_rewritten = not self.granularity.is_of_opcodes
         self._plain_functools: ModuleType | None = None
         self._builtins = make_builtins(self._import, self._hooks)
@@ -310,7 +312,7 @@ class Sandbox:
         if not self.granularity.is_of_opcodes:
             self._facts = self._facts.merge(reading.facts)
         if self.granularity.is_of_opcodes or self._is_scouting:
-            return self._note(compile(source, path, "exec", dont_inherit=True))
+            return self._note(with_virtual_dates(source, path))
         return self._note(instrumented(source, path, self.granularity, self._facts))
 
     def prepare(self, module: ModuleType, *, instrumented: bool) -> None:

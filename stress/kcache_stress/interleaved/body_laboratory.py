@@ -151,7 +151,7 @@ class InterleavedLaboratory:
         told = None
         if found is None and SHOWN_ONCE in problem.summary:
             if not self._freely:
-                self._freely = run_freely(self._test(program).called, self._pulse)
+                self._freely = run_freely(self._trial(program), self._pulse)
             detail = f"{self._freely}.\n{detail}"
         if found is not None:
             runner = InterleavedRunner(self._test(program), self._copies, self._shape, self._pulse)
@@ -202,10 +202,13 @@ class InterleavedLaboratory:
         """Run the test with real threads."""
         del is_seen, strict_errors
         assert self._whole is not None
-        shape, seconds = self._shape, found.execution.seconds
-        called = self._test(program).called
-        trial = Trial(called, 0 if shape.is_whole else shape.threads, self._is_unknown, "the test fails", seconds)
+        trial = replace(self._trial(program), seconds=found.execution.seconds)
         return confirm(trial, self._whole, finding.kind, watch.alive)
+
+    def _trial(self, program: InterleavedProgram) -> Trial:
+        test, shape = self._test(program), self._shape
+        threads = 0 if shape.is_whole else shape.threads
+        return Trial(test.called, threads, self._is_unknown, "the test fails", unusual=test.unusual)
 
     def _is_unknown(self, shown: PausedRun) -> bool:
         """Whether real threads gave what they do not give one after another, where that is compared."""
@@ -213,7 +216,7 @@ class InterleavedLaboratory:
         return bool(orders) and compared(shown.ends, shown.left) not in (orders or {})
 
     def _test(self, program: InterleavedProgram) -> InterleavedTest:
-        return self.target.with_parameters(program.parameters)
+        return replace(self.target.with_parameters(program.parameters), usual=frozenset(program.usual))
 
     def _without_preemptions(self, runner: InterleavedRunner, problem: Problem) -> str:
         """What a failure says that needs no preemption: it may be no matter of the order at all."""

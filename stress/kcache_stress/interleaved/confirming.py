@@ -56,6 +56,7 @@ class Trial:
         goes_wrong: whether it is wrong what a run has given that came to its end.
         told: what goes wrong, in a few words.
         seconds: how long it waits, by the virtual time of the explorer.
+        unusual: returns the first exception that ended a thread, as none does where all goes well.
         overlapped: whether calls overlapped in the last run, though nothing paused a thread: they wait for each other.
     """
 
@@ -64,6 +65,7 @@ class Trial:
     goes_wrong: Callable[[PausedRun], bool]
     told: str
     seconds: float = 0.0
+    unusual: Callable[[Sequence[BaseException]], BaseException | None] = lambda failures: next(iter(failures), None)
     overlapped: Callable[[], bool] = lambda: False
 
 
@@ -119,12 +121,12 @@ def confirm(
     return Confirmation(Answer.CONFIRMED, text)
 
 
-def run_freely(body: Callable[[], Any], pulse: Callable[[], None] = lambda: None) -> str:
+def run_freely(trial: Trial, pulse: Callable[[], None] = lambda: None) -> str:
     """Call a body many times with real threads and noise, and return what came of it, as a clause."""
-    runs = 0
+    runs, body = 0, trial.body
     for shown in _free_runs(Script((), {}), lambda script, *_: run_paused(body, script, {}, threads=0, pulse=pulse)):
         runs += 1
-        error = shown.error or next(iter(shown.failures), None)
+        error = shown.error or trial.unusual(shown.failures)
         if error is not None:
             return f"real threads, which nothing paused, failed in run {runs}: {error_text(error)}"
     return f"real threads, which nothing paused, did not fail in {runs} runs"
@@ -201,7 +203,7 @@ def _fails(trial: Trial, shown: PausedRun, kind: FindingKind, summary: str) -> b
     """Whether a run fails in the way that the explorer tells."""
     if kind in ENDLESS:
         return shown.is_standstill
-    error = shown.error or next(iter(shown.failures), None)
+    error = shown.error or trial.unusual(shown.failures)
     if error is not None:
         return kind in _ERRORS and is_same_failure(error, summary)
     return kind is not FindingKind.FAILURE and shown.has_ended and trial.goes_wrong(shown)

@@ -22,7 +22,7 @@ from ..explorer.scenario_runner import Load
 from ..loading import load_module, load_object, loaded_module, name_of_file, named_packages
 from .parametrization import required
 from .running import RealThreads, controlled, is_controlled
-from .texts import lines_of, source_of
+from .texts import error_with_place, lines_of, source_of
 
 if TYPE_CHECKING:
     from .pytest_items import PytestItems
@@ -47,6 +47,7 @@ class InterleavedTest:
         items: builds it by pytest; ``None`` if it takes nothing that only pytest builds.
         fixtures: file -> the modules that hold its fixtures beside its own, by name or file.
         parameters: the positions of its parameters' values in what it is parametrized with.
+        usual: exceptions that end its threads although it passes, each with its place.
         unsupported: nothing; all targets have it.
     """
 
@@ -59,6 +60,7 @@ class InterleavedTest:
     items: PytestItems | None = field(default=None, compare=False)
     fixtures: Mapping[str, str | Path] = field(default_factory=dict, hash=False)
     parameters: Mapping[str, int] = field(default_factory=dict, hash=False)
+    usual: frozenset[str] = frozenset()
     unsupported: frozenset[str] = frozenset()
 
     def packages(self, further: Sequence[str]) -> tuple[str, ...]:
@@ -83,6 +85,10 @@ class InterleavedTest:
         if self.items is not None:
             self.items.index_of(parameters)
         return replace(self, parameters=parameters)
+
+    def unusual(self, failures: Sequence[BaseException]) -> BaseException | None:
+        """The first exception that ended a thread, as none does where the test passes."""
+        return next((failure for failure in failures if error_with_place(failure) not in self.usual), None)
 
     def body(self, load: Load) -> Callable[[], Any]:
         """The test on a new object if it is a method.

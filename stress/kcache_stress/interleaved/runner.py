@@ -281,7 +281,8 @@ class InterleavedRunner(ScenarioRunner):
             return Problem(FindingKind.FAILURE, failed_check(error))
         if error is not None:
             return _failure(self._who(error), error)
-        for failure in self.sandbox.scheduler.failures:
+        failure = self._test.unusual(self.sandbox.scheduler.failures)
+        if failure is not None:
             return _failure("a thread of the code under test", failure)
         if strategy.ending is not Ending.COMPLETE:
             return self._standstill(strategy.ending, strategy.most_events)

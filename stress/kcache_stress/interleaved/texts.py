@@ -117,6 +117,17 @@ def _parsed(path: str) -> ast.Module | None:
         return None
 
 
+def error_with_place(error: BaseException) -> str:
+    """The type of an exception and where it was raised, ``NAME at FILE:LINE``: the same with any threads."""
+    frames = traceback.walk_tb(error.__traceback__)
+    places = [
+        f"{file_name(frame.f_code.co_filename)}:{line}"
+        for frame, line in frames
+        if frame.f_globals.get("__name__") != "threading" and not _is_own(frame)
+    ]
+    return f"{type(error).__name__} at {places[-1] if places else 'the start of a thread'}"
+
+
 def is_same_failure(error: BaseException, summary: str) -> bool:
     """Whether an error is of the type that the summary of a problem tells of."""
     is_check = isinstance(error, AssertionError) and summary.startswith(FAILED_CHECK)

@@ -118,4 +118,4 @@ def trial_of(setting: Setting, target: ObjectTarget, program: Any, kind: Finding
         calls = sorted(last[0].calls, key=lambda call: call.invoked)
         return any(later.invoked < (one.returned or 0) for one, later in itertools.pairwise(calls))
 
-    return Trial(body, len(program.threads), goes_wrong, "the calls go wrong", seconds, overlapped)
+    return Trial(body, len(program.threads), goes_wrong, "the calls go wrong", seconds, overlapped=overlapped)

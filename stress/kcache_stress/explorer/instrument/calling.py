@@ -163,6 +163,8 @@ class Calls(Expressions):
         stored = name in self.facts.stored_names
         if self._is_own_method(function) or (name in VIEW_NAMES and not stored and not watched):
             return self._untouched(node)
+        if name in CLOCK_NAMES:
+            return self._plain(node, function=build.call("clock", self.expression(function)))
         if name in METHOD_NAMES and self.is_unshared(function.value):
             several = name in CONSUMING_NAMES and len(self._values(node)) > 1
             looks = several or name in COMPARING_NAMES or name == "update"
@@ -220,8 +222,7 @@ class Calls(Expressions):
     def _perhaps_foreign(self, node: ast.Call, function: ast.Attribute, arguments: list[ast.expr]) -> ast.expr:
         """Rewrite a call of a method that only matters if its object is a foreign one."""
         operands, name = [self.expression(function.value), *arguments], ast.Constant(self.mangled(function.attr))
-        watched = None if function.attr in CLOCK_NAMES else [0]
-        return self._method_after(node, function, operands, lambda of: build.call("method", of[0], name), watched)
+        return self._method_after(node, function, operands, lambda of: build.call("method", of[0], name), [0])
 
     def _is_own_method(self, function: ast.Attribute) -> bool:
         """Say whether a method of the class that is being rewritten is called on its receiver."""
@@ -232,7 +233,9 @@ class Calls(Expressions):
             and self.mangled(function.attr) not in self.facts.stored_names
         )
 
-    def _plain(self, node: ast.Call, arguments: list[ast.expr] | None = None) -> ast.expr:
+    def _plain(
+        self, node: ast.Call, arguments: list[ast.expr] | None = None, function: ast.expr | None = None
+    ) -> ast.expr:
         """Rewrite a call of something that is only known when it is called."""
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name in self.functions and self.context.scope.owner(name) is None:
@@ -241,7 +244,7 @@ class Calls(Expressions):
             arguments = self._arguments(node)
         return self.context.guard(
             node,
-            [self.expression(node.func), *arguments],
+            [function or self.expression(node.func), *arguments],
             lambda of: build.call("call1" if len(of) == 2 and node.args else "call", of[0], *self._shown(node, of[1:])),
             lambda of: self._again(node, of[0], of[1:]),
             embed=not any(map(self._is_hidden, self._values(node))),

@@ -59,6 +59,7 @@ def make_hooks(
         "quiet": accesses.quiet,
         "atoms": atoms,
         "pause": pause_now,
+        "clock": _itself,
     }
     hooks |= {"type": type, "never": object(), "slice": slice, "start": iter, "set": set, "cell": Cell}
     hooks |= {"locals": own_locals, "after": after, **access_hooks(accesses, pause_now), **call_hooks(accesses)}
@@ -67,7 +68,9 @@ def make_hooks(
 
 _PASSED_ON: Final = frozenset({"after", "iterate", "turns", "lazy", "delegate", "resumed", "star", "double_star"})
 """The hooks that give back what they are given first, or something in its place."""
-_KEPT: Final = frozenset({"mark", "quiet", "atoms", "type", "never", "slice", "start", "set", "cell", "locals"})
+_KEPT: Final = frozenset({"mark", "quiet", "atoms", "type", "never", "slice", "start", "set", "cell", "locals"}) | {
+    "clock"
+}
 """What reports nothing."""
 
 

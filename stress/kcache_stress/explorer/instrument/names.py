@@ -9,6 +9,7 @@ HOOK_MARK: Final = "_kc_mark"
 
 Hook: TypeAlias = (
     Literal["report", "quiet", "atoms", "type", "never", "cell", "locals", "pause", "after", "slice", "start", "set"]
+    | Literal["clock"]
     | Literal["read", "pair", "deep", "within", "mapping", "of_new", "compare", "inplace"]
     | Literal["getitem", "setitem", "delitem", "contains", "iterate", "turns", "lazy", "advance", "resumed", "delegate"]
     | Literal["attribute", "namespace", "setattribute", "rebind", "reflect", "by_name", "match"]

@@ -5,7 +5,7 @@ order of threads shows in it. While an execution is under way the functions of t
 holds them in a module of the standard library gets ours, too; nothing is replaced between executions.
 
 Not controlled are the identity of the process, which only changes from one process to the next, addresses (`id()`, and
-the order of a set of objects that are hashed by it), and what `datetime` says of the time: that is told as no proof.
+the order of a set of objects that are hashed by it).
 """
 
 from __future__ import annotations

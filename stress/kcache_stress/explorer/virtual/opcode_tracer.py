@@ -31,6 +31,7 @@ THREADING_CLASSES: Final = frozenset({"Condition", "Semaphore", "BoundedSemaphor
 """The classes of ``threading`` whose accesses are visible. What Thread does behind its locks is bookkeeping."""
 
 _PYTEST: Final = f"{os.sep}_pytest{os.sep}"
+_PLUGGY: Final = f"{os.sep}pluggy{os.sep}"
 _USED_BY_TESTS: Final = tuple(
     f"{_PYTEST}{name}"
     for name in ("monkeypatch.", "recwarn.", "capture.", "logging.", "python_api.", "raises.", "pytester.", "assertion")
@@ -73,11 +74,20 @@ def is_machinery(file: str) -> bool:
 
 def sets_tests_up(file: str) -> bool:
     """Whether code of a file is that of pytest which calls fixtures and tests: it touches nothing of theirs."""
-    return (_PYTEST in file and not any(part in file for part in _USED_BY_TESTS)) or f"{os.sep}pluggy{os.sep}" in file
+    return (_PYTEST in file and not any(part in file for part in _USED_BY_TESTS)) or _PLUGGY in file
+
+
+def _is_hook(frame: FrameType) -> bool:
+    """Whether a plugin of pytest, such as that of anyio, takes part in setting up: it is no fixture of the test."""
+    caller = frame.f_back
+    is_called = caller is not None and _PLUGGY in caller.f_code.co_filename
+    return is_called and frame.f_code.co_name.startswith("pytest_")
 
 
 def serves_pytest(frame: FrameType | None) -> bool:
-    """Whether a frame of the standard library works for the code of pytest that sets tests up."""
+    """Whether a frame of the standard library or of a hook works for the code of pytest that sets tests up."""
+    if frame is not None and _is_hook(frame):
+        return True
     while frame is not None and frame.f_globals.get("__name__") in _USED_BY_PYTEST:
         frame = frame.f_back
     return frame is not None and sets_tests_up(frame.f_code.co_filename)
