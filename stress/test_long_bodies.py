@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from body_support import searched
 from kcache_model.interleaved_program import InterleavedProgram
+from kcache_model.progress import NoProgress
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.strategies.random_walk import RandomWalk
 from kcache_stress.interleaved import runner
@@ -77,3 +80,41 @@ def test_a_test_whose_executions_take_too_long_is_not_explored(
     found = explore(InterleavedLaboratory(f"{file}:test"), InterleavedProgram(), ExploreOptions(executions=2))
     assert ("too long: one execution takes more than" in found.refused) is is_too_long
     assert found.finding is None
+
+
+LOSES = """
+import threading
+import json
+
+def test():
+    kept = []
+
+    def work():
+        json.dumps({"what": "runs unseen"})
+        if not kept:
+            kept.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(kept) == 1
+"""
+
+
+class Talking(NoProgress):
+    """Tells somebody that the test is alive, by code that nobody knows."""
+
+    def alive(self) -> None:
+        json.dumps({"alive": Counter("abc")})
+
+
+def test_what_the_explorer_does_while_it_records_is_no_part_of_the_interleaving(tmp_path: Path) -> None:
+    file = tmp_path / "loses.py"
+    file.write_text(LOSES)
+    found = explore(InterleavedLaboratory(f"{file}:test"), InterleavedProgram(), ExploreOptions(), Talking()).finding
+    assert found is not None
+    assert found.interleaving is not None
+    assert found.interleaving.followed
+    assert "confirmed on" in found.detail

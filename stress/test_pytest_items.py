@@ -11,11 +11,12 @@ from typing import Any
 import pluggy
 import pytest
 
+import kcache_stress
 from kcache_model.errors import FormatError, TargetError
 from kcache_model.finding import Finding
 from kcache_model.interleaved_program import InterleavedProgram, decode_program, encode_program
 from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.virtual.opcode_tracer import serves_pytest
+from kcache_stress.explorer.virtual.opcode_tracer import is_of_a_hook
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
 from kcache_stress.interleaved.given_fixtures import Patching
 from kcache_stress.interleaved.named_test import load_test
@@ -419,15 +420,19 @@ def test_what_is_no_program_is_refused(data: object) -> None:
         decode_program(data)
 
 
-@pytest.mark.parametrize("name", ["pytest_fixture_setup", "other_hook"])
-def test_a_hook_of_a_plugin_works_for_pytest(name):
+@pytest.mark.parametrize(("caller", "is_of_pytest"), [("/lib/_pytest/runner.py", True), ("/lib/other.py", False)])
+@pytest.mark.parametrize("is_fixture", [False, True])
+def test_a_hook_is_of_pytest_if_pytest_calls_it_and_it_calls_no_fixture(caller, is_of_pytest, is_fixture):
     def hook():
+        return call_fixture_func() if is_fixture else sys._getframe()
+
+    def call_fixture_func():
         return sys._getframe()
 
-    hook.__code__ = hook.__code__.replace(co_name=name)
     plugins = pluggy.PluginManager("some")
-    plugins.add_hookspecs(types.SimpleNamespace(**{name: pluggy.HookspecMarker("some")(hook)}))
-    plugins.register(types.SimpleNamespace(**{name: pluggy.HookimplMarker("some")(hook)}))
-    (called,) = getattr(plugins.hook, name)()
-    assert serves_pytest(called) == name.startswith("pytest_")
-    assert not serves_pytest(hook())
+    plugins.add_hookspecs(types.SimpleNamespace(hook=pluggy.HookspecMarker("some")(hook)))
+    plugins.register(types.SimpleNamespace(hook=pluggy.HookimplMarker("some")(hook)))
+    call: Any = eval(compile("lambda hook: hook()", caller, "eval"), {})
+    run: Any = eval(compile("lambda call, hook: call(hook)", kcache_stress.__file__, "eval"), {})
+    assert is_of_a_hook(run(call, plugins.hook.hook)[0]) == (is_of_pytest and not is_fixture)
+    assert not is_of_a_hook(run(call, hook))

@@ -29,7 +29,7 @@ from .instrument.knowledge import checks_protocols, is_transparent, only_reads, 
 from .instrument.names import HOOK_MARK
 from .instrument.tables import PLAIN
 from .reach import parts_in_c
-from .virtual.opcode_tracer import is_machinery, serves_pytest
+from .virtual.opcode_tracer import is_machinery, is_of_a_hook, serves_pytest
 from .weak_objects import weakly
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ def _is_of_runtime(frame: FrameType) -> bool:
 def _is_bookkeeping(frame: FrameType, back: FrameType) -> bool:
     """Whether ``threading`` or a thread pool notes in a weak container which threads there are, or pytest sets up."""
     is_noted = frame.f_globals.get("__name__") in {"weakref", "_weakrefset"} and _is_of_runtime(back)
-    return is_noted or serves_pytest(frame)
+    return is_noted or serves_pytest(frame) or is_of_a_hook(frame)
 
 
 def reached(roots: Iterable[object]) -> frozenset[int] | None:

@@ -86,10 +86,10 @@ class Recording(list[Event]):
     def append(self, event: Event) -> None:
         """Note an event and what is to be seen of it."""
         scheduler = self._scheduler
-        if len(self) % _EVENTS_BETWEEN_SIGNS == 0:
-            self._alive()
         live, scheduler.live = scheduler.live, False  # looking on is not to be seen itself
         try:
+            if len(self) % _EVENTS_BETWEEN_SIGNS == 0:
+                self._alive()
             self.settle()
             self._look(event)
         finally:

@@ -21,6 +21,7 @@ import greenlet
 
 from ...stacks import is_harness
 from ..events import PAUSE
+from ..instrument.names import HOOK_MARK
 
 if TYPE_CHECKING:
     from .scheduler import Scheduler
@@ -32,13 +33,15 @@ THREADING_CLASSES: Final = frozenset({"Condition", "Semaphore", "BoundedSemaphor
 
 _PYTEST: Final = f"{os.sep}_pytest{os.sep}"
 _PLUGGY: Final = f"{os.sep}pluggy{os.sep}"
+_CALLS_A_FIXTURE: Final = "call_fixture_func"
+"""The function of pytest that calls each fixture, within hooks."""
 _USED_BY_TESTS: Final = tuple(
     f"{_PYTEST}{name}"
     for name in ("monkeypatch.", "recwarn.", "capture.", "logging.", "python_api.", "raises.", "pytester.", "assertion")
 )
 """Parts of pytest that a test calls while its threads run: what they do there counts."""
 _USED_BY_PYTEST: Final = frozenset(
-    {"inspect", "enum", "typing", "types", "abc", "_collections_abc", "collections", "functools", "dataclasses", "re"}
+    {"inspect", "enum", "typing", "types", "abc", "collections.abc", "collections", "functools", "dataclasses", "re"}
     | {"pathlib", "pathlib._local", "pathlib._os", "posixpath", "ntpath", "genericpath", "os", "fnmatch", "shutil"}
     | {"tempfile", "random", "warnings", "importlib", "codecs", "weakref"}
 )
@@ -77,17 +80,20 @@ def sets_tests_up(file: str) -> bool:
     return (_PYTEST in file and not any(part in file for part in _USED_BY_TESTS)) or _PLUGGY in file
 
 
-def _is_hook(frame: FrameType) -> bool:
-    """Whether a plugin of pytest, such as that of anyio, takes part in setting up: it is no fixture of the test."""
-    caller = frame.f_back
-    is_called = caller is not None and _PLUGGY in caller.f_code.co_filename
-    return is_called and frame.f_code.co_name.startswith("pytest_")
+def is_of_a_hook(frame: FrameType | None) -> bool:
+    """Whether a hook of a plugin of pytest, such as that of anyio, is at work: it is no fixture of the test."""
+    while frame is not None and not is_harness(frame.f_code.co_filename) and HOOK_MARK not in frame.f_globals:
+        if frame.f_code.co_name == _CALLS_A_FIXTURE:
+            return False
+        caller = frame.f_back
+        if _PLUGGY in frame.f_code.co_filename and caller is not None and _PYTEST in caller.f_code.co_filename:
+            return True  # not the hooks of another program that is built like pytest
+        frame = caller
+    return False
 
 
 def serves_pytest(frame: FrameType | None) -> bool:
-    """Whether a frame of the standard library or of a hook works for the code of pytest that sets tests up."""
-    if frame is not None and _is_hook(frame):
-        return True
+    """Whether a frame of the standard library works for the code of pytest that sets tests up."""
     while frame is not None and frame.f_globals.get("__name__") in _USED_BY_PYTEST:
         frame = frame.f_back
     return frame is not None and sets_tests_up(frame.f_code.co_filename)
