@@ -197,7 +197,7 @@ class LeakyAccount(Account):
 
 
 class DeafAccount(Account):
-    def use(self):
+    def use(self):  # pyright: ignore[reportIncompatibleMethodOverride]
         is_mine = self._lock.acquire(timeout=20)
         uses = self._uses
         self._uses = uses + 1
@@ -232,7 +232,7 @@ class Seats:
 
 
 class PoliteSeats(Seats):
-    def take(self):
+    def take(self):  # pyright: ignore[reportIncompatibleMethodOverride]
         return "all are taken" if (seat := super().take()) is None else seat
 
 
@@ -242,7 +242,7 @@ class Turnstile(Account):
         self._lock = threading.Semaphore(1)
 
 
-class DeafTurnstile(DeafAccountThatCounts, Turnstile):
+class DeafTurnstile(DeafAccountThatCounts, Turnstile):  # pyright: ignore[reportIncompatibleMethodOverride]
     pass
 
 

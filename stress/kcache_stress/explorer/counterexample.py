@@ -35,6 +35,8 @@ _LONG_EXECUTIONS = 5
 """The same of executions that are long: a bounded search of these gets nowhere."""
 _FEW = 5
 """Preemptions: with more, a search bounded by them has too many schedules to come to its end."""
+_MANY = 30
+"""Preemptions: to do without them one by one would take too long. What is left then is easier to read, though."""
 
 _GREEDY_EXECUTIONS = 300
 _GREEDY_SECONDS = 5.0
@@ -102,7 +104,9 @@ def smallest(runner: Runner[A], judge: Judge[A], found: Counterexample[A], secon
     """The counterexample with the fewest preemptions that the budget allows to find, which has so many seconds left."""
     deadline = time.monotonic() + seconds
     if found.preemptions > _FEW:
-        found = _greedy(runner, judge, found, time.monotonic() + seconds / 2)
+        if found.preemptions > _MANY:
+            found = _coarse(runner, judge, found, time.monotonic() + seconds / 4)
+        found = _greedy(runner, judge, found, time.monotonic() + seconds / 4)
         return _bounded(runner, judge, found, max(deadline - time.monotonic(), 0.0)) or found
     return _bounded(runner, judge, found, seconds / 2) or _greedy(runner, judge, found, deadline)
 
@@ -135,6 +139,53 @@ def _bounded(runner: Runner[A], judge: Judge[A], found: Counterexample[A], secon
         smaller = _repeated(runner, judge, schedule)
         return None if smaller is None else replace(smaller, is_minimal=True)
     return None if result.coverage is Coverage.BUDGET_SPENT else replace(found, is_minimal=True)
+
+
+def _coarse(runner: Runner[A], judge: Judge[A], found: Counterexample[A], deadline: float) -> Counterexample[A]:
+    """Do without many preemptions at once, as long as the problem stays: those at the end, then those of whole parts.
+
+    A. Zeller, R. Hildebrandt: Simplifying and Isolating Failure-Inducing Input (2002), with another order in place of
+    the parts that are left out.
+    """
+    best = found.schedule
+    deadline = min(deadline, time.monotonic() + _GREEDY_SECONDS)
+
+    def is_smaller(candidate: Schedule) -> bool:
+        nonlocal best
+        if len(candidate) >= len(best) or time.monotonic() > deadline:
+            return False
+        execution, problem, _ = replayed(runner, judge, candidate)
+        shown = schedule_of(execution.trace, runner.sandbox.granularity)
+        if problem is None or problem.kind is not found.problem.kind or len(shown) >= len(best):
+            return False
+        best = shown
+        return True
+
+    needed, length = 0, len(best)
+    while length - needed > 1:
+        half = (needed + length) // 2
+        if is_smaller(found.schedule[:half]):
+            length = half
+        else:
+            needed = half
+    size = len(best) // 2
+    while size > 1 and time.monotonic() < deadline:
+        position = 0
+        while position < len(best):
+            end = position + size
+            if not is_smaller((*best[:position], *_grouped(best[position:end]), *best[end:])):
+                position = end
+        size //= 2
+    smaller = _repeated(runner, judge, best) if best is not found.schedule else None
+    return smaller or found
+
+
+def _grouped(schedule: Schedule) -> Schedule:
+    """All runs of each thread as one, in the order of the first ones."""
+    counts: dict[int, int] = {}
+    for thread, count in schedule:
+        counts[thread] = counts.get(thread, 0) + count
+    return tuple(counts.items())
 
 
 def _greedy(runner: Runner[A], judge: Judge[A], found: Counterexample[A], deadline: float) -> Counterexample[A]:

@@ -36,6 +36,7 @@ from .strategies.random_walk import RandomWalk
 from .strategies.selective_walk import SelectiveWalk
 from .strategies.single_preemption import SinglePreemption
 from .strategies.state_hashing import StateHashing
+from .strategies.time_slices import TimeSlices
 from .virtual.virtual_thread import UncontrolledError
 
 _MINIMISE_ATTEMPTS: Final = 150
@@ -49,6 +50,10 @@ _DEEP_EVERY: Final = 5
 _NOT_TRIED: Final = Confirmation(Answer.NOT_TRIED)
 _ENDED: Final = Confirmation(Answer.NOT_TRIED, "not tried with real threads to the end: the process ended, or froze")
 
+_SLICED_EXECUTIONS: Final = 40
+"""The most in time slices, of long executions: what they miss so often needs something rarer."""
+_FIRST_SINGLE_EXECUTIONS: Final = 8
+"""With one preemption, before time slices: what these find takes long to be made small, and to be read."""
 _SINGLE_EXECUTIONS: Final = 1_000
 """The most with one preemption before samples are taken."""
 
@@ -386,7 +391,10 @@ def _plan(options: ExploreOptions, experiment: Experiment[Any]) -> Sequence[tupl
         if experiment.runner.sandbox.granularity is Granularity.FREE:
             single = [(SinglePreemption(), _SINGLE_EXECUTIONS)]
         if experiment.runner.is_long:  # these ask for few choices, each of which takes time
-            return [*single, (Pct(options.seed, options.depth), options.executions // 2), (Dpor(), options.executions)]
+            sliced = (TimeSlices(options.seed), _SLICED_EXECUTIONS)
+            pct = (Pct(options.seed, options.depth), options.executions // 2)
+            first = [(strategy, _FIRST_SINGLE_EXECUTIONS) for strategy, _ in single]
+            return [*first, sliced, *single, pct, (Dpor(), options.executions)]
         # The walk is ahead where there are many threads, what is guided where a bug is deep.
         guided = Guided(options.seed, patience=walk)
         walks: list[tuple[Strategy, int]] = [(SelectiveWalk(options.seed), walk // 4), (guided, _MOST_WALKS * walk)]

@@ -1,0 +1,43 @@
+"""Random time slices: a thread runs for a while, then another one does, as with an operating system.
+
+The threads of a pool take work from one queue. In a schedule with few preemptions whoever goes on first takes all of
+it, and so no two of them ever meet; :mod:`.pct` has the same fault, for its threads have priorities. Where threads call
+the same thing in loops of hundreds, each end of a slice is a chance that two calls meet, and an execution has many. The
+lengths are spread over all orders of magnitude, since how long a call is differs from test to test.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Final
+
+from .interface import STOP, Sampling
+
+_LONGEST: Final = 9.0
+"""The longest slice has two to the power of so many events: a few calls. On average that is one choice in 80 events."""
+
+
+class TimeSlices(Sampling):
+    """Random schedules without end, of many preemptions.
+
+    Args:
+        seed: decides all of them.
+    """
+
+    share = 0.3
+    least = 3
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self._random = random.Random(seed)
+
+    def choose(self, running: int) -> int:
+        """Any thread but the one whose slice has ended, if there is another."""
+        candidates = self.candidates()
+        if not candidates:
+            return STOP
+        scheduler = self.scheduler
+        patient = [thread for thread in candidates if not scheduler.threads[thread].is_timing_out] or candidates
+        others = [thread for thread in patient if thread != running] or patient
+        scheduler.left = round(2.0 ** self._random.uniform(0.0, _LONGEST))
+        return self._random.choice(others)
