@@ -30,7 +30,7 @@ from .texts import call_texts, failed_check, short
 _LONG_SECONDS: Final = 0.05
 """Who waits so long for something waits for as long as it takes: what a test does takes far less."""
 
-MOST_TEST_EVENTS: Final = 1_000_000
+MOST_TEST_EVENTS: Final = 300_000
 """How long the first execution of a test may be, which shows how long the others will be."""
 
 _LONGER: Final = 10

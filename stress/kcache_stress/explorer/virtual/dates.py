@@ -1,4 +1,4 @@
-"""What ``datetime`` says of the time: the virtual one, where instrumented code asks a class of that module itself.
+"""Time that ``datetime`` tells: the virtual one, where instrumented code asks a class of that module itself.
 
 The classes of ``datetime`` are kept as they are, for their objects go into code that is not instrumented, and come out
 of it. Where instrumented code looks up ``now``, ``utcnow`` or ``today``, it gets a function of ours in place of the one

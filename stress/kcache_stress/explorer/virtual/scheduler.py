@@ -411,8 +411,7 @@ class Scheduler:
         chosen, limit = HUB, sys.getrecursionlimit()
         sys.setrecursionlimit(limit)  # refused as deep down as that: the limit could not be lowered again afterwards
         sys.setrecursionlimit(limit + _ROOM_TO_CHOOSE)
-        tracer = self.tracer
-        if tracer is not None:
+        if (tracer := self.tracer) is not None:
             tracer.pauses += 1
         try:
             self.is_choosing = True
