@@ -42,6 +42,23 @@ def test_takes():
 
 def test_takes_with_a_lock():
     assert taken(Limit(10).take_locked) == 10
+
+def taken_after_a_while(take):
+    taken = []
+
+    def work(number):
+        time.sleep(number % 7 / 10_000)
+        if take():
+            taken.append(number)
+
+    started(*(lambda number=number: work(number) for number in range(30)))
+    return len(taken)
+
+def test_sleeps():
+    assert taken_after_a_while(Limit(10).take) == 10
+
+def test_sleeps_with_a_lock():
+    assert taken_after_a_while(Limit(10).take_locked) == 10
 """
 
 LOOPS = """
@@ -58,8 +75,18 @@ def test_counts():
 """
 
 
-@pytest.mark.parametrize(("name", "is_wrong"), [("test_takes", True), ("test_takes_with_a_lock", False)])
-def test_threads_of_a_pool_meet_in_the_first_executions(tmp_path: Path, name: str, is_wrong: bool) -> None:
+@pytest.mark.parametrize(
+    ("name", "is_wrong"),
+    {
+        "test_takes": True,
+        "test_takes_with_a_lock": False,
+        "test_sleeps": True,
+        "test_sleeps_with_a_lock": False,
+    }.items(),
+)
+def test_threads_meet_that_take_from_one_queue_or_sleep_almost_equally_long(
+    tmp_path: Path, name: str, is_wrong: bool
+) -> None:
     (found,) = searched(tmp_path, POOL, 5, lambda: TimeSlices(0), [name])  # type: ignore[arg-type]
     assert bool(found.problem) == is_wrong, found
 

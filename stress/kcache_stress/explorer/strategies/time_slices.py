@@ -37,7 +37,8 @@ class TimeSlices(Sampling):
         if not candidates:
             return STOP
         scheduler = self.scheduler
-        patient = [thread for thread in candidates if not scheduler.threads[thread].is_timing_out] or candidates
-        others = [thread for thread in patient if thread != running] or patient
+        threads = scheduler.threads
+        ready = [one for one in candidates if threads[one].is_due or not threads[one].is_timing_out] or candidates
+        others = [thread for thread in ready if thread != running] or ready
         scheduler.left = round(2.0 ** self._random.uniform(0.0, _LONGEST))
         return self._random.choice(others)

@@ -131,6 +131,11 @@ class VirtualThread:
         return not self.finished and (self.waits_for is None or self.waits_for.free)
 
     @property
+    def is_due(self) -> bool:
+        """Whether it waits for a moment, and another wait for about the same moment has ended."""
+        return isinstance(self.waits_for, Timed) and self.waits_for.is_due
+
+    @property
     def is_timing_out(self) -> bool:
         """Whether all that it could do now is to give up waiting."""
         return isinstance(self.waits_for, Timed) and not self.waits_for.waitable.free
