@@ -27,6 +27,7 @@ from kcache_model.foreign import is_a, is_any
 
 from .beneath import METHOD_TYPES, instance_variables
 from .knowledge import (
+    HEAP_TYPE,
     HIDDEN,
     READERS,
     hands_to_c,
@@ -83,8 +84,6 @@ _LAZY: Final = frozenset(
     {functools.partial, map, filter, zip, iter, enumerate, reversed, property, staticmethod, classmethod}
 )
 _RUNNING: Final = frozenset({types.CoroutineType, types.AsyncGeneratorType})
-_HEAP_TYPE: Final = 1 << 9
-"""The flag of a class whose attributes may change."""
 _NATIVE: Final = frozenset({_BUILTIN, types.MethodWrapperType, type(array.array("b").extend)})
 
 
@@ -344,7 +343,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         kind = type(item)
         if kind is types.ModuleType:
             return item.__dict__.get(name)
-        if kind is type and not item.__flags__ & _HEAP_TYPE:
+        if kind is type and not item.__flags__ & HEAP_TYPE:
             if (item, name) not in builtin_attributes:
                 builtin_attributes[item, name] = inspect.getattr_static(item, name, None)
             found = builtin_attributes[item, name]

@@ -94,7 +94,21 @@ def is_known_type(kind: type) -> bool:
 
 
 def _is_heap_type_of_python(kind: type) -> bool:
-    return any(isinstance(value, types.FunctionType) for value in vars(kind).values()) or "__dict__" in vars(kind)
+    names = vars(kind)
+    if not {"__dict__", "__weakref__"}.isdisjoint(names) or any(
+        isinstance(value, types.FunctionType) for value in names.values()
+    ):
+        return True
+    # A class of exceptions may have none of these, but nothing of C either.
+    return bool(kind.__flags__ & HEAP_TYPE) and not any(isinstance(value, _METHODS_OF_C) for value in names.values())
+
+
+HEAP_TYPE: Final = 1 << 9
+"""Py_TPFLAGS_HEAPTYPE: made at run time, by a class statement or by code in C; its attributes may change."""
+_METHODS_OF_C: Final = (
+    *(types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType),
+    *(types.BuiltinFunctionType, types.GetSetDescriptorType),
+)
 
 
 _LIBRARY: Final = os.path.dirname(os.__file__) + os.sep
