@@ -85,7 +85,7 @@ def is_known_function(function: Any) -> bool:
 
 def is_known_type(kind: type) -> bool:
     """Whether the methods in C of a type touch nothing but their object and their arguments."""
-    owner = next((base for base in kind.__mro__ if not _is_heap_type_of_python(base)), object)
+    owner = next((base for base in kind.__mro__ if not _is_made_of_python(base)), object)
     module = owner.__module__
     if module == "_io":
         return owner.__name__ in {"StringIO", "BytesIO"}
@@ -93,21 +93,21 @@ def is_known_type(kind: type) -> bool:
     return (top in sys.stdlib_module_names or top == "builtins") and top not in _OPAQUE_STATE
 
 
-def _is_heap_type_of_python(kind: type) -> bool:
-    names = vars(kind)
-    if not {"__dict__", "__weakref__"}.isdisjoint(names) or any(
-        isinstance(value, types.FunctionType) for value in names.values()
-    ):
-        return True
-    # A class of exceptions may have none of these, but nothing of C either.
-    return bool(kind.__flags__ & HEAP_TYPE) and not any(isinstance(value, _METHODS_OF_C) for value in names.values())
+def _is_made_of_python(kind: type) -> bool:
+    """Whether a class has nothing in C of its own, but what a class statement makes."""
+    if not kind.__flags__ & HEAP_TYPE:
+        return False
+    own = {name: value for name, value in vars(kind).items() if name not in {"__dict__", "__weakref__"}}
+    maker = own.get("__new__")
+    is_made_by_c = type(maker) is types.BuiltinFunctionType and maker.__self__ is kind
+    return not is_made_by_c and not any(isinstance(one, _OF_C) and one.__objclass__ is kind for one in own.values())
 
 
 HEAP_TYPE: Final = 1 << 9
 """Py_TPFLAGS_HEAPTYPE: made at run time, by a class statement or by code in C; its attributes may change."""
-_METHODS_OF_C: Final = (
+_OF_C: Final = (
     *(types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType),
-    *(types.BuiltinFunctionType, types.GetSetDescriptorType),
+    types.GetSetDescriptorType,
 )
 
 
