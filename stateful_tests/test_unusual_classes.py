@@ -27,6 +27,7 @@ from kcache_model.object_types.plain_driver import PlainDriver
 from kcache_model.object_types.replayed import Calls, ReplaySpecification
 from kcache_model.outcomes import Outcome, returned
 from kcache_model.verdict import Status
+from kcache_stress.explorer.confirmation import Answer, Confirmation, with_confirmation
 from kcache_stress.explorer.execution import Problem
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.virtual.scheduler import Scheduler
@@ -181,7 +182,9 @@ def test_a_schedule_that_cannot_be_repeated_accuses_nobody(kind: FindingKind, st
     assert exploring is not None
     laboratory = exploring.laboratory("queue:Queue", (), Granularity.FREE)
     program = ObjectProgram(threads=((MethodCall("qsize"),), (MethodCall("qsize"),)))
-    assert laboratory.finding(program, Problem(kind, "summary")).status is status
+    found = laboratory.finding(program, Problem(kind, "summary"))
+    assert found.status is status
+    assert with_confirmation(found, Confirmation(Answer.NOT_TRIED), "").status is status
 
 
 def test_advice_that_is_not_confirmed_leaves_a_run_ok() -> None:

@@ -17,6 +17,9 @@ from .counterexample import Possible
 
 ENDLESS: Final = (FindingKind.DEADLOCK, FindingKind.LIVELOCK, FindingKind.HANG)
 """The kinds of failures after which threads do not end."""
+_NOT_REPEATABLE: Final = (
+    "the explorer cannot repeat a schedule, which is no fault of code that keeps something in a module, as caches do"
+)
 _NEEDS_FREE_THREADS: Final = ", and may need free-threaded Python to do so"
 
 
@@ -78,11 +81,20 @@ def with_confirmation(finding: Finding, confirmation: Confirmation, unseen: str)
             detail = detail.replace(Possible.FREE_THREADED, Possible.PAUSED)
         return replace(finding, unconfirmed="", detail=_lines(detail, text))
     if confirmation.answer is Answer.NOT_TRIED:
-        return replace(finding, unconfirmed=unseen, detail=_lines(detail, text))
+        return replace(finding, unconfirmed=_reasons(finding.unconfirmed, unseen), detail=_lines(detail, text))
     if interpreter.has_gil() and Possible.FREE_THREADED in detail:
         text += _NEEDS_FREE_THREADS
     artefact = "" if is_contradicted else ": it may be an artefact"
-    return replace(finding, unconfirmed="; ".join(filter(None, (f"{text}{artefact}", unseen))))
+    return replace(finding, unconfirmed=_reasons(f"{text}{artefact}", unseen))
+
+
+def why_not_repeated(kind: FindingKind) -> str:
+    """Why it is no fault that a schedule does not do the same twice; empty of other kinds. No program repeats one."""
+    return _NOT_REPEATABLE if kind is FindingKind.NONDETERMINISM else ""
+
+
+def _reasons(*reasons: str) -> str:
+    return "; ".join(filter(None, reasons))
 
 
 def _lines(*texts: str) -> str:

@@ -15,7 +15,7 @@ from kcache_model.interleaving import Interleaving
 from kcache_model.progress import ProgressListener
 
 from ..explorer.audit import AuditShare
-from ..explorer.confirmation import Confirmation
+from ..explorer.confirmation import Confirmation, why_not_repeated
 from ..explorer.counterexample import SHOWN_ONCE, Counterexample
 from ..explorer.execution import Problem
 from ..explorer.granularity import Granularity
@@ -187,6 +187,7 @@ class InterleavedLaboratory:
             interleaving=told,
             script=self.target.source,
             rule=problem.rule,
+            unconfirmed="" if found is not None else why_not_repeated(problem.kind),
         )
 
     def confirmation(

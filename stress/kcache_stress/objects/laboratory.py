@@ -19,7 +19,7 @@ from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
 
 from ..explorer.audit import AuditShare, plain
-from ..explorer.confirmation import Confirmation
+from ..explorer.confirmation import Confirmation, why_not_repeated
 from ..explorer.counterexample import Counterexample
 from ..explorer.equal_threads import EqualThreads
 from ..explorer.execution import Execution, Problem
@@ -46,11 +46,6 @@ from .open_blocks import abandon_blocks
 from .real_run import trial_of
 
 PHASE: Final = "explorer"
-
-_NOT_REPEATABLE: Final = (
-    "the explorer cannot repeat a schedule, which is no fault of a class that keeps something in a module, as caches do"
-)
-"""Why a schedule that does not do the same twice is no fault of a class: real programs do not repeat schedules."""
 
 
 class ObjectRunner(ScenarioRunner):
@@ -254,8 +249,7 @@ class ObjectLaboratory:
         setting = Setting(self._object_type, self.target.name, strict_errors, self._instrument)
         if found is None:
             finding = concurrent_finding(setting, PHASE, problem.kind, problem.summary, program)
-            is_unsteady = problem.kind is FindingKind.NONDETERMINISM
-            return replace(finding, unconfirmed=_NOT_REPEATABLE if is_unsteady else "")
+            return replace(finding, unconfirmed=why_not_repeated(problem.kind))
         runner = self.runner(program)
         told = render_interleaving(runner, found.schedule, self._texts(program, runner), problem)
         calls = calls_of(program, found.execution, runner.read_back(found.execution.final))
