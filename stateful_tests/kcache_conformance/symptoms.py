@@ -15,7 +15,7 @@ from .suite_options import SuiteOptions
 _NOTHING: Final[Mapping[str, str]] = {}
 _STANDSTILLS: Final = (FindingKind.DEADLOCK, FindingKind.HANG)
 _DESCRIBES: Final = re.compile(
-    r"n_\w+|num_\w+|has_(pending_\w+|waiters)|waiters|waiting|qsize|stat(s|us|istics)|get_stat(s|us|istics)|describe|debug_info"
+    r"n_\w+|num_\w+|has_(pending_\w+|waiters)|waiters|waiting|owner|qsize|stat(s|us|istics)|get_stat(s|us|istics)|describe|debug_info"
 )
 """Names of calls that describe an object rather than promise something: documentation calls them approximate."""
 
