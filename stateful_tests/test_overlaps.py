@@ -22,8 +22,9 @@ from kcache_model.object_types.plain import MethodCall, ObjectProgram, PlainTarg
 from kcache_model.outcomes import Outcome, error_text, raised
 from kcache_model.progress import NoProgress
 from kcache_model.verdict import Status
+from kcache_stress.objects import threads
 from kcache_stress.objects.findings import Setting
-from kcache_stress.objects.threads import ObjectStress
+from kcache_stress.objects.threads import ObjectStress, Round
 
 ADVICE = "; to do without it on purpose: --without explorer, or phases=... in a test"
 EXPLORED = PhaseFinished("explorer", {"programs": 5, "executions": 50})
@@ -135,3 +136,20 @@ def test_a_real_thread_that_meets_virtual_ones_accuses_nobody(error: Exception, 
     shown: Any = SimpleNamespace(calls=[call], judged=lambda: verdict)
     with stress.underway():
         assert stress._judged(shown).kind is kind
+
+
+@pytest.mark.parametrize(("slow_seconds", "together"), [(60.0, [1, 16]), (0.0, [1])])
+def test_a_program_that_is_slow_runs_once_at_a_time(
+    slow_seconds: float, together: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stress, _ = stress_of()
+    asked: list[int] = []
+
+    def run(_: Any, objects: int) -> Round:
+        asked.append(objects)
+        return Round((), CallsVerdict(Status.OK), "")
+
+    monkeypatch.setattr(stress, "_together", run)
+    monkeypatch.setattr(threads, "_SLOW_SECONDS", slow_seconds)
+    assert stress.run(BOTH).kind is None
+    assert asked == together

@@ -33,6 +33,8 @@ _THREADS: Final = 4
 """Programs have at most three; one more does what comes before and after."""
 _LEVELS: Final = (None, Level(0.3), Level(1.0), Level(1.0, (1e-6, 2e-4)))
 _SWITCH_SECONDS: Final = 1e-5
+_SLOW_SECONDS: Final = 0.5
+"""A program that takes longer, as it asks the network, is run once at a time: a budget is seconds."""
 _SMALLER_SECONDS: Final = 6.0
 _CANDIDATE_SECONDS: Final = 0.5
 
@@ -139,14 +141,15 @@ class ObjectStress:
         return any(str(operation.name) in self.left_out for operation in program.operations())
 
     def run(self, program: Any) -> Round:
-        """Run a program once; if no calls overlapped, on several objects more in one go.
+        """Run a program once; if no calls overlapped, and it was quick, on several objects more in one go.
 
         Returns:
             The first round that is wrong, or the last.
         """
-        before = self.overlapping
+        before, began = self.overlapping, time.monotonic()
         found = self._together(program, 1)
-        is_enough = found.kind is not None or self.overlapping > before or self._shares_state
+        is_slow = time.monotonic() - began > _SLOW_SECONDS
+        is_enough = found.kind is not None or self.overlapping > before or self._shares_state or is_slow
         return found if is_enough else self._together(program, _IN_ONE_GO)
 
     def _together(self, program: Any, objects: int) -> Round:
