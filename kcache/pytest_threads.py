@@ -71,7 +71,7 @@ class Started:
 
     @contextlib.contextmanager
     def hearing_failures(self) -> Iterator[None]:
-        """While this is entered, exceptions that end threads are noted; then whoever heard of them before does."""
+        """While this is entered, note each exception that ends a thread, and pass it on to the hook that was there."""
         before = threading.excepthook
 
         def heard(failed: Any) -> None:

@@ -8,27 +8,12 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from kcache.test_run_pytest import COUNTERS
+
 SUITE = """
 import threading
 
-
-class Racy:
-    def __init__(self):
-        self.count = 0
-
-    def add(self):
-        count = self.count
-        self.count = count + 1
-
-
-class Locked(Racy):
-    def __init__(self):
-        super().__init__()
-        self.lock = threading.Lock()
-
-    def add(self):
-        with self.lock:
-            super().add()
+from counters import Locked, Racy
 
 
 def run(*works):
@@ -78,6 +63,7 @@ Run = Callable[..., CompletedProcess[str]]
 def explored(tmp_path: Path, run_command: Run) -> Callable[..., tuple[int, str]]:
     """Returns the exit code of a run on a file, and all that it wrote."""
     (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    (tmp_path / "counters.py").write_text(COUNTERS, encoding="utf-8")
     (tmp_path / "test_ends.py").write_text(SUITE, encoding="utf-8")
 
     def run(*arguments: str) -> tuple[int, str]:

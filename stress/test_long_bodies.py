@@ -104,7 +104,7 @@ def test():
 
 
 class Talking(NoProgress):
-    """Tells somebody that the test is alive, by code that nobody knows."""
+    """Runs code that the explorer does not know, to say that the test is alive."""
 
     def alive(self) -> None:
         json.dumps({"alive": Counter("abc")})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Final
@@ -96,9 +96,11 @@ def explorer_phase(
     refused: list[str] = []
     so_far = 0.0
 
+    def outcome(counted: Mapping[str, int], no_proof: str = "") -> PhaseOutcome:
+        return PhaseOutcome(counted, None, coverage, refused="".join(refused[:1]), no_proof=no_proof)
+
     def on_executions(more: int) -> None:
-        counted = {**counts, "executions": counts["executions"] + more}
-        context.on_progress(so_far, PhaseOutcome(counted, None, coverage, refused="".join(refused[:1])))
+        context.on_progress(so_far, outcome({**counts, "executions": counts["executions"] + more}))
 
     watch = ExecutionCounter(context.watch, on_executions)
     no_proof = ""
@@ -106,7 +108,7 @@ def explorer_phase(
         steps = context.steps(least=max(least, LEAST_PROGRAMS["explorer"]))
         for (_, so_far), search in zip(steps, searches(context.spec), strict=False):
             watch.reset()
-            context.on_progress(so_far, PhaseOutcome(counts, None, coverage, refused="".join(refused[:1])))
+            context.on_progress(so_far, outcome(counts))
             if context.known.findings and alone(search.program) is not None:
                 counts["alone"] += 1
                 continue
@@ -141,5 +143,4 @@ def explorer_phase(
                 break
     except CannotExploreError as error:
         return PhaseOutcome({}, refused=str(error))
-    counted = counts if counts["programs"] else {}
-    return PhaseOutcome(counted, None, coverage, refused="".join(refused[:1]), no_proof=no_proof)
+    return outcome(counts if counts["programs"] else {}, no_proof)

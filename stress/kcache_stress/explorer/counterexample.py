@@ -104,9 +104,10 @@ def smallest(runner: Runner[A], judge: Judge[A], found: Counterexample[A], secon
     """The counterexample with the fewest preemptions that the budget allows to find, which has so many seconds left."""
     deadline = time.monotonic() + seconds
     if found.preemptions > _FEW:
+        half = time.monotonic() + seconds / 2
         if found.preemptions > _MANY:
             found = _coarse(runner, judge, found, time.monotonic() + seconds / 4)
-        found = _greedy(runner, judge, found, time.monotonic() + seconds / 4)
+        found = _greedy(runner, judge, found, half)
         return _bounded(runner, judge, found, max(deadline - time.monotonic(), 0.0)) or found
     return _bounded(runner, judge, found, seconds / 2) or _greedy(runner, judge, found, deadline)
 

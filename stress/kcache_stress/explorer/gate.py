@@ -42,7 +42,7 @@ _OPAQUE: Final = 2
 
 _MOST_REACHED: Final = 3_000
 _MOST_WALKS: Final = 8
-"""Walks from one place that met too many objects. After these, nobody walks from there again: each walk is slow."""
+"""The walks from one place that may meet too many objects. There are no more after these, as each walk is slow."""
 _BLIND: Final = (type, types.ModuleType, types.CodeType, types.FrameType, types.BuiltinFunctionType)
 _FIXED: Final = PLAIN | {type(None)}
 _RUNTIME_MODULES: Final = ("kcache_stress", "greenlet")

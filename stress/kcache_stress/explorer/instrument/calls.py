@@ -6,7 +6,6 @@ What a container's method does to it, what a known function does to its argument
 import array
 import contextvars
 import copy
-import datetime
 import functools
 import gc
 import inspect
@@ -39,7 +38,6 @@ from .knowledge import (
 )
 from .reporting import Accesses
 from .tables import (
-    CLOCK_NAMES,
     COMPARES,
     CONSUMES,
     CONTAINERS,
@@ -55,6 +53,7 @@ from .tables import (
     WRITE,
     Methods,
     native_methods_of,
+    reads_the_clock,
 )
 
 _SILENT: Final = frozenset(
@@ -335,7 +334,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             hand_over(arguments)
 
     def meet_clock(owner: Any, name: str) -> None:
-        if name in CLOCK_NAMES and isinstance(owner, type) and issubclass(owner, datetime.date):
+        if reads_the_clock(owner, name):
             gate.doubt(f"calls {owner.__name__}.{name}, which reads the real clock; time.time() reads the virtual one")
 
     def look_up(item: Any, name: str) -> Any:
@@ -364,7 +363,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         methods = known(kind)
         if methods is None:
             methods = learn(kind)
-            if kind in quiet and not arguments and name not in CLOCK_NAMES:
+            if kind in quiet and not arguments:
                 return  # as it will be from now on
         if name not in methods:
             other(item, name, arguments)

@@ -68,9 +68,9 @@ def make_hooks(
 
 _PASSED_ON: Final = frozenset({"after", "iterate", "turns", "lazy", "delegate", "resumed", "star", "double_star"})
 """The hooks that give back what they are given first, or something in its place."""
-_KEPT: Final = frozenset({"mark", "quiet", "atoms", "type", "never", "slice", "start", "set", "cell", "locals"}) | {
-    "clock"
-}
+_KEPT: Final = frozenset(
+    {"mark", "quiet", "atoms", "type", "never", "slice", "start", "set", "cell", "locals", "clock"}
+)
 """What reports nothing."""
 
 

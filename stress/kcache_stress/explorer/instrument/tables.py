@@ -2,6 +2,7 @@
 
 import array
 import collections
+import datetime
 import itertools
 import types
 from collections.abc import Iterable
@@ -151,6 +152,13 @@ PLAIN: Final[frozenset[type]] = frozenset({str, int, bytes, float, bool, complex
 
 CLOCK_NAMES: Final = frozenset({"now", "utcnow", "today"})
 """Class methods of `datetime` that read the real clock."""
+
+
+def reads_the_clock(owner: object, name: str) -> bool:
+    """Whether a method of this name, of a class of `datetime`, says what time it is."""
+    return name in CLOCK_NAMES and isinstance(owner, type) and issubclass(owner, datetime.date)
+
+
 IMMUTABLE: Final[frozenset[type]] = PLAIN | {type(None), tuple, range, slice, type(...), type(NotImplemented)}
 """Types of which no access needs a report, known from the start."""
 

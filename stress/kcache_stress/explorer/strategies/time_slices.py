@@ -1,9 +1,9 @@
 """Random time slices: a thread runs for a while, then another one does, as with an operating system.
 
-The threads of a pool take work from one queue. In a schedule with few preemptions whoever goes on first takes all of
-it, and so no two of them ever meet; :mod:`.pct` has the same fault, for its threads have priorities. Where threads call
-the same thing in loops of hundreds, each end of a slice is a chance that two calls meet, and an execution has many. The
-lengths are spread over all orders of magnitude, since how long a call is differs from test to test.
+The threads of a pool take work from one queue. If a schedule has few preemptions, the first thread takes all of the
+work, and no two threads ever meet. :mod:`.pct` has the same fault, because its threads have priorities. If threads make
+hundreds of calls in loops, two calls may meet at each end of a slice, and an execution has many. The lengths of slices
+are spread over all orders of magnitude, because the length of a call differs from test to test.
 """
 
 from __future__ import annotations

@@ -12,6 +12,8 @@ import types
 from collections.abc import Callable
 from typing import Any, Final
 
+from ..instrument.tables import reads_the_clock
+
 
 def _now(kind: Any, seconds: float, tz: datetime.tzinfo | None = None) -> Any:
     return kind.fromtimestamp(seconds, tz)
@@ -38,9 +40,10 @@ def dates(wall: Callable[[], float]) -> Callable[[object], object]:
     def asked(callee: object) -> object:
         if type(callee) is not types.BuiltinFunctionType:
             return callee
-        kind, ask = callee.__self__, _ASKING.get(callee.__name__)
-        if ask is None or not isinstance(kind, type) or not issubclass(kind, datetime.date):
+        kind, name = callee.__self__, callee.__name__
+        if not reads_the_clock(kind, name):
             return callee
+        ask = _ASKING[name]
         return lambda *args, **named: ask(kind, wall(), *args, **named)
 
     return asked
