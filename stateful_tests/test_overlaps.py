@@ -22,7 +22,7 @@ from kcache_model.object_types.plain import MethodCall, ObjectProgram, PlainTarg
 from kcache_model.outcomes import Outcome, error_text, raised
 from kcache_model.progress import NoProgress
 from kcache_model.verdict import Status
-from kcache_stress.objects import threads
+from kcache_stress.objects import real_run, threads
 from kcache_stress.objects.findings import Setting
 from kcache_stress.objects.threads import ObjectStress, Round
 
@@ -123,6 +123,20 @@ def test_what_goes_wrong_with_one_of_the_objects_is_told(fault: str, kind: Findi
         found = stress._together(BOTH, 8)
     assert found.kind is kind
     assert len(found.calls) == calls
+
+
+def test_a_thread_that_a_fault_of_the_harness_has_ended_does_not_hang(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it happens where the clock of the harness is the virtual one: its twin, a call that waits, is a hang above."""
+    stress, _ = stress_of()
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    with stress.underway():
+        monkeypatch.setattr(real_run, "clock", lambda: next(iter(())))
+        stress._together(BOTH, 1)  # ends the threads
+        monkeypatch.undo()
+        assert stress._together(BOTH, 1).kind is None
+        assert stress.undecided == 1
+        assert stress._together(BOTH, 1).kind is None  # by new threads
+    assert (stress.rounds, stress.undecided) == (2, 1)
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,11 @@ class ThreadPool:
         """The threads, in the order of their tasks."""
         return [thread.ident for thread in self._threads]
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether no thread has ended by an exception of its task."""
+        return all(thread.is_alive() for thread in self._threads)
+
     def stacks(self) -> str:
         """Where the threads of the process are, the pool's first."""
         return stacks(self.idents)

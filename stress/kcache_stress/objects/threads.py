@@ -171,8 +171,10 @@ class ObjectStress:
                 tasks = [self._noisy(part) for part in parts]
                 if not self._pool.run(tasks, lambda: self._progress(runs), patience):
                     stuck = runs[min(part.at for part in parts if part.at < len(part.parts))]
-                    is_hung = not self._waits_outside(stuck) and not self._is_kept(program, stuck)
-                    hung = (self._pool.stacks() or "a thread did not come back") if is_hung else ""
+                    # Exceptions of calls are outcomes: what has ended a thread of the pool is a fault of the harness.
+                    is_known = not self._pool.is_whole or self._waits_outside(stuck) or self._is_kept(program, stuck)
+                    self.undecided += is_known
+                    hung = "" if is_known else self._pool.stacks() or "a thread did not come back"
                     self._pool = ThreadPool(_THREADS)
                     self._watch.rest()
                     return Round(tuple(stuck.calls), CallsVerdict(Status.UNKNOWN), hung)
