@@ -11,6 +11,8 @@ from typing import Any
 
 from kcache_model.foreign import own_attributes
 
+from .virtual.standstill import not_watched
+
 
 class PrivateModules:
     """The modules of one sandbox.
@@ -45,6 +47,7 @@ class PrivateModules:
         self._is_copy = is_copy
         self._put: set[str] = set()
         self._is_active = self._is_present = False
+        self._execution: object = None
         self._judged: dict[str, bool] = {}
         self._hidden: dict[str, ModuleType | None] = {}
         self._uncopied: list[str] = []
@@ -76,42 +79,52 @@ class PrivateModules:
         if self._is_active:
             yield
             return
-        self._swap_in()
+        with not_watched():
+            self._swap_in()
         try:
             yield
         finally:
-            self._swap_out()
+            with not_watched():
+                self._swap_out()
 
     def show(self) -> None:
         """From now on, whoever looks in ``sys.modules`` finds the copies, and whoever imports makes missing ones."""
         if not self._is_active:
-            self._is_present = True
+            self._is_present, self._execution = True, object()
             self._before = self._finders, sys.path[:]
             self._show()
 
     def hide(self) -> None:
         """Undo :meth:`show`."""
-        if self._is_present:
+        if self._execution is not None:
             self._swap_out()  # a thread may have been left in the middle of an import
-            self._is_present = False
+            self._is_present, self._execution = False, None
             self._hide()
             self._finders, sys.path[:] = self._before  # an execution leaves none of its finders to the next one
 
     @contextlib.contextmanager
     def outside(self) -> Iterator[None]:
         """While this is entered, imports find the real modules again."""
-        was_active, was_present = self._is_active, self._is_present
-        self._is_present = False
-        self._swap_out()
-        self._hide()
+        before = self._is_active, self._is_present, self._execution
+        with not_watched():
+            self._is_present = False
+            self._swap_out()
+            self._hide()
         try:
             yield
         finally:
-            self._is_present = was_present
-            if was_active:
-                self._swap_in()
-            elif was_present:
-                self._show()
+            with not_watched():
+                self._come_back(*before)
+
+    def _come_back(self, was_active: bool, was_present: bool, execution: object) -> None:
+        """The end of :meth:`outside`; what was given up there may be unwound when its execution is over."""
+        if self._execution is not execution:
+            return
+        self._is_present = was_present
+        if was_active:
+            self._swap_in()
+        elif was_present:
+            self._show()
 
     def _show(self) -> None:
         modules = sys.modules

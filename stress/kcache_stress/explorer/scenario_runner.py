@@ -219,7 +219,7 @@ class ScenarioRunner:
         """Run the scenario once under ``strategy``."""
         if self._copies.starts_anew:
             self._load_anew(is_strict=self.sandbox.is_strict)
-        with Watched(self.sandbox.scheduler), self.sandbox.present():
+        with self.sandbox.present(), Watched(self.sandbox.scheduler):
             return self._run(strategy)
 
     def _run(self, strategy: Strategy) -> Execution[object]:

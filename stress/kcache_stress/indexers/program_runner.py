@@ -79,7 +79,7 @@ class ProgramRunner:
         The threads are unwound and the Indexer is gone when this returns.
         """
         self._pulse()
-        with Watched(self.subject.sandbox.scheduler), self.subject.sandbox.present():
+        with self.subject.sandbox.present(), Watched(self.subject.sandbox.scheduler):
             return self._run(strategy)
 
     def _run(self, strategy: Strategy) -> Execution[Outcome]:

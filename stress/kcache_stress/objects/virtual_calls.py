@@ -124,7 +124,7 @@ class VirtualCalls:
         scheduler = sandbox.scheduler
         callers = list(dict.fromkeys(call.thread for step in steps for call in _calls_of(step)))
         idle = _OTHER_THREADS if elsewhere % 2 else 0
-        with Watched(scheduler, _SPINNING_BEATS), sandbox.present():
+        with sandbox.present(), Watched(scheduler, _SPINNING_BEATS):
             sandbox.reset(idle + len(callers), random_seed=elsewhere)
             if elsewhere % 2:
                 scheduler.now, scheduler.tick = _OTHER_TIME, _OTHER_TICK

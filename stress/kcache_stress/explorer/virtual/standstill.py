@@ -55,6 +55,11 @@ class _Watchman:
     def end(self) -> None:
         self._scheduler = None
 
+    def watch_again(self, scheduler: Scheduler | None) -> None:
+        """The one that was watched before is watched again, as strictly as it was."""
+        if scheduler is not None:
+            self.begin(scheduler, self._working_beats)
+
     def _start(self) -> int:
         """Begin to watch; the clock of the main thread, or -1 if it cannot be watched."""
         main = threading.main_thread()
@@ -99,14 +104,16 @@ _watchman: Final = _Watchman()
 
 @contextlib.contextmanager
 def not_watched() -> Iterator[None]:
-    """While this is entered, the explorer itself works on behalf of an execution: that is no standstill."""
+    """While this is entered, the explorer itself works on behalf of an execution: that is no standstill.
+
+    Whatever has to be done as a whole is done in here: an execution that is given up stops wherever it is.
+    """
     scheduler = _watchman.scheduler
     _watchman.end()
     try:
         yield
     finally:
-        if scheduler is not None:
-            _watchman.begin(scheduler)
+        _watchman.watch_again(scheduler)
 
 
 class Watched:
