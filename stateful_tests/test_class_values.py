@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from front_door import values
-from kcache_conformance.classes import CLASS, class_type_name
+from kcache_conformance.classes import CLASS, class_type_name, sparing
 from kcache_conformance.classes.class_type import class_type
 from kcache_conformance.classes.public_calls import public_calls
 from kcache_conformance.classes.vocabulary_choice import vocabulary_of
@@ -102,6 +102,29 @@ def test_each_method_of_a_container_returns_after_one_that_puts_something_in(nam
     loaded = kind.load(name)
     assert {"pop", "__getitem__", "__setitem__", "__delitem__"} <= set(kind.calls(loaded))
     assert not kind.not_tested(loaded)
+
+
+@pytest.mark.parametrize(("seconds", "made"), [(0.003, 1_500), (0.25, 9)])
+def test_quick_tries_are_all_made_on_a_slow_machine(seconds: float, made: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, called = [0.0], itertools.count()
+
+    class Tries:
+        real_waits = 0
+
+        def __call__(self, calls: tuple[MethodCall, ...], /) -> Outcome:
+            now[0] += seconds
+            next(called)
+            return Outcome()
+
+        def result(self, calls: tuple[MethodCall, ...], /) -> object:
+            return calls
+
+    monkeypatch.setattr(sparing, "own_seconds", lambda: now[0])
+    tries = sparing.Sparing(Tries())
+    outcomes = [tries((MethodCall("get", ()),)) for _ in range(1_500)]
+    assert next(called) == made
+    assert sum(outcome.waits for outcome in outcomes) == 1_500 - made
+    assert (tries.result(()) is None) == (made < 1_500)
 
 
 def test_values_of_many_parameters_are_tried_a_few_times_only() -> None:

@@ -16,6 +16,10 @@ _MOST_BUSY: Final = 4.0
 """Of the time that is allowed, how much may pass while others use the processor, or while a call really waits."""
 _MOST_SECONDS: Final = 2.0
 """For one part of the tries. After it they are fewer: the run is to come to its programs although objects are slow."""
+_QUICK_SECONDS: Final = 0.005
+"""Of one try. Most take a tenth of it; of quick ones all are made, on a machine that is slow or stands still, too."""
+_MOST_QUICK: Final = 4
+"""Times as long as slow ones, quick tries may take."""
 
 
 class Allowance:
@@ -34,6 +38,11 @@ class Allowance:
     def is_spent_twice(self) -> bool:
         """Whether twice as much is spent."""
         return self._is_over(2 * _MOST_SECONDS)
+
+    def is_spent_by(self, tries: int) -> bool:
+        """Whether there is none left after that many tries, which has more for quick ones."""
+        spent = own_seconds() - self._began
+        return self.is_spent and (spent > tries * _QUICK_SECONDS or self._is_over(_MOST_QUICK * _MOST_SECONDS))
 
     def _is_over(self, seconds: float) -> bool:
         return own_seconds() - self._began > seconds or time.monotonic() - self._wall > _MOST_BUSY * seconds
@@ -66,13 +75,15 @@ class Sparing:
     def __init__(self, tries: CountingTries) -> None:
         self._tries = tries
         self._waits: Counter[str] = Counter()
+        self._made = 0
         self._allowance = Allowance()
 
     def __call__(self, calls: tuple[MethodCall, ...]) -> Outcome:
         """What the last call gave; that it waits, if to try it would cost too much."""
         name = calls[-1].name
-        if self._waits[name] >= _MOST_WAITS or self._allowance.is_spent:
+        if self._waits[name] >= _MOST_WAITS or self._allowance.is_spent_by(self._made):
             return WAITS
+        self._made += 1
         before = self._tries.real_waits
         outcome = self._tries(calls)
         if outcome.waits:
@@ -81,4 +92,4 @@ class Sparing:
 
     def result(self, calls: tuple[MethodCall, ...]) -> object:
         """What the last call returned, as it is; ``None`` if it did not return."""
-        return None if self._allowance.is_spent else self._tries.result(calls)
+        return None if self._allowance.is_spent_by(self._made) else self._tries.result(calls)
