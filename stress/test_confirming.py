@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -243,7 +244,13 @@ def test_what_fails_without_interruptions_confirms_none(target: str) -> None:
 def test_bodies_that_do_not_end_are_given_up(target: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paused_run, "_MOST_SECONDS", 0.2)
     monkeypatch.setattr(confirming, "_MOST_STUCK", 1)
+    before = set(threading.enumerate())
     assert said_of(f"{target}:{name}").startswith("real threads did not fail")
+    left = set(threading.enumerate()) - before if name == "spins" else set()
+    spinning = [thread for thread in left if "watchman" not in thread.name]
+    for thread in spinning:
+        thread.join(60)  # the exception comes in the midst of it; nothing else would end it
+    assert not any(thread.is_alive() for thread in spinning)
 
 
 def test_what_is_confirmed_with_a_gil_does_not_need_a_python_without_one(target: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -179,6 +180,15 @@ def test_an_unreadable_journal_names_no_program(tmp_path: Path, text: str) -> No
     (tmp_path / "journal").write_text(text, encoding="utf-8")
     assert noted_program(read_journal(tmp_path / "journal")) is None
     assert read_journal(tmp_path / "missing") == ""
+
+
+def test_nobody_is_watched_when_the_job_is_over() -> None:
+    before = set(threading.enumerate())
+    watch = Watchdog(MemoryJournal(), 60.0, lambda _: None)
+    (thread,) = [one for one in set(threading.enumerate()) - before if one.name == "kcache watchdog"]
+    watch.end()
+    thread.join(60)
+    assert not thread.is_alive()
 
 
 PATH = ["/first", "/lib/python3", "/lib/python3/site-packages"]

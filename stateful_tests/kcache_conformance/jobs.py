@@ -112,6 +112,8 @@ def run_phases_in_thread(target: Any, options: SuiteOptions, known: Known, liste
             ends.put(JobEnd("target_error", str(error)))
         except BaseException:
             ends.put(JobEnd("harness_error", traceback.format_exc()))
+        finally:
+            watch.end()
 
     threading.Thread(target=work, name="kcache phases", daemon=True).start()
     end = ends.get()

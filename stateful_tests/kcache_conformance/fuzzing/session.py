@@ -157,7 +157,8 @@ class _Run:
         ends: queue.Queue[JobEnd] = queue.Queue()
         journal = MemoryJournal()
         patience = self.options.patience_seconds
-        sink = _ThreadSink(self._event, Watchdog(journal, patience, lambda text: ends.put(JobEnd("hang", text))))
+        watch = Watchdog(journal, patience, lambda text: ends.put(JobEnd("hang", text)))
+        sink = _ThreadSink(self._event, watch)
 
         def work() -> None:
             try:
@@ -170,6 +171,7 @@ class _Run:
 
         threading.Thread(target=work, name="kcache fuzz", daemon=True).start()
         end = ends.get()
+        watch.end()
         raise_if_failed(end)
         if end.how == "hang":
             self._stopped(replace(end, note=journal.text))

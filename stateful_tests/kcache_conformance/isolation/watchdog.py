@@ -43,7 +43,7 @@ class Watchdog:
         self._on_hang = on_hang
         self._on_beat = on_beat
         self._steps = 0
-        self._busy = False
+        self._busy = self._is_over = False
         self._watched = threading.get_ident()
         self._process = os.getpid()
         threading.Thread(target=self._watch, name="kcache watchdog", daemon=True).start()
@@ -73,10 +73,16 @@ class Watchdog:
             os._exit(0)  # the implementation forked: its copy of this process must not go on with our work
         self._busy = False
 
+    def end(self) -> None:
+        """The job is over, and the process goes on: nothing is watched any longer."""
+        self._is_over = True
+
     def _watch(self) -> None:
         last, still = -1, 0
         for number in itertools.count():
             tick(_TICK_SECONDS)
+            if self._is_over:
+                return
             if number % _BEATS_BETWEEN_SIGNS == 0:
                 self._on_beat()
             if not self._busy or self._steps != last:

@@ -27,6 +27,8 @@ _WAITING_SECONDS: Final = 0.05
 _QUIET_SECONDS: Final = 0.25
 """The same of one that is not to wait: something else has come to pass than in the script."""
 _STANDSTILL_SECONDS: Final = 0.1
+_LOOKS: Final = 5
+"""So often a thread is looked at that may spin: a loop has a few opcodes at least."""
 
 _CAN_END_TRACING: Final = sys.version_info[:2] != (3, 12)
 """Python 3.12 crashes where a thread ceases to be traced while others are in traced frames: there it goes on."""
@@ -416,6 +418,28 @@ class _Conductor(Unwatched):
         with self._changed:
             self._is_over = self._is_given_up = True
             self._changed.notify_all()
+        _end_spinning(list(self._own))
+
+
+def _end_spinning(threads: Sequence[Thread]) -> None:
+    """End those of these threads that execute Python code and were not traced: they would slow down all that follows.
+
+    A thread that waits in C is let alone: until it goes on, the interpreter would look after each opcode of all threads
+    whether there is an exception for it.
+    """
+    alive = {thread.ident: thread for thread in threads if thread.is_alive()}
+    seen: dict[int | None, set[object]] = {ident: set() for ident in alive}
+    for _ in range(_LOOKS) if alive else ():
+        time.sleep(_TICK_SECONDS)
+        frames = sys._current_frames()
+        for ident, places in seen.items():
+            frame = frames.get(ident or 0)
+            places.add(frame and (id(frame), frame.f_lasti))
+    for ident, places in seen.items():
+        if len(places) > 1 and alive[ident].is_alive():
+            import ctypes  # most runs end by themselves
+
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident or 0), ctypes.py_object(Abandoned))
 
 
 def _begin_call() -> None:
