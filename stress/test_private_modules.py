@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGVTALRM"), reason="nothin
 
 
 def interrupted(*_: object) -> bool:
-    """What happens where an execution stands still."""
+    """Sends the signal that gives up an execution, as the watchman does."""
     signal.raise_signal(signal.SIGVTALRM)
     return False
 

@@ -17,9 +17,9 @@ _MOST_BUSY: Final = 4.0
 _MOST_SECONDS: Final = 2.0
 """For one part of the tries. After it they are fewer: the run is to come to its programs although objects are slow."""
 _QUICK_SECONDS: Final = 0.005
-"""Of one try. Most take a tenth of it; of quick ones all are made, on a machine that is slow or stands still, too."""
+"""Of one try that counts as quick. Most tries take a tenth of it. All quick tries are made, also on a slow machine."""
 _MOST_QUICK: Final = 4
-"""Times as long as slow ones, quick tries may take."""
+"""Quick tries may take so many times as long as slow ones."""
 
 
 class Allowance:

@@ -390,9 +390,7 @@ class _Conductor(Unwatched):
 
     def _places(self) -> object:
         """Where the threads are."""
-        frames = sys._current_frames()
-        own = [frames.get(thread.ident or 0) for thread in list(self._threads.values())]  # threads begin meanwhile
-        return [frame and (id(frame), frame.f_lasti) for frame in own]
+        return _places_of(list(self._threads.values()))  # threads begin meanwhile
 
     def _settle(self) -> None:
         """Wait until the threads that the body has started before do: the script begins then."""
@@ -427,19 +425,25 @@ def _end_spinning(threads: Sequence[Thread]) -> None:
     A thread that waits in C is let alone: until it goes on, the interpreter would look after each opcode of all threads
     whether there is an exception for it.
     """
-    alive = {thread.ident: thread for thread in threads if thread.is_alive()}
-    seen: dict[int | None, set[object]] = {ident: set() for ident in alive}
-    for _ in range(_LOOKS) if alive else ():
+    alive = [thread for thread in threads if thread.is_alive()]
+    if not alive:
+        return
+    looks = []
+    for _ in range(_LOOKS):
         time.sleep(_TICK_SECONDS)
-        frames = sys._current_frames()
-        for ident, places in seen.items():
-            frame = frames.get(ident or 0)
-            places.add(frame and (id(frame), frame.f_lasti))
-    for ident, places in seen.items():
-        if len(places) > 1 and alive[ident].is_alive():
+        looks.append(_places_of(alive))
+    for thread, places in zip(alive, zip(*looks, strict=True), strict=True):
+        if len(set(places)) > 1 and thread.is_alive():
             import ctypes  # most runs end by themselves
 
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident or 0), ctypes.py_object(Abandoned))
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(Abandoned))
+
+
+def _places_of(threads: Sequence[Thread]) -> list[object]:
+    """Where threads are: the frame and the opcode of each."""
+    frames = sys._current_frames()
+    own = [frames.get(thread.ident or 0) for thread in threads]
+    return [frame and (id(frame), frame.f_lasti) for frame in own]
 
 
 def _begin_call() -> None:
