@@ -25,9 +25,6 @@ IMPOSSIBLE: Final = -1
 GAVE_UP: Final = object()
 """In place of the outcome that a call will have: it has given up, and may give anything."""
 
-SLOW_WORKER: Final = -1
-"""Stands for a call that is open all the time: a thread of the class has been slow."""
-
 
 class Monitor(Generic[S, Op, R]):
     """All configurations, for the calls of one program.
@@ -127,7 +124,7 @@ class Monitor(Generic[S, Op, R]):
     def _giving_up(self, state: S, call: int, is_open: frozenset[tuple[int, Any]]) -> Iterator[tuple[S, Any]]:
         """The state after a call gives up because another call is slow; nothing if no slow call is open."""
         slow = self._given_up.get(call, ())
-        if SLOW_WORKER in slow or any(other in slow for other, _ in is_open):
+        if any(other in slow for other, _ in is_open):
             yield state, GAVE_UP
 
     def _effects_of(self, state: S, call: int) -> Sequence[tuple[S, R]]:

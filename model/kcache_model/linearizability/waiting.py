@@ -24,10 +24,10 @@ sequence of steps:
 * A call gives up although nothing but a slow thread keeps it waiting: its wait times out while another thread could go
   on. If the slow call is open at that time, and the one that gives up raises or touches nothing more, it may have had
   no effect at all. One slow call may stand still while a thread gives up several calls in turn. The step above covers
-  only calls that are open at the same time. If the slow thread is one of the class, the call may also have had its
-  effect: the worker did its part later.
-* A call ends, and threads that the class itself has started go on later only, with one of the following calls: what
-  a worker does with what it was given may be seen at once, or not yet.
+  only calls that are open at the same time.
+
+Threads that the class itself has started go on at once here, as far as they can. They may as well do so later: calls of
+such a class are judged as a whole, see :meth:`~kcache_model.object_types.replayed.ReplaySpecification.fits_own_threads`.
 
 A sleep is no wait in this sense: no call can end it, and if it were one, a lost update around a sleep would be
 explained. But a call may sleep in a loop, and look again what there is to do after each sleep, as
@@ -60,7 +60,7 @@ from typing import Any, Final, Protocol
 
 from ..history import Call
 from ..outcomes import Outcome
-from .monitor import GAVE_UP, IMPOSSIBLE, SLOW_WORKER, Monitor
+from .monitor import IMPOSSIBLE, Monitor
 
 _MOST_EXPANDED: Final = 800
 """Configurations that are gone on from in one judgement: each takes several replays. Most need less than a hundred."""
@@ -94,10 +94,6 @@ class WaitingSpecification(Protocol):
 
     def let_time_pass(self, state: Any) -> Sequence[Any]:
         """Each state after a timeout; none if no call waits with one."""
-        ...
-
-    def end_late(self, state: Any, operation: Any) -> Sequence[tuple[Any, Outcome]]:
-        """Each state after a call that threads of the class have not followed up yet, and what it gives."""
         ...
 
     def overtake(self, state: Any, slow: Any, operations: tuple[Any, ...]) -> Iterator[tuple[Any, tuple[Outcome, ...]]]:
@@ -146,7 +142,6 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         self._specification = specification
         self._observed = observed
         self._is_patient = is_patient
-        self._has_threads = getattr(specification, "starts_threads", False)
         self._expanded = 0
         self._pulse = pulse
         self._knows_timeouts = given_up is not None
@@ -176,12 +171,6 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
                     todo.append(following)
         return found
 
-    def _giving_up(self, state: Any, call: int, is_open: frozenset[Any]) -> Iterator[tuple[Any, Any]]:
-        yield from super()._giving_up(state, call, is_open)
-        if SLOW_WORKER in self._given_up.get(call, ()):
-            for after, _ in self._effects_of(state, call):
-                yield after, GAVE_UP
-
     def _settled(self, state: Any, is_open: frozenset[Any]) -> tuple[Any, frozenset[Any]] | None:
         """The same with what the calls gave that wait no longer; ``None`` if one of them gave something else."""
         settled = set()
@@ -204,9 +193,6 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
             operation, left = self._operations[call], is_open - {(call, None)}
             for after, expected in (*self._effects_of(state, call), *self._giving_up(state, call, is_open)):
                 yield after, left | {(call, expected)}
-            if self._has_threads:
-                for after, expected in specification.end_late(state, operation):
-                    yield after, left | {(call, expected)}
             for begin in self._begins:
                 begun = begin(state, operation)
                 if begun is not None:

@@ -121,6 +121,12 @@ def _is_excused(
     """
     if getattr(specification, "is_of_target", False) and not _overlap(calls):
         return True
+    if hasattr(specification, "fits_own_threads") and all(call.returned is not None for call in calls):
+        fits = specification.fits_own_threads(calls, agrees)
+        if fits is None:
+            raise TooManyWaysError
+        if fits:
+            return True
     return hasattr(specification, "begin") and are_explained(specification, initial, calls, agrees)
 
 

@@ -4,7 +4,8 @@ Each call is made by a thread of its own number: what an ``RLock`` or a ``thread
 
 The states are the steps so far. A plain step is one call, which runs until it ends, while time passes as it needs it.
 Calls that wait for each other need further steps, see :mod:`kcache_model.linearizability.waiting`: :class:`Begun`,
-:class:`Passes` and :class:`Overtaken`. So do threads of the class that are slow: :class:`Late`.
+:class:`Passes` and :class:`Overtaken`. Where the class has threads of its own, which go on whenever they like, the calls
+are judged all at once: :class:`History`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, TypeAlias
 
-from ..history import PREFIX_THREAD
+from ..history import PREFIX_THREAD, Call
 from ..outcomes import ANYTHING, WAITS, Outcome
 from .method_call import Form
 
@@ -30,6 +31,12 @@ _AT_ONCE_SECONDS: Final = 0.001
 
 _MOST_PASSES: Final = 10
 """Times that time passes between calls: several for each of the threads of a program."""
+
+MOST_UNKNOWN_PASSES: Final = 3
+"""Waits that may end because time passes, where nobody knows how many did: calls on real threads are over at once."""
+
+_MORE_PASSES: Final = 1
+"""Beside those that are known: of the calls before the threads, whose waits are not counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +83,6 @@ class Begun:
 
 
 @dataclass(frozen=True, slots=True)
-class Late:
-    """A step: a call runs until it ends, and threads that the class itself has started do not go on meanwhile.
-
-    Attributes:
-        call: which one.
-    """
-
-    call: CalledBy
-
-
-@dataclass(frozen=True, slots=True)
 class Overtaken:
     """A step: a slow call stands still in its midst until others have given up waiting for it.
 
@@ -125,14 +121,30 @@ class Stage:
         timeouts: how many waits with a timeout may be the next that time ends.
         is_quiet: whether each call has ended or waits for another one; one that polls does neither.
         seconds: of virtual time, for each step.
-        is_late: whether a thread of the class has something to do after the last step.
     """
 
     outcomes: tuple[tuple[Outcome, ...], ...]
     timeouts: int
     is_quiet: bool = True
     seconds: tuple[float, ...] = field(default=(), compare=False)
-    is_late: bool = False
+
+
+@dataclass(frozen=True)
+class History:
+    """Calls of which some may have overlapped, and what may be known of the time that they took.
+
+    Attributes:
+        calls: each :class:`CalledBy` its caller.
+        agrees: whether a call may as well have given an outcome.
+        most_passes: how many waits may end because time passes.
+        knows_passes: whether no more of them ended in truth. Otherwise a history is not to be explained only if there
+            were no more to end.
+    """
+
+    calls: tuple[Call[CalledBy], ...]
+    agrees: Callable[[Call[CalledBy], Outcome], bool]
+    most_passes: int
+    knows_passes: bool
 
 
 class Stages(Protocol):
@@ -169,6 +181,7 @@ class ReplaySpecification:
         self._stage: Callable[[Calls], Stage | None] = getattr(replay, "stage", lambda _: None)
         self._known: dict[Calls, Outcome] = {}
         self._stages: dict[Calls, Stage | None] = {}
+        self._explained: dict[object, bool | None] = {}
 
     @property
     def spinning(self) -> frozenset[str]:
@@ -258,13 +271,45 @@ class ReplaySpecification:
         settled = self._staged((*state[:-1], Begun(last.call)))
         return settled is None or operation.name in self._woken(state[:-1], settled)
 
-    def end_late(self, state: Calls, operation: Any) -> Sequence[tuple[Calls, Outcome]]:
-        """The effect of a call after which threads of the class have something to do that they have not done yet."""
-        if not isinstance(operation, CalledBy) or self._competes(state, operation):
-            return ()
-        after = (*state, Late(operation))
-        stage = self._staged(after)
-        return [(after, stage.outcomes[-1][0])] if stage is not None and stage.is_late else ()
+    def fits_own_threads(
+        self,
+        calls: Sequence[Call[Any]],
+        agrees: Callable[[Outcome, Outcome], bool],
+        *,
+        passes: int | None = None,
+        pulse: Callable[[], None] = lambda: None,
+    ) -> bool | None:
+        """Whether calls may give what they gave, because threads of the class go on whenever they like.
+
+        Args:
+            calls: which may overlap, those before and after the threads among them. All have returned.
+            agrees: whether an observed outcome agrees with an expected one.
+            passes: how many waits have ended because time passed; ``None`` if that is not known.
+            pulse: called every now and then: it may take seconds.
+
+        Returns:
+            ``None`` if nobody can tell. ``False`` for a class without threads.
+        """
+        if not self.starts_threads:
+            return False
+        called = [call if isinstance(call.operation, CalledBy) else _by(call) for call in calls]
+        ends = sorted({at for call in called for at in (call.invoked, call.returned) if at is not None})
+        ranks = {at: rank for rank, at in enumerate(ends)}
+        ranked = tuple(replace(call, invoked=ranks[call.invoked], returned=ranks[call.returned or 0]) for call in called)
+        key = ranked, passes
+        if key not in self._explained:
+            if len(self._explained) >= _MOST_KEPT:
+                self._explained.clear()
+            history = History(
+                ranked,
+                lambda call, outcome: (
+                    call.operation.name in self.unsteady or (call.outcome is not None and agrees(call.outcome, outcome))
+                ),
+                MOST_UNKNOWN_PASSES if passes is None else passes + _MORE_PASSES,
+                knows_passes=passes is not None,
+            )
+            self._explained[key] = self._replay.explains(history, pulse)  # type: ignore[attr-defined]
+        return self._explained[key]
 
     def outcome_of(self, state: Calls, position: int) -> Outcome:
         """What the call that began as the step at a position has given; it waits where that is still open."""
@@ -345,7 +390,12 @@ class ReplaySpecification:
 
 def _is_further(step: Any) -> bool:
     """Whether a step is more than one call that runs to its end."""
-    return isinstance(step, (Begun, Late, Overtaken, Passes))
+    return isinstance(step, (Begun, Overtaken, Passes))
+
+
+def _by(call: Call[Any]) -> Call[CalledBy]:
+    """A call before or after the threads, as one of who makes both."""
+    return replace(call, operation=CalledBy(call.operation, PREFIX_THREAD))
 
 
 def _counted(calls: Calls) -> Calls:
@@ -357,7 +407,7 @@ def _counted(calls: Calls) -> Calls:
     def counted(step: Any) -> Any:
         if isinstance(step, CalledBy):
             return CalledBy(step.operation, numbers.setdefault(step.thread, len(numbers)))
-        if isinstance(step, (Begun, Late)):
+        if isinstance(step, Begun):
             return replace(step, call=counted(step.call))
         if isinstance(step, Overtaken):
             return replace(step, slow=counted(step.slow), calls=tuple(map(counted, step.calls)))

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from kcache_model.history import PREFIX_THREAD, Call
 from kcache_model.object_types.object_type import Driver, MakeDriver
 from kcache_model.object_types.plain import ObjectProgram
-from kcache_model.object_types.replayed import Begun, CalledBy, Calls, Late, Overtaken, Passes, Stage
+from kcache_model.object_types.replayed import (
+    MOST_UNKNOWN_PASSES,
+    Begun,
+    CalledBy,
+    Calls,
+    History,
+    Overtaken,
+    Passes,
+    Stage,
+)
 from kcache_model.outcomes import WAITS, Outcome
 from kcache_stress.loading import load_object, named_packages
 from kcache_stress.objects.named_target import place_named
@@ -18,7 +29,7 @@ from ..objects.sequential import PatientCaller
 if TYPE_CHECKING:
     from kcache_stress.objects.virtual_calls import VirtualCalls
 
-_FURTHER: Final = (Begun, Late, Overtaken, Passes)
+_FURTHER: Final = (Begun, Overtaken, Passes)
 """Steps that virtual threads alone can take."""
 
 _REAL_REPETITIONS: Final = 6
@@ -120,15 +131,25 @@ class Replay:
             return None
         if self._virtual is None:
             self._virtual = self._virtual_calls()
-        last = steps[-1].call if isinstance(steps[-1], (Begun, Late)) else steps[-1]
+        last = steps[-1].call if isinstance(steps[-1], Begun) else steps[-1]
         if getattr(last, "name", None) in self._invariants:
             return None
         self._elsewhere = (self._elsewhere + 1) % _PLACES
         return self._virtual.replay(
             tuple(step if _has_caller(step) else CalledBy(step, -1) for step in steps),
-            lambda factory, **more: self.driver(factory, ObjectProgram(), **more),
+            self._with_driver,
             elsewhere=self._elsewhere,
         )
+
+    def explains(self, history: History, pulse: Callable[[], None]) -> bool | None:
+        """Whether calls may give what they gave, because threads of the class go on whenever they like."""
+        if self._differs or self._virtual is None:
+            return None
+        made = tuple(call for call in history.calls if call.operation.name not in self._invariants)
+        return self._virtual.explains(replace(history, calls=made), self._with_driver, pulse)
+
+    def _with_driver(self, factory: Callable[[], Any], /, **more: Any) -> Driver:
+        return self.driver(factory, ObjectProgram(), **more)
 
     def varies(self, calls: Calls) -> bool:
         """Whether the last of some calls gives now this, now that on real threads: random numbers are real there."""
@@ -146,7 +167,18 @@ class Replay:
         if real in (virtual, WAITS) or real != self.on_real_threads(calls):
             return False
         again = self.stage(calls)
-        return again is not None and again == self.stage(calls)
+        return again is not None and again == self.stage(calls) and not self._may_be_late(calls, real)
+
+    def _may_be_late(self, calls: Calls, real: Outcome) -> bool:
+        """Whether the last of some calls may give an outcome because threads of the class are late, or nobody knows."""
+        if self._virtual is None or not self._virtual.starts_threads:
+            return False
+        made = [call if isinstance(call, CalledBy) else CalledBy(call, PREFIX_THREAD) for call in calls]
+        told = tuple(Call(by.thread, by, 2 * at, 2 * at + 1, real) for at, by in enumerate(made))
+        history = History(
+            told, lambda call, outcome: call != told[-1] or outcome == real, MOST_UNKNOWN_PASSES, knows_passes=False
+        )
+        return self._virtual.explains(history, self._with_driver, lambda: None) is not False
 
     def _virtual_calls(self) -> VirtualCalls:
         from kcache_stress.objects.virtual_calls import VirtualCalls  # of the explorer, which takes time to import

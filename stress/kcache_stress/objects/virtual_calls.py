@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Generator, Sequence
-from functools import partial
-from typing import Any, Final, Protocol, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from kcache_model.errors import CannotExploreError
 from kcache_model.history import PREFIX_THREAD
 from kcache_model.object_types.object_type import Driver, Load
-from kcache_model.object_types.replayed import Begun, CalledBy, Calls, Late, Overtaken, Passes, Stage
-from kcache_model.outcomes import WAITS
+from kcache_model.object_types.replayed import Begun, CalledBy, Calls, History, Overtaken, Passes, Stage
+from kcache_model.outcomes import WAITS, Outcome
 
-from ..explorer.events import PAUSE
 from ..explorer.scenario_runner import Copies, Scenario, ScenarioRunner
 from ..explorer.scenario_runner import Load as Loads
 from ..explorer.strategies.interface import MOST_EVENTS
@@ -27,8 +25,12 @@ from ..explorer.virtual.deadlines import next_timeouts
 from ..explorer.virtual.scheduler import TICK, Scheduler
 from ..explorer.virtual.standstill import WORKS, Watched
 from ..explorer.virtual.virtual_thread import NEVER, SetupDeadlockError, Timed, UncontrolledError, VirtualThread
+from .directing import Choices, Director, Lost, Made
 from .named_target import Place
 from .open_blocks import abandon_blocks
+from .own_threads import Orders, OwnThreads
+
+T = TypeVar("T")
 
 _MOST_PASSES: Final = 1_000
 """Times that virtual time passes within one call. A call that still waits then polls: it waits for another thread."""
@@ -93,47 +95,112 @@ class VirtualCalls:
             driver: makes the calls.
             elsewhere: which random numbers are drawn; an odd number also for other threads, at another time.
         """
+        calls = [call for step in steps for call in _calls_of(step)]
+        try:
+            return self._with_errors_told(calls, lambda: self._replayed(steps, calls, driver, elsewhere))
+        except _SpinsError as error:
+            if error.__cause__ is not None and calls:
+                self.spinning.add(_name(calls[-1]))
+            return Stage(tuple(tuple(WAITS for _ in _calls_of(step)) for step in steps), timeouts=0, is_quiet=False)
+
+    def explains(self, history: History, driver: MakesDriver, pulse: Callable[[], None]) -> bool | None:
+        """Whether calls may give what they gave; see :class:`~.own_threads.OwnThreads`.
+
+        Args:
+            history: the calls.
+            driver: makes the calls.
+            pulse: called every now and then.
+        """
+        calls = [call.operation for call in history.calls]
+        orders = Orders(history)
+        try:
+            while orders.has_more:
+                pulse()
+                import os
+                if os.environ.get("DBG"): open("/tmp/s/dbg","a").write(f"{orders._tried} {orders._path} {len(history.calls)}\n")
+                if not self._with_errors_told(calls, lambda: self._tried(orders, calls, driver)):
+                    return None
+        except _SpinsError:
+            return None
+        return orders.verdict
+
+    def _with_errors_told(self, calls: Sequence[CalledBy], run: Callable[[], T]) -> T | None:
+        """What a run gives; ``None`` if virtual threads cannot tell.
+
+        Raises:
+            _SpinsError: one of the calls goes on and on without any event, and never ends.
+        """
         if self._is_out_of_reach:
             return None
-        if any(_name(call) in self.spinning for step in steps for call in _calls_of(step)):
-            return _spins(steps)
-        self._make_driver = driver
+        if any(_name(call) in self.spinning for call in calls):
+            raise _SpinsError
         try:
-            if self._runner is None:
-                self._runner = ScenarioRunner(Scenario((), self._set_up), self._copies)
-            return self._replayed(steps, elsewhere)
+            return run()
         except UncontrolledError as error:
-            last = [call for step in steps for call in _calls_of(step)][-1:]
-            if WORKS in str(error) and last:
-                self.spinning.add(_name(last[0]))
+            if WORKS in str(error):
                 self._load_anew()
-                return _spins(steps)
-            self._is_out_of_reach = True
-            return None
+                raise _SpinsError from error
         except (CannotExploreError, SetupDeadlockError):
-            self._is_out_of_reach = True
-            return None
+            pass
+        self._is_out_of_reach = True
+        return None
 
     def _load_anew(self) -> None:
         self._copies = Copies(self._place.instrument, folder=self._place.folder)
         self._copies.sandbox.scheduler.is_patient = lambda: False
         self._runner = None
 
-    def _replayed(self, steps: Calls, elsewhere: int) -> Stage | None:
+    def _replayed(self, steps: Calls, calls: Sequence[CalledBy], driver: MakesDriver, elsewhere: int) -> Stage | None:
+        directors: list[_Director] = []
+
+        def direct(threads: Mapping[int, int]) -> _Director:
+            scheduler = self._copies.sandbox.scheduler
+            made = self._make()
+            scheduler.settle()
+            directors.append(_Director(scheduler, made, steps, threads))
+            return directors[0]
+
+        return directors[0].stage if self._directed(direct, calls, driver, elsewhere) else None
+
+    def _tried(self, orders: Orders, calls: Sequence[CalledBy], driver: MakesDriver) -> bool:
+        scheduler = self._copies.sandbox.scheduler
+
+        def direct(threads: Mapping[int, int]) -> OwnThreads:
+            return OwnThreads(scheduler, self._make, threads, orders)
+
+        return self._directed(direct, calls, driver, first=(PREFIX_THREAD,))
+
+    def _directed(
+        self,
+        direct: Callable[[Mapping[int, int]], Director],
+        calls: Sequence[CalledBy],
+        driver: MakesDriver,
+        elsewhere: int = 0,
+        first: tuple[int, ...] = (),
+    ) -> bool:
+        """Run calls on a new object as a director says; whether that tells what they give.
+
+        Args:
+            direct: makes the director, which is given the number of the thread of each caller.
+            calls: all of them.
+            driver: makes them.
+            elsewhere: see :meth:`replay`.
+            first: a caller who may make none of the calls.
+        """
+        self._make_driver = driver
+        if self._runner is None:
+            self._runner = ScenarioRunner(Scenario((), self._set_up), self._copies)
         sandbox = self._copies.sandbox
         scheduler = sandbox.scheduler
-        callers = list(dict.fromkeys(call.thread for step in steps for call in _calls_of(step)))
+        callers = list(dict.fromkeys((*first, *(call.thread for call in calls))))
         idle = _OTHER_THREADS if elsewhere % 2 else 0
         with sandbox.present(), Watched(scheduler, _SPINNING_BEATS):
             sandbox.reset(idle + len(callers), random_seed=elsewhere)
             if elsewhere % 2:
                 scheduler.now, scheduler.tick = _OTHER_TIME, _OTHER_TICK
             try:
-                self._set_up(self._copies.modules.__getitem__)
-                assert self._made is not None
-                scheduler.settle()
+                director = direct({who: idle + at for at, who in enumerate(callers)})
                 scheduler.watcher = None
-                director = _Director(scheduler, self._made, steps, {who: idle + at for at, who in enumerate(callers)})
                 scheduler.explore([_nothing] * idle + director.works, director.choose, timeouts=0, ties=0)
                 is_lost = director.is_lost or bool(scheduler.doubts)
                 self.starts_threads = self.starts_threads or len(scheduler.threads) > idle + len(callers)
@@ -142,7 +209,12 @@ class VirtualCalls:
                 self.driver, self._made = (self._made if self.keeps_driver else None), None
                 sandbox.reset()
                 scheduler.tick = TICK
-        return None if is_lost else director.stage
+        return not is_lost
+
+    def _make(self) -> Driver:
+        self._set_up(self._copies.modules.__getitem__)
+        assert self._made is not None
+        return self._made
 
     def _set_up(self, load: Loads) -> Sequence[Callable[[], None]]:
         factory = self._place.factory(load(self._place.module))
@@ -150,9 +222,8 @@ class VirtualCalls:
         return ()
 
 
-def _spins(steps: Calls) -> Stage:
-    """The stage of steps one of which never ends: each call of it waits, and no timeout ends that."""
-    return Stage(tuple(tuple(WAITS for _ in _calls_of(step)) for step in steps), timeouts=0, is_quiet=False)
+class _SpinsError(Exception):
+    """A call goes on and on without any event: nothing can be seen of it, and no timeout ends it."""
 
 
 def _name(call: CalledBy) -> str:
@@ -168,28 +239,7 @@ def _calls_of(step: Any) -> tuple[CalledBy, ...]:
         return ()
     if isinstance(step, Overtaken):
         return (step.slow, *step.calls)
-    return (step.call if isinstance(step, (Begun, Late)) else step,)
-
-
-class _Made:
-    """One call of a replay, and what it gave: it waits until it has ended."""
-
-    __slots__ = ("operation", "outcome", "thread")
-
-    def __init__(self, operation: Any, thread: int = PREFIX_THREAD) -> None:
-        self.operation = operation
-        self.thread = thread
-        self.outcome = WAITS
-
-
-class _Turn:
-    """What a caller waits for between its calls: it is free when there is one to make."""
-
-    __slots__ = ("call", "free")
-
-    def __init__(self) -> None:
-        self.free = False
-        self.call = _Made(None)
+    return (step.call if isinstance(step, Begun) else step,)
 
 
 class _Loop:
@@ -211,7 +261,7 @@ class _Loop:
         """Take note of where the call is that has just paused.
 
         Raises:
-            _Lost: it goes on elsewhere after its sleep.
+            Lost: it goes on elsewhere after its sleep.
         """
         at = _stack(thread)
         self.rests = bool(self._again) and at == self._again and not self._asleep
@@ -219,7 +269,7 @@ class _Loop:
             self._asleep = at
         elif self._asleep and at != self._asleep:
             if _lines(at) not in self._seen:
-                raise _Lost
+                raise Lost
             self._asleep, self._again = (), at
             self.rests = True
         self._seen.add(_lines(at))
@@ -247,19 +297,11 @@ def _stack(thread: VirtualThread) -> _Stack:
     return tuple(found)
 
 
-class _Lost(Exception):
-    """A call goes on without a wait for so long that nobody can tell whether it ends."""
-
-
 class _Polls(Exception):
     """A call sleeps again and again: it waits for another thread, and no other call can be told to come meanwhile."""
 
 
-_Choices: TypeAlias = Generator[int, None, None]
-"""The threads that go on, one after another; each until it ends, waits, or has used up its events."""
-
-
-class _Director:
+class _Director(Director):
     """Says which thread goes on, so that the steps of a replay are taken one after another.
 
     Args:
@@ -269,114 +311,85 @@ class _Director:
         threads: caller -> number of its virtual thread.
 
     Attributes:
-        works: what the callers do.
         stage: what came of the steps.
-        is_lost: whether that cannot be told.
     """
 
-    def __init__(self, scheduler: Scheduler, driver: Driver, steps: Calls, threads: dict[int, int]) -> None:
-        self._scheduler = scheduler
+    def __init__(self, scheduler: Scheduler, driver: Driver, steps: Calls, threads: Mapping[int, int]) -> None:
+        super().__init__(scheduler, threads)
         self._driver = driver
         self._steps = steps
-        self._threads = threads
-        self._turns = {number: _Turn() for number in threads.values()}
         self._paused = -1
-        self._is_late = False
         self._loops: dict[int, _Loop] = {}
         self._passes = 0
-        self._calls: list[tuple[_Made, ...]] = []
+        self._calls: list[tuple[Made, ...]] = []
         self._seconds: list[float] = []
-        self._choices = self._directed()
-        self.works: list[Callable[[], object]] = [partial(self._work, turn) for turn in self._turns.values()]
         self.stage = Stage((), 0, is_quiet=False)
-        self.is_lost = False
 
-    def choose(self, _: int) -> int:
-        """The next thread; see :meth:`~..explorer.virtual.scheduler.Scheduler.explore`."""
+    def directed(self) -> Choices:
+        """The threads that go on, step by step."""
         try:
-            return next(self._choices)
-        except StopIteration:
-            self.stage = self._stage(is_quiet=True)
+            yield from self._directed()
         except _Polls:
             self.stage = self._stage(is_quiet=False)
-        except _Lost:
-            self.is_lost = True
-        return self._scheduler.stop()
+        else:
+            self.stage = self._stage(is_quiet=True)
+
+    def make(self, call: CalledBy) -> Outcome:
+        """What a call gives."""
+        return self._driver.call(call.operation, call.thread)
 
     def _stage(self, *, is_quiet: bool) -> Stage:
         outcomes = tuple(tuple(call.outcome for call in calls) for calls in self._calls)
-        is_late = self._ready() >= 0
-        return Stage(outcomes, len(self._next_timeouts()), is_quiet, tuple(self._seconds), is_late)
+        return Stage(outcomes, len(self._next_timeouts()), is_quiet, tuple(self._seconds))
 
-    def _work(self, turn: _Turn) -> None:
-        while True:
-            self._scheduler.point(PAUSE, turn, turn)
-            turn.free = False
-            call = turn.call
-            call.outcome = self._driver.call(call.operation, call.thread)
-
-    def _directed(self) -> _Choices:
-        self._calls = [tuple(_Made(call.operation, call.thread) for call in _calls_of(step)) for step in self._steps]
+    def _directed(self) -> Choices:
+        self._calls = [tuple(map(Made, _calls_of(step))) for step in self._steps]
         for step, calls in zip(self._steps, self._calls, strict=True):
-            began, self._passes = self._scheduler.now, 0
+            began, self._passes = self.scheduler.now, 0
             if isinstance(step, Overtaken):
                 yield from self._overtake(step, calls)
             elif isinstance(step, Passes):
                 yield from self._pass(step.wait)
-            elif isinstance(step, Late):
-                yield from self._end_late(step.call, calls[0])
             else:
                 if isinstance(step, Begun) and step.may_sleep:
-                    self._loops[self._threads[step.call.thread]] = _Loop()
-                yield from self._begin(_calls_of(step)[0], calls[0])
+                    self._loops[self.threads[step.call.thread]] = _Loop()
+                yield from self._begin(calls[0])
                 if not (isinstance(step, Begun) and step.is_alone):
                     yield from self._settle()
                 if not isinstance(step, Begun):
                     yield from self._wait_for(calls[0])
-            self._seconds.append(self._scheduler.now - began)
+            self._seconds.append(self.scheduler.now - began)
 
-    def _end_late(self, by: CalledBy, call: _Made) -> _Choices:
-        """Make a call while the threads of the class do nothing."""
-        self._is_late = True
-        yield from self._begin(by, call)
-        while (ready := self._ready()) >= 0:
-            yield from self._run(ready)
-        self._is_late = False
-        if call.outcome.waits:
-            raise _Lost  # for one of them
-
-    def _overtake(self, step: Overtaken, calls: tuple[_Made, ...]) -> _Choices:
+    def _overtake(self, step: Overtaken, calls: tuple[Made, ...]) -> Choices:
         """Pause the slow call, and let each of the others give up waiting meanwhile; else all of them wait."""
-        slow = self._threads[step.slow.thread]
-        yield from self._begin(step.slow, calls[0], step.at)
-        is_paused = calls[0].outcome.waits and self._scheduler.threads[slow].enabled
+        slow = self.threads[step.slow.thread]
+        yield from self._begin(calls[0], step.at)
+        is_paused = calls[0].outcome.waits and self.scheduler.threads[slow].enabled
         if not is_paused:
             return
         self._paused = slow
-        for by, call in zip(step.calls, calls[1:], strict=True):
+        for call in calls[1:]:
             passes = self._passes
-            yield from self._begin(by, call)
+            yield from self._begin(call)
             yield from self._settle()
             yield from self._wait_for(call)
             if call.outcome.waits or self._passes == passes:
-                raise _Lost  # it has not given up waiting
+                raise Lost  # it has not given up waiting
         self._paused = -1
         yield from self._run(slow)
         yield from self._settle()
 
-    def _begin(self, by: CalledBy, call: _Made, events: int = MOST_EVENTS) -> _Choices:
-        number = self._threads[by.thread]
-        turn = self._turns[number]
-        turn.call, turn.free = call, True
+    def _begin(self, call: Made, events: int = MOST_EVENTS) -> Choices:
+        number = self.give(call)
         if events < MOST_EVENTS:
-            self._scheduler.left = events
+            self.scheduler.left = events
             yield number
         else:
             yield from self._run(number)
 
-    def _run(self, number: int) -> _Choices:
+    def _run(self, number: int) -> Choices:
         """Let a thread go on until it ends or waits."""
-        scheduler = self._scheduler
+        scheduler = self.scheduler
         thread = scheduler.threads[number]
         while True:
             loop = self._loops.get(number)
@@ -387,27 +400,27 @@ class _Director:
             if not thread.enabled or (loop is not None and loop.rests):
                 return
             if len(scheduler.trace) > MOST_EVENTS:
-                raise _Polls if self._passes > _FEW_PASSES else _Lost
+                raise _Polls if self._passes > _FEW_PASSES else Lost
 
-    def _settle(self) -> _Choices:
+    def _settle(self) -> Choices:
         """Let all go on that can, and time pass while somebody sleeps."""
         while True:
             while (ready := self._ready()) >= 0:
                 yield from self._run(ready)
-            if not any(map(self._sleeps, self._turns)):
+            if not any(map(self._sleeps, self.turns)):
                 return
             yield from self._pass_once()
 
-    def _wait_for(self, call: _Made) -> _Choices:
+    def _wait_for(self, call: Made) -> Choices:
         """Let time pass until a call ends, if it ever does."""
         while call.outcome.waits and self._next_timeouts():
             yield from self._pass()
 
-    def _pass(self, wait: int = 0) -> _Choices:
+    def _pass(self, wait: int = 0) -> Choices:
         yield from self._pass_once(wait)
         yield from self._settle()
 
-    def _pass_once(self, wait: int = 0) -> _Choices:
+    def _pass_once(self, wait: int = 0) -> Choices:
         """Let the wait end whose timeout is the next one, or one that ends at about the same time."""
         self._passes += 1
         if self._passes > _MOST_PASSES:
@@ -416,21 +429,19 @@ class _Director:
             yield from self._run(number)
 
     def _ready(self) -> int:
-        threads = self._scheduler.threads.items()
+        threads = self.scheduler.threads.items()
         held = {self._paused, *self._resting()}
-        if self._is_late:
-            held |= self._scheduler.threads.keys() - self._turns.keys()
         return next((number for number, thread in threads if thread.enabled and number not in held), -1)
 
     def _resting(self) -> list[int]:
         return [number for number, loop in self._loops.items() if loop.rests]
 
     def _sleeps(self, number: int) -> bool:
-        waits_for = self._scheduler.threads[number].waits_for
+        waits_for = self.scheduler.threads[number].waits_for
         is_asleep = isinstance(waits_for, Timed) and waits_for.waitable is NEVER
         return is_asleep and number != self._paused and number not in self._loops
 
     def _next_timeouts(self) -> list[int]:
-        threads = self._scheduler.threads.items()
+        threads = self.scheduler.threads.items()
         others = {number: thread for number, thread in threads if number != self._paused}
-        return [*self._resting(), *next_timeouts(others, self._scheduler.now)]
+        return [*self._resting(), *next_timeouts(others, self.scheduler.now)]

@@ -11,7 +11,8 @@ from typing import Any, Final, TypeAlias
 
 from kcache_model.call_program import CallProgram
 from kcache_model.finding import FindingKind
-from kcache_model.linearizability.monitor import IMPOSSIBLE, SLOW_WORKER, Monitor, Op, R, S
+from kcache_model.history import PREFIX_THREAD, Call
+from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor, Op, R, S
 from kcache_model.linearizability.waiting import TooManyWaysError, WaitingMonitor
 from kcache_model.object_types.specification import (
     SLOW_WAITS,
@@ -23,7 +24,7 @@ from kcache_model.object_types.specification import (
 from kcache_model.outcomes import ErrorKind, Outcome
 from kcache_model.rules import BrokenRule
 
-from ..events import BLOCKED, PAUSE, READ, WRITE, are_dependent
+from ..events import READ, WRITE
 from ..execution import Execution, Mark, Problem
 from ..happens_before import HappensBefore
 from ..strategies.interface import Ending
@@ -33,6 +34,9 @@ from .orders import Marks, Shape, linear_extensions, marks_by_need, marks_in_ord
 
 _GivenUp: TypeAlias = "tuple[tuple[int, tuple[int, ...]], ...]"
 """Calls that have given up waiting, each with those that may have been slow; see :class:`Monitor`."""
+
+_MOST_ORDERS: Final = 100
+"""Orders of beginnings and ends that are judged one by one: two threads of two calls have 70."""
 
 _UNJUDGED: Final = Problem(FindingKind.DIVERGENCE, "")
 
@@ -145,7 +149,14 @@ class CallJudge:
         self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: _GivenUp
     ) -> Problem | None:
         found = self._first_unexplained(self._plain, execution, outcomes, shape)
-        if found is not None and hasattr(self._specification, "begin"):
+        starts_threads = getattr(self._specification, "starts_threads", False)
+        if starts_threads and (found is not None or self._plain.starts[execution.prefix] == IMPOSSIBLE):
+            try:
+                found = self._first_unfit(execution, outcomes, shape, given_up)
+            except TooManyWaysError:
+                self.doubts["threads of the class may be late in too many ways to try all of them"] = None
+                return None
+        elif found is not None and hasattr(self._specification, "begin"):
             # Most calls wait for nobody: only where no order of whole calls will do, they may begin while others wait.
             try:
                 found = self._first_unexplained_waiting(execution, outcomes, shape, given_up)
@@ -170,6 +181,64 @@ class CallJudge:
         if broken:
             return Problem(FindingKind.INVARIANT, f"after the threads had ended: {broken[0]}", rule=broken[0].rule)
         return None
+
+    def _first_unfit(
+        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: _GivenUp
+    ) -> _Unexplained | None:
+        """The first order that nothing explains, even if threads of the class go on whenever they like.
+
+        Raises:
+            TooManyWaysError: there are too many ways in which they may do so.
+        """
+        marks = shape if isinstance(shape, Marks) else Marks((shape,), (tuple((0,) for _ in shape),))
+        nothing: tuple[Mark, ...] = ()
+        orders = linear_extensions(marks, nothing, lambda at, mark: (*at, mark))
+        for count, (order, _) in enumerate(orders):
+            if count == _MOST_ORDERS:
+                raise TooManyWaysError
+            found = self._first_unexplained(self._plain, execution, outcomes, order)
+            is_impossible = self._plain.starts[execution.prefix] == IMPOSSIBLE
+            if (found is None and not is_impossible) or self._fits(execution, outcomes, order, given_up):
+                continue
+            if is_impossible and getattr(self._specification, "is_of_target", False):
+                continue  # the class disagrees with itself before there are threads
+            if self._first_unexplained_waiting(execution, outcomes, order, given_up) is not None:
+                return found
+        return None
+
+    def _fits(
+        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], order: tuple[Mark, ...], given_up: _GivenUp
+    ) -> bool:
+        """Whether calls may give what they gave in an order, because threads of the class go on whenever they like."""
+        specification: Any = self._specification
+        first = -2 * len(execution.prefix)
+        calls = [
+            Call(PREFIX_THREAD, operation, first + 2 * at, first + 2 * at + 1, outcome)
+            for at, (operation, outcome) in enumerate(zip(self._program.prefix, execution.prefix, strict=True))
+        ]
+        at_mark = {mark: at for at, mark in enumerate(order)}
+        without = {call for call, _ in given_up}
+        own = [
+            Call(self._called[call].thread, self._called[call], at_mark[call + 1], at_mark[-call - 1], outcome)
+            for call, outcome in enumerate(outcomes)
+        ]
+        last = len(order)
+        final = [
+            Call(PREFIX_THREAD, operation, last + 2 * at, last + 2 * at + 1, outcome)
+            for at, (operation, outcome) in enumerate(
+                zip(self._read_back(execution.final), execution.final, strict=True)
+            )
+        ]
+        ways = [own, [call for position, call in enumerate(own) if position not in without]] if without else [own]
+        for way in ways:  # a call that has given up because another one was slow may have had no effect
+            fits = specification.fits_own_threads(
+                [*calls, *way, *final], self._agrees, passes=len(execution.timeouts), pulse=self.pulse
+            )
+            if fits is None:
+                raise TooManyWaysError
+            if fits:
+                return True
+        return False
 
     def _first_unexplained_waiting(
         self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: _GivenUp
@@ -341,25 +410,8 @@ def _given_up(execution: Execution[Outcome]) -> _GivenUp:
             says_nothing = outcome.value is None or outcome.value is False
             if outcome.error is not None or not (writes or (reads and not says_nothing)):
                 found[call] = [other for other, at in enumerate(ends) if own[0].is_early or at <= wait]
-                if own[0].is_early and _has_slow_worker(execution, thread, wait):
-                    found[call].append(SLOW_WORKER)
         position += len(outcomes)
     return tuple((call, tuple(other for other in slow if other not in found)) for call, slow in found.items())
-
-
-def _has_slow_worker(execution: Execution[Outcome], thread: int, wait: int) -> bool:
-    """Whether a step of a thread of the class must come after the wait of a thread, or after what it does next.
-
-    The event that ended the wait is the one before the position ``wait``.
-    """
-    late = itertools.islice(execution.trace, wait, None)
-    workers = [event for event in late if event[0] >= len(execution.spans) and event[1] not in (PAUSE, BLOCKED)]
-    return any(
-        are_dependent((kind, obj, slot), event)
-        for who, kind, obj, slot in itertools.islice(execution.trace, wait - 1, None)
-        if who == thread and kind != PAUSE and not isinstance(obj, Scheduler)
-        for event in workers
-    )
 
 
 def _touched(execution: Execution[Outcome], thread: int, begin: int, end: int) -> Mapping[int, set[int]]:
