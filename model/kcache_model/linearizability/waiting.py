@@ -26,8 +26,8 @@ sequence of steps:
   no effect at all. One slow call may stand still while a thread gives up several calls in turn. The step above covers
   only calls that are open at the same time.
 
-Threads that the class itself has started go on at once here, as far as they can. They may as well do so later: calls of
-such a class are judged as a whole, see :meth:`~kcache_model.object_types.replayed.ReplaySpecification.fits_own_threads`.
+Threads that the class itself has started go on at once here, as far as they can. They may as well do so later: for that
+see :class:`~kcache_model.object_types.replayed.History`.
 
 A sleep is no wait in this sense: no call can end it, and if it were one, a lost update around a sleep would be
 explained. But a call may sleep in a loop, and look again what there is to do after each sleep, as

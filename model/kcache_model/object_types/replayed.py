@@ -4,12 +4,13 @@ Each call is made by a thread of its own number: what an ``RLock`` or a ``thread
 
 The states are the steps so far. A plain step is one call, which runs until it ends, while time passes as it needs it.
 Calls that wait for each other need further steps, see :mod:`kcache_model.linearizability.waiting`: :class:`Begun`,
-:class:`Passes` and :class:`Overtaken`. Where the class has threads of its own, which go on whenever they like, the calls
-are judged all at once: :class:`History`.
+:class:`Passes` and :class:`Overtaken`. Where the class has threads of its own, which go on whenever they like, calls are
+judged all at once: :class:`History`.
 """
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, TypeAlias
@@ -139,12 +140,14 @@ class History:
         most_passes: how many waits may end because time passes.
         knows_passes: whether no more of them ended in truth. Otherwise a history is not to be explained only if there
             were no more to end.
+        idle_before: for each call, how often all threads of the class were known to be idle before it began.
     """
 
     calls: tuple[Call[CalledBy], ...]
     agrees: Callable[[Call[CalledBy], Outcome], bool]
     most_passes: int
     knows_passes: bool
+    idle_before: tuple[int, ...] = ()
 
 
 class Stages(Protocol):
@@ -277,6 +280,7 @@ class ReplaySpecification:
         agrees: Callable[[Outcome, Outcome], bool],
         *,
         passes: int | None = None,
+        idle_at: Sequence[int] = (),
         pulse: Callable[[], None] = lambda: None,
     ) -> bool | None:
         """Whether calls may give what they gave, because threads of the class go on whenever they like.
@@ -285,6 +289,7 @@ class ReplaySpecification:
             calls: which may overlap, those before and after the threads among them. All have returned.
             agrees: whether an observed outcome agrees with an expected one.
             passes: how many waits have ended because time passed; ``None`` if that is not known.
+            idle_at: when all threads of the class are known to have been idle: before a call that began then.
             pulse: called every now and then: it may take seconds.
 
         Returns:
@@ -295,8 +300,11 @@ class ReplaySpecification:
         called = [call if isinstance(call.operation, CalledBy) else _by(call) for call in calls]
         ends = sorted({at for call in called for at in (call.invoked, call.returned) if at is not None})
         ranks = {at: rank for rank, at in enumerate(ends)}
-        ranked = tuple(replace(call, invoked=ranks[call.invoked], returned=ranks[call.returned or 0]) for call in called)
-        key = ranked, passes
+        ranked = tuple(
+            replace(call, invoked=ranks[call.invoked], returned=ranks[call.returned or 0]) for call in called
+        )
+        idle_before = tuple(bisect.bisect(idle_at, call.invoked) for call in called)
+        key = ranked, passes, idle_before
         if key not in self._explained:
             if len(self._explained) >= _MOST_KEPT:
                 self._explained.clear()
@@ -307,6 +315,7 @@ class ReplaySpecification:
                 ),
                 MOST_UNKNOWN_PASSES if passes is None else passes + _MORE_PASSES,
                 knows_passes=passes is not None,
+                idle_before=idle_before,
             )
             self._explained[key] = self._replay.explains(history, pulse)  # type: ignore[attr-defined]
         return self._explained[key]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -145,8 +146,13 @@ class Replay:
         """Whether calls may give what they gave, because threads of the class go on whenever they like."""
         if self._differs or self._virtual is None:
             return None
-        made = tuple(call for call in history.calls if call.operation.name not in self._invariants)
-        return self._virtual.explains(replace(history, calls=made), self._with_driver, pulse)
+        is_made = [call.operation.name not in self._invariants for call in history.calls]
+        calls, idle_before = (
+            itertools.compress(history.calls, is_made),
+            itertools.compress(history.idle_before, is_made),
+        )
+        made = replace(history, calls=tuple(calls), idle_before=tuple(idle_before))
+        return self._virtual.explains(made, self._with_driver, pulse)
 
     def _with_driver(self, factory: Callable[[], Any], /, **more: Any) -> Driver:
         return self.driver(factory, ObjectProgram(), **more)

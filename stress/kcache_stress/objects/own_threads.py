@@ -18,16 +18,16 @@ Cost. Depth-first, stateless: each order is tried on a new object, up to where a
 that do not depend on each other are tried in one order only. What is left grows exponentially with the steps that lie
 between calls, so after :data:`_MOST_TRIED` orders nobody can tell.
 
-Prior art. For the two kinds of steps see :mod:`kcache_model.linearizability.waiting`. Steps of internal threads that may
-come at any time are the internal actions of I/O automata: N. Lynch, M. Tuttle: An Introduction to Input/Output Automata
-(1989). That of independent neighbours only one order is tried is the normal form of A. Mazurkiewicz: Trace Theory (1987).
+Prior art. For calls that wait see :mod:`kcache_model.linearizability.waiting`. Steps of internal threads that may come at
+any time are the internal actions of I/O automata: N. Lynch, M. Tuttle: An Introduction to Input/Output Automata (1989).
+That only one order of independent neighbours is tried is the normal form of A. Mazurkiewicz: Trace Theory (1987).
 
 Alternatives. To let the threads of a class do all their work at once, or nothing until the next call, is quicker, and
 accuses a class whose worker has done half of it. To make each of their events a step explains every race. To compare
 nothing until they are idle misses each race with a call.
 
-Open questions. A thread of the class that does without locks what others may see half done is accused, though its author
-may have meant it so. A call that wakes others and is followed by one that competes with them is tried in one order.
+Open questions. A thread of the class that does without locks what others may see half done is accused, though that may
+be meant so. A call that wakes others and is followed by one that competes with them is tried in one order.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class OwnThreads(Director):
         self._made = [Made(call.operation) for call in self._calls]
         self._begun: set[int] = set()
         self._open: dict[int, Made] = {}
-        self._passes = 0
+        self._passes = self._idle_before = 0
 
     def make(self, call: CalledBy) -> Outcome:
         """Make a call; the first one makes the object."""
@@ -171,7 +171,7 @@ class OwnThreads(Director):
         found: list[Option] = []
         if not any(map(self._sleeps, callers)):
             found += sorted({(_CALL, self.threads[self._calls[call].operation.thread]) for call in self._next_calls()})
-        found += [(_OWN, number) for number, thread in sorted(threads.items()) if thread.enabled and number not in callers]
+        found += [(_OWN, number) for number in self._own_ready()]
         timeouts = sorted(next_timeouts(threads, self.scheduler.now))
         if timeouts and self._passes >= self._orders.history.most_passes:
             self._orders.is_cut = self._orders.is_cut or not self._orders.history.knows_passes
@@ -179,12 +179,20 @@ class OwnThreads(Director):
             found += [(_TIME, number) for number in timeouts]
         return found
 
+    def _own_ready(self) -> list[int]:
+        """The threads of the class that can go on."""
+        threads = sorted(self.scheduler.threads.items())
+        return [number for number, thread in threads if thread.enabled and number not in self.turns]
+
     def _next_calls(self) -> list[int]:
         """The calls that may begin: their callers are free, and what has ended before them has ended."""
         return [call for call in range(len(self._calls)) if call not in self._begun and self._may_begin(call)]
 
     def _may_begin(self, call: int) -> bool:
         this = self._calls[call]
+        idle_before = self._orders.history.idle_before
+        if idle_before and idle_before[call] > self._idle_before and self._own_ready():
+            return False
         return self.threads[this.operation.thread] not in self._open and all(
             other in self._begun and not self._made[other].outcome.waits
             for other, that in enumerate(self._calls)
@@ -195,6 +203,7 @@ class OwnThreads(Director):
         call = next(call for call in self._next_calls() if self.threads[self._calls[call].operation.thread] == number)
         made = self._made[call]
         self._begun.add(call)
+        self._idle_before = max(self._idle_before, *self._orders.history.idle_before[call : call + 1], 0)
         self._open[number] = made
         self.give(made)
         return made
@@ -274,5 +283,3 @@ def _is_release(event: Event, number: int) -> bool:
 
 def _commute(some: Sequence[Event], others: Sequence[Event]) -> bool:
     return not any(are_dependent(event[1:], other) for event in some for other in others)
-
-

@@ -116,8 +116,6 @@ class VirtualCalls:
         try:
             while orders.has_more:
                 pulse()
-                import os
-                if os.environ.get("DBG"): open("/tmp/s/dbg","a").write(f"{orders._tried} {orders._path} {len(history.calls)}\n")
                 if not self._with_errors_told(calls, lambda: self._tried(orders, calls, driver)):
                     return None
         except _SpinsError:

@@ -232,7 +232,11 @@ class CallJudge:
         ways = [own, [call for position, call in enumerate(own) if position not in without]] if without else [own]
         for way in ways:  # a call that has given up because another one was slow may have had no effect
             fits = specification.fits_own_threads(
-                [*calls, *way, *final], self._agrees, passes=len(execution.timeouts), pulse=self.pulse
+                [*calls, *way, *final],
+                self._agrees,
+                passes=len(execution.timeouts),
+                idle_at=(0, last),  # nothing is read back, and no thread of the program starts, before they are
+                pulse=self.pulse,
             )
             if fits is None:
                 raise TooManyWaysError
