@@ -4,8 +4,8 @@ Each call is made by a thread of its own number: what an ``RLock`` or a ``thread
 
 The states are the steps so far. A plain step is one call, which runs until it ends, while time passes as it needs it.
 Calls that wait for each other need further steps, see :mod:`kcache_model.linearizability.waiting`: :class:`Begun`,
-:class:`Passes` and :class:`Overtaken`. Where the class has threads of its own, which go on whenever they like, calls are
-judged all at once: :class:`History`.
+:class:`Passes` and :class:`Overtaken`. Where the class has threads of its own, which go on whenever they like, calls
+are judged all at once: :class:`History`.
 """
 
 from __future__ import annotations
@@ -301,7 +301,8 @@ class ReplaySpecification:
         ends = sorted({at for call in called for at in (call.invoked, call.returned) if at is not None})
         ranks = {at: rank for rank, at in enumerate(ends)}
         ranked = tuple(
-            replace(call, invoked=ranks[call.invoked], returned=ranks[call.returned or 0]) for call in called
+            replace(call, invoked=ranks[call.invoked], returned=None if call.returned is None else ranks[call.returned])
+            for call in called
         )
         idle_before = tuple(bisect.bisect(idle_at, call.invoked) for call in called)
         key = ranked, passes, idle_before

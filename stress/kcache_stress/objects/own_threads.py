@@ -18,9 +18,9 @@ Cost. Depth-first, stateless: each order is tried on a new object, up to where a
 that do not depend on each other are tried in one order only. What is left grows exponentially with the steps that lie
 between calls, so after :data:`_MOST_TRIED` orders nobody can tell.
 
-Prior art. For calls that wait see :mod:`kcache_model.linearizability.waiting`. Steps of internal threads that may come at
-any time are the internal actions of I/O automata: N. Lynch, M. Tuttle: An Introduction to Input/Output Automata (1989).
-That only one order of independent neighbours is tried is the normal form of A. Mazurkiewicz: Trace Theory (1987).
+Prior art. For calls that wait see :mod:`kcache_model.linearizability.waiting`. Steps of internal threads that may come
+at any time are the internal actions of I/O automata: N. Lynch, M. Tuttle: An Introduction to Input/Output Automata
+(1989). That only one order of independent neighbours is tried is a normal form of A. Mazurkiewicz: Trace Theory (1987).
 
 Alternatives. To let the threads of a class do all their work at once, or nothing until the next call, is quicker, and
 accuses a class whose worker has done half of it. To make each of their events a step explains every race. To compare
