@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from front_door import kinds
+from front_door import kinds, own_threads
 from kcache_conformance.classes import class_type_name
 from kcache_conformance.events import SuiteResult
 from kcache_conformance.suite import run_suite
@@ -17,9 +17,11 @@ KINDS = Path(kinds.__file__)
 NAMES = [name.removeprefix("Bad") for name in vars(kinds) if name.startswith("Bad")]
 
 
-def checked(name: str, programs: int, *, leave_out: tuple[str, ...] = (), phases: tuple[str, ...] = ()) -> SuiteResult:
-    """The result of a check of a class of :mod:`front_door.kinds` that does a fixed amount of work."""
-    spec = f"{KINDS}:{name}"
+def checked(
+    name: str, programs: int, *, leave_out: tuple[str, ...] = (), phases: tuple[str, ...] = (), file: Path = KINDS
+) -> SuiteResult:
+    """The result of a check of a class of :mod:`front_door` that does a fixed amount of work."""
+    spec = f"{file}:{name}"
     kind = class_type_name(spec, leave_out=leave_out)
     options = SuiteOptions(
         kind=kind, phases=phases or ("explorer",), programs=programs, budget_seconds=600.0, most_findings=1
@@ -64,3 +66,16 @@ def test_a_method_that_raises_whatever_it_is_given_makes_a_run_incomplete() -> N
 def test_real_threads_find_the_state_of_a_module_as_it_was() -> None:
     result = checked("GoodTranslator", 12, phases=("stress",))
     assert (result.status, result.findings) == (Status.OK, ())
+
+
+@pytest.mark.parametrize("name", [name for name in vars(own_threads) if name.startswith("Bad")])
+def test_a_race_with_a_thread_of_the_class_is_found(name: str) -> None:
+    result = checked(name, 60, file=Path(own_threads.__file__))
+    assert result.status is Status.VIOLATION, (result.reasons, [finding.unconfirmed for finding in result.findings])
+
+
+@pytest.mark.parametrize("phase", ["explorer", "stress"])
+@pytest.mark.parametrize("name", [name for name in vars(own_threads) if name.startswith("Good")])
+def test_threads_of_the_class_may_do_their_part_whenever_they_like(name: str, phase: str) -> None:
+    result = checked(name, 24 if phase == "explorer" else 60, phases=(phase,), file=Path(own_threads.__file__))
+    assert result.status is Status.OK, (result.findings, result.reasons)

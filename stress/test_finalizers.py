@@ -54,6 +54,19 @@ def counted(kind):
     started(use, use)
     assert pool.free == 2
 
+class Worker(threading.Thread):
+    def __init__(self, pool):
+        super().__init__()
+        self.lease = pool.lease()
+
+def ended(kind):
+    pool = Pool(kind, 2)
+    for _ in range(2):
+        Worker(pool).start()
+    with pool.cond:
+        while pool.free < 2:
+            pool.cond.wait()
+
 class Thing:
     def __init__(self, value):
         self.value = value
@@ -62,6 +75,7 @@ class Thing:
 RIGHT = """
 def test_given_back(): given_back(Lease)
 def test_counted(): counted(Lease)
+def test_ended(): ended(Lease)
 
 def test_a_callback_has_run():
     done = []
@@ -100,6 +114,7 @@ def test_addresses_that_are_used_again():
 WRONG = """
 def test_forgets(): given_back(Forgets)
 def test_races(): counted(Unlocked)
+def test_is_never_told(): ended(Forgets)
 """
 
 

@@ -264,15 +264,12 @@ class OwnThreads(Director):
 
     def _events(self, position: int) -> list[Event]:
         """What was done since a position of the trace, each only once, and what those wait for who did it."""
-        found: dict[tuple[int, int, int, object], Event] = {}
-        trace = self.scheduler.trace
-        doing = {event[0] for event in trace[position:]}
-        threads = self.scheduler.threads
-        waiting = [(number, *threads[number].pending) for number in doing if threads[number].pending is not None]  # type: ignore[misc]
-        for event in (*itertools.islice(trace, position, None), *waiting):
-            who, kind, obj, slot = event
-            if kind != PAUSE:
-                found[who, kind, id(obj), slot if isinstance(slot, str) else id(slot)] = event
+        events = self.scheduler.trace[position:]
+        for number in {event[0] for event in events}:
+            pending = self.scheduler.threads[number].pending
+            if pending is not None:
+                events.append((number, *pending))
+        found = {(event[:2], id(event[2]), id(event[3])): event for event in events if event[1] != PAUSE}
         return list(found.values())
 
 

@@ -273,7 +273,9 @@ class CallJudge:
             start = self.alone(orders.start, self._program.prefix, execution.prefix, orders.monitor)
             orders.starts[execution.prefix] = start
         # Calls that do not overlap are an order of whole calls: a class that disagrees with it disagrees with itself.
+        # Where threads of the class itself take part, they may overlap a call that overlaps no other.
         is_of_target = getattr(self._specification, "is_of_target", False)
+        starts_threads = getattr(self._specification, "starts_threads", False)
         if start == IMPOSSIBLE:
             return None if is_of_target else _Unexplained((), None)
         return _first_unexplained(
@@ -282,7 +284,7 @@ class CallJudge:
             shape,
             outcomes,
             lambda end: self._explains(orders, end, execution.final),
-            _overlap if is_of_target else lambda _: True,
+            _overlap if is_of_target and not starts_threads else lambda _: True,
         )
 
     def _unexplained(self, outcomes: tuple[Outcome, ...], call: int, order: tuple[Mark, ...]) -> Problem:

@@ -202,8 +202,7 @@ class Scheduler:
             thread = self.threads[self.current]
             thread.pending, thread.waits_for = (kind, waitable, None), waits_for
             self._to_hub()
-            thread.waits_for = None
-            free = waitable.free
+            thread.waits_for, free = None, waitable.free
             if self.live:
                 self.trace.append((self.current, kind, waitable, free if kind in (TRY, JOIN) else None))
                 if isinstance(waits_for, Timed) and not free:
@@ -360,10 +359,11 @@ class Scheduler:
             except BaseException as error:
                 if not self.aborting:
                     self.failures.append(error)
+            # Let go of what the target made: it must not die, and finalize, in the midst of the next execution. This is
+            # still part of the thread: others may come in between.
+            thread.work, thread.handled = object, None
             thread.finished = True
-            # Let go of what the target made: it must not die, and finalize, in the midst of the next execution.
-            thread.greenlet, thread.work, thread.pending, thread.waits_for = None, object, None, None
-            thread.handled = None
+            thread.greenlet = thread.pending = thread.waits_for = None
             thread = self._finish()
 
     def _finish(self) -> VirtualThread:
@@ -477,8 +477,7 @@ class Scheduler:
         with unnoticed(), contextlib.ExitStack() as then:
             then.callback(setattr, self, "aborting", False)
             for thread in threads:
-                running = thread.greenlet
-                if running is None or thread.finished:
+                if (running := thread.greenlet) is None or thread.finished:
                     continue
                 self.live, self.left, self._aborted_events, self._starter = True, 0, 0, None
                 self.current = thread.number

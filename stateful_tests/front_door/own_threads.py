@@ -1,0 +1,229 @@
+"""Classes with threads of their own, which do their part whenever they like: each once with a race, once right."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+
+class BadStages:
+    """A worker works in two stages; who looks may see one, both or none done."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._done = 0
+
+    def start(self) -> None:
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def _work(self) -> None:
+        for _ in range(2):
+            self.add()
+
+    def add(self) -> None:
+        self._done += 1
+
+    def done(self) -> int:
+        with self._lock:
+            return self._done
+
+
+class GoodStages(BadStages):
+    def add(self) -> None:
+        with self._lock:
+            super().add()
+
+
+class BadLease:
+    """A timer ends what was taken."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._is_taken = False
+
+    def _expire(self) -> None:
+        if self._is_taken:
+            self._is_taken = not self._is_taken
+
+    def take(self) -> bool:
+        with self._lock:
+            before, self._is_taken = self._is_taken, True
+        timer = threading.Timer(0.001, self._expire)
+        timer.daemon = True
+        timer.start()
+        return before
+
+    def toggle(self) -> bool:
+        with self._lock:
+            self._is_taken = not self._is_taken
+            return self._is_taken
+
+
+class GoodLease(BadLease):
+    def _expire(self) -> None:
+        with self._lock:
+            super()._expire()
+
+
+class BadBatches:
+    """A worker takes away what has come in as soon as there are two items; none is lost meanwhile."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition(threading.RLock())
+        self._waiting: list[int] = []
+        self._sent: list[int] = []
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                while len(self._waiting) < 2:
+                    self._changed.wait()
+            self._send()
+
+    def _send(self) -> None:
+        self._sent = self._sent + self._waiting
+        self._waiting = []
+
+    def add(self, item: int) -> None:
+        with self._changed:
+            self._waiting.append(item)
+            self._changed.notify()
+
+    def count(self) -> int:
+        with self._changed:
+            return len(self._waiting) + len(self._sent)
+
+
+class GoodBatches(BadBatches):
+    def _send(self) -> None:
+        with self._changed:
+            super()._send()
+
+
+class GoodSquares:
+    """Each caller waits until a worker has done its part."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._todo: list[int] = []
+        self._known: dict[int, int] = {}
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                while not self._todo:
+                    self._changed.wait()
+                number = self._todo.pop(0)
+            square = number * number
+            with self._changed:
+                self._known[number] = square
+                self._changed.notify_all()
+
+    def square(self, number: int) -> int:
+        with self._changed:
+            self._todo.append(number)
+            self._changed.notify_all()
+            while number not in self._known:
+                self._changed.wait()
+            return self._known[number]
+
+    def known(self) -> int:
+        with self._changed:
+            return len(self._known)
+
+
+class BadSquares(GoodSquares):
+    def square(self, number: int) -> int:
+        with self._changed:
+            self._todo.append(number)
+            self._changed.notify_all()
+            if number not in self._known:
+                self._changed.wait()
+            return self._known[number]
+
+
+class GoodPool:
+    """An executor adds up numbers, each when it gets round to it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pool = ThreadPoolExecutor(2)
+        self._total = 0
+
+    def _add(self, number: int) -> None:
+        with self._lock:
+            self._total += number
+
+    def add(self, number: int) -> None:
+        self._pool.submit(self._add, number)
+
+    def total(self) -> int:
+        with self._lock:
+            return self._total
+
+
+class GoodLog:
+    """Lines are written later, at the latest when somebody waits for that."""
+
+    def __init__(self) -> None:
+        self._queue: queue.Queue[str] = queue.Queue()
+        self._lock = threading.Lock()
+        self._lines: list[str] = []
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            line = self._queue.get()
+            with self._lock:
+                self._lines.append(line)
+            self._queue.task_done()
+
+    def log(self, line: str) -> None:
+        self._queue.put(line)
+
+    def flush(self) -> None:
+        self._queue.join()
+
+    def lines(self) -> list[str]:
+        with self._lock:
+            return list(self._lines)
+
+
+class GoodCleaner:
+    """A thread wakes up now and then, and drops what is too old."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._ends: dict[str, float] = {}
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            time.sleep(0.05)
+            self._clean()
+
+    def _clean(self) -> None:
+        with self._lock:
+            now = time.monotonic()
+            for key in [key for key, end in self._ends.items() if end < now]:
+                del self._ends[key]
+
+    def put(self, key: str) -> None:
+        with self._lock:
+            self._ends[key] = time.monotonic() + 0.02
+
+    def has(self, key: str) -> bool:
+        with self._lock:
+            return key in self._ends
+
+
+class BadCleaner(GoodCleaner):
+    def _clean(self) -> None:
+        now = time.monotonic()
+        for key, end in self._ends.items():
+            if end < now:
+                self._ends = {other: end for other, end in self._ends.items() if other != key}
