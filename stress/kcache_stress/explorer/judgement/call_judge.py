@@ -192,7 +192,7 @@ class CallJudge:
         """
         marks = shape if isinstance(shape, Marks) else Marks((shape,), (tuple((0,) for _ in shape),))
         nothing: tuple[Mark, ...] = ()
-        orders = linear_extensions(marks, nothing, lambda at, mark: (*at, mark))
+        orders = linear_extensions(marks, nothing, _followed)
         for count, (order, _) in enumerate(orders):
             if count == _MOST_ORDERS:
                 raise TooManyWaysError
@@ -389,6 +389,10 @@ def _first_unexplained(
         if end is not None and not explains_end(end) and counts(order):
             return _Unexplained(order, None)
     return None
+
+
+def _followed(order: tuple[Mark, ...], mark: Mark) -> tuple[Mark, ...]:
+    return (*order, mark)
 
 
 def _given_up(execution: Execution[Outcome]) -> _GivenUp:
