@@ -195,7 +195,7 @@ class VirtualCalls:
         with sandbox.present(), Watched(scheduler, _SPINNING_BEATS):
             sandbox.reset(idle + len(callers), random_seed=elsewhere)
             if elsewhere % 2:
-                scheduler.now, scheduler.tick = _OTHER_TIME, _OTHER_TICK
+                scheduler.now, scheduler.tick, scheduler.ident_gap = _OTHER_TIME, _OTHER_TICK, _OTHER_THREADS
             try:
                 director = direct({who: idle + at for at, who in enumerate(callers)})
                 scheduler.watcher = None
@@ -206,7 +206,7 @@ class VirtualCalls:
                 abandon_blocks(self._made, scheduler)
                 self.driver, self._made = (self._made if self.keeps_driver else None), None
                 sandbox.reset()
-                scheduler.tick = TICK
+                scheduler.tick, scheduler.ident_gap = TICK, 0
         return not is_lost
 
     def _make(self) -> Driver:

@@ -67,7 +67,7 @@ class Scheduler:
         trace: the events of the execution.
         watched: ids of objects whose events are followed by a choice. asks_at_starts: so are starts of threads.
         threads: number -> thread; those of the program come first. next_number: of the next one.
-        program_threads: how many threads the program has.
+        program_threads: how many threads the program has. ident_gap: how far off the identities of others are.
         now: the virtual time, in seconds; ``tick`` of them pass with each reading, ``polled`` did so far.
         clock_reads: thread -> its readings since its last wait with a timeout. clock_seen: how many events it saw.
         timeouts_left: how many waits may still time out although something else could happen.
@@ -92,7 +92,7 @@ class Scheduler:
         self.watched: Container[int] = ()
         self.threads: dict[int, VirtualThread] = {}
         self.now, self.polled, self.tick, self.longest = 0.0, 0.0, TICK, float("inf")
-        self.timeouts_left = self.ties_left = 0
+        self.timeouts_left = self.ties_left = self.ident_gap = 0
         self.clock_reads: dict[int, Readings] = {}
         self.timeouts_withheld, self.was_patient, self.ends_any_time = "", False, False
         self.asks_at_starts = self.tells_identities = self.is_choosing = self._is_watched = self._stopped = False

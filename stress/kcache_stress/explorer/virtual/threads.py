@@ -203,7 +203,8 @@ def make_thread_module(scheduler: Scheduler) -> ModuleType:
 def _ident_of(scheduler: Scheduler, number: int) -> int:
     # Threads of programs keep their identities from one program to the next, whatever their number.
     started_by_target = number >= scheduler.program_threads > 0
-    return _FIRST_IDENT + number + (MOST_PROGRAM_THREADS - scheduler.program_threads) * started_by_target
+    further = MOST_PROGRAM_THREADS - scheduler.program_threads + scheduler.ident_gap
+    return _FIRST_IDENT + number + further * started_by_target
 
 
 def make_local(scheduler: Scheduler) -> type:
