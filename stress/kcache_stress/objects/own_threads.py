@@ -1,4 +1,4 @@
-"""Do calls give what they may give, where the class has started threads of its own, which go on whenever they like?
+"""Threads that a class has started go on whenever they like: whether calls may give what they gave because of that.
 
 The problem. A class hands work to threads of its own: a worker takes it from a queue, a timer ends a lease, a cleaner
 wakes up now and then. When they do their part, nobody can tell: before the call returns that has given it to them,
