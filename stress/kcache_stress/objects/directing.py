@@ -1,4 +1,4 @@
-"""Who of the threads of a replay goes on: what all that direct replays have in common.
+"""Directors of replays: what all have in common that say which thread goes on.
 
 Each caller is a virtual thread, which waits between its calls until it is given one.
 """
