@@ -50,7 +50,7 @@ class BadLease:
     def take(self) -> bool:
         with self._lock:
             before, self._is_taken = self._is_taken, True
-        timer = threading.Timer(0.001, self._expire)
+        timer = threading.Timer(0, self._expire)
         timer.daemon = True
         timer.start()
         return before
@@ -196,6 +196,8 @@ class GoodLog:
 class GoodCleaner:
     """A thread wakes up now and then, and drops what is too old."""
 
+    _period = 0.05
+
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._ends: dict[str, float] = {}
@@ -203,7 +205,7 @@ class GoodCleaner:
 
     def _work(self) -> None:
         while True:
-            time.sleep(0.05)
+            time.sleep(self._period)
             self._clean()
 
     def _clean(self) -> None:
@@ -214,16 +216,38 @@ class GoodCleaner:
 
     def put(self, key: str) -> None:
         with self._lock:
-            self._ends[key] = time.monotonic() + 0.02
+            self._ends[key] = time.monotonic() + 0.005
 
-    def has(self, key: str) -> bool:
+    def drop(self, key: str) -> bool:
         with self._lock:
-            return key in self._ends
+            if key not in self._ends:
+                return False
+            del self._ends[key]
+            return True
 
 
 class BadCleaner(GoodCleaner):
+    _period = 0.01
+
     def _clean(self) -> None:
         now = time.monotonic()
-        for key, end in self._ends.items():
-            if end < now:
-                self._ends = {other: end for other, end in self._ends.items() if other != key}
+        self._ends = {key: end for key, end in self._ends.items() if end >= now}
+
+
+class GoodOwner:
+    """Tells which thread works for it: no two runs need agree on that."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.worker: int | None = None
+
+    def start(self) -> None:
+        with self._lock:
+            if self.worker is None:
+                thread = threading.Thread(target=self._work, daemon=True)
+                thread.start()
+                self.worker = thread.ident
+
+    def _work(self) -> None:
+        with self._lock:
+            pass

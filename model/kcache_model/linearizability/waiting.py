@@ -102,7 +102,7 @@ class WaitingSpecification(Protocol):
 
 
 class TooManyWaysError(Exception):
-    """Calls may wait for each other in too many ways to try all of them: nobody can tell whether they are right."""
+    """There are too many ways to try all of them: nobody can tell whether calls are right. The message says what of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
             self._expanded += 1
             self._pulse()
             if self._expanded > _MOST_EXPANDED:
-                raise TooManyWaysError
+                raise TooManyWaysError("calls may wait for each other in too many ways to try all of them")
             for state, is_open in self._following(*todo.pop()):
                 following = self._settled(state, is_open)
                 if following is not None and following not in found:

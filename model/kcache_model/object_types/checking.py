@@ -79,8 +79,8 @@ def check_calls(
     try:
         if result.status is Status.VIOLATION and _is_excused(specification, initial, calls, agrees):
             return CallsVerdict(Status.OK)
-    except TooManyWaysError:
-        return CallsVerdict(Status.UNKNOWN, "the calls may wait for each other in too many ways to try all of them")
+    except TooManyWaysError as error:
+        return CallsVerdict(Status.UNKNOWN, str(error))
     if result.status is Status.VIOLATION and hasattr(specification, "may_be_slow"):
         slowly = _Following(WaitsMayBeSlow(specification))
         if search_linearization(slowly, (initial,), calls, budget or SearchBudget(), agrees).status is Status.OK:
@@ -122,12 +122,8 @@ def _is_excused(
     is_alone = not (_overlap(calls) or getattr(specification, "starts_threads", False))
     if getattr(specification, "is_of_target", False) and is_alone:
         return True
-    if hasattr(specification, "fits_own_threads") and all(call.returned is not None for call in calls):
-        fits = specification.fits_own_threads(calls, agrees)
-        if fits is None:
-            raise TooManyWaysError
-        if fits:
-            return True
+    if hasattr(specification, "fits_own_threads") and specification.fits_own_threads(calls, agrees):
+        return True
     return hasattr(specification, "begin") and are_explained(specification, initial, calls, agrees)
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, TypeAlias
 
 from ..history import PREFIX_THREAD, Call
+from ..linearizability.waiting import TooManyWaysError
 from ..outcomes import ANYTHING, WAITS, Outcome
 from .method_call import Form
 
@@ -32,12 +33,6 @@ _AT_ONCE_SECONDS: Final = 0.001
 
 _MOST_PASSES: Final = 10
 """Times that time passes between calls: several for each of the threads of a program."""
-
-MOST_UNKNOWN_PASSES: Final = 3
-"""Waits that may end because time passes, where nobody knows how many did: calls on real threads are over at once."""
-
-_MORE_PASSES: Final = 1
-"""Beside those that are known: of the calls before the threads, whose waits are not counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,22 +127,19 @@ class Stage:
 
 @dataclass(frozen=True)
 class History:
-    """Calls of which some may have overlapped, and what may be known of the time that they took.
+    """Calls of which some may have overlapped, and what is known of the threads that the class has started.
 
     Attributes:
-        calls: each :class:`CalledBy` its caller.
+        calls: each :class:`CalledBy` its caller. One that has not returned may have begun, or not.
         agrees: whether a call may as well have given an outcome.
-        most_passes: how many waits may end because time passes.
-        knows_passes: whether no more of them ended in truth. Otherwise a history is not to be explained only if there
-            were no more to end.
+        passes: how many waits have ended because time passed; ``None`` if that is not known.
         idle_before: for each call, how often all threads of the class were known to be idle before it began.
     """
 
     calls: tuple[Call[CalledBy], ...]
     agrees: Callable[[Call[CalledBy], Outcome], bool]
-    most_passes: int
-    knows_passes: bool
-    idle_before: tuple[int, ...] = ()
+    passes: int | None
+    idle_before: tuple[int, ...]
 
 
 class Stages(Protocol):
@@ -282,44 +274,45 @@ class ReplaySpecification:
         passes: int | None = None,
         idle_at: Sequence[int] = (),
         pulse: Callable[[], None] = lambda: None,
-    ) -> bool | None:
+    ) -> bool:
         """Whether calls may give what they gave, because threads of the class go on whenever they like.
 
+        A class without threads of its own has none that may.
+
         Args:
-            calls: which may overlap, those before and after the threads among them. All have returned.
+            calls: those before the threads, of the threads, and after them.
             agrees: whether an observed outcome agrees with an expected one.
             passes: how many waits have ended because time passed; ``None`` if that is not known.
-            idle_at: when all threads of the class are known to have been idle: before a call that began then.
+            idle_at: moments at which all threads of the class are known to have been idle, in order.
             pulse: called every now and then: it may take seconds.
 
-        Returns:
-            ``None`` if nobody can tell. ``False`` for a class without threads.
+        Raises:
+            TooManyWaysError: they may go on in too many ways to try all of them.
         """
         if not self.starts_threads:
             return False
-        called = [call if isinstance(call.operation, CalledBy) else _by(call) for call in calls]
-        ends = sorted({at for call in called for at in (call.invoked, call.returned) if at is not None})
-        ranks = {at: rank for rank, at in enumerate(ends)}
+        moments = {at for call in calls for at in (call.invoked, call.returned) if at is not None}
+        ranks: dict[int | None, int] = {at: rank for rank, at in enumerate(sorted(moments))}
         ranked = tuple(
-            replace(call, invoked=ranks[call.invoked], returned=None if call.returned is None else ranks[call.returned])
-            for call in called
+            replace(call, operation=_called(call), invoked=ranks[call.invoked], returned=ranks.get(call.returned))
+            for call in calls
         )
-        idle_before = tuple(bisect.bisect(idle_at, call.invoked) for call in called)
+        idle_before = tuple(bisect.bisect(idle_at, call.invoked) for call in calls)
         key = ranked, passes, idle_before
         if key not in self._explained:
             if len(self._explained) >= _MOST_KEPT:
                 self._explained.clear()
-            history = History(
-                ranked,
-                lambda call, outcome: (
-                    call.operation.name in self.unsteady or (call.outcome is not None and agrees(call.outcome, outcome))
-                ),
-                MOST_UNKNOWN_PASSES if passes is None else passes + _MORE_PASSES,
-                knows_passes=passes is not None,
-                idle_before=idle_before,
-            )
+
+            def may_give(call: Call[CalledBy], outcome: Outcome) -> bool:
+                is_open = call.outcome is None or call.operation.name in self.unsteady
+                return is_open or agrees(call.outcome or outcome, outcome)
+
+            history = History(ranked, may_give, passes, idle_before)
             self._explained[key] = self._replay.explains(history, pulse)  # type: ignore[attr-defined]
-        return self._explained[key]
+        found = self._explained[key]
+        if found is None:
+            raise TooManyWaysError("threads of the class may go on in too many ways to try all of them")
+        return found
 
     def outcome_of(self, state: Calls, position: int) -> Outcome:
         """What the call that began as the step at a position has given; it waits where that is still open."""
@@ -403,9 +396,10 @@ def _is_further(step: Any) -> bool:
     return isinstance(step, (Begun, Overtaken, Passes))
 
 
-def _by(call: Call[Any]) -> Call[CalledBy]:
-    """A call before or after the threads, as one of who makes both."""
-    return replace(call, operation=CalledBy(call.operation, PREFIX_THREAD))
+def _called(call: Call[Any]) -> CalledBy:
+    """The operation of a call with its caller: whoever calls before the threads does so after them, too."""
+    known = isinstance(call.operation, CalledBy)
+    return call.operation if known else CalledBy(call.operation, max(call.thread, PREFIX_THREAD))
 
 
 def _counted(calls: Calls) -> Calls:

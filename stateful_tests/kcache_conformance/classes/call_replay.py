@@ -11,16 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kcache_model.history import PREFIX_THREAD, Call
 from kcache_model.object_types.object_type import Driver, MakeDriver
 from kcache_model.object_types.plain import ObjectProgram
-from kcache_model.object_types.replayed import (
-    MOST_UNKNOWN_PASSES,
-    Begun,
-    CalledBy,
-    Calls,
-    History,
-    Overtaken,
-    Passes,
-    Stage,
-)
+from kcache_model.object_types.replayed import Begun, CalledBy, Calls, History, Overtaken, Passes, Stage
 from kcache_model.outcomes import WAITS, Outcome
 from kcache_stress.loading import load_object, named_packages
 from kcache_stress.objects.named_target import place_named
@@ -176,14 +167,12 @@ class Replay:
         return again is not None and again == self.stage(calls) and not self._may_be_late(calls, real)
 
     def _may_be_late(self, calls: Calls, real: Outcome) -> bool:
-        """Whether the last of some calls may give an outcome because threads of the class are late, or nobody knows."""
+        """Whether the last of some calls gives an outcome where threads of the class are late, if that is known."""
         if self._virtual is None or not self._virtual.starts_threads:
             return False
         made = [call if isinstance(call, CalledBy) else CalledBy(call, PREFIX_THREAD) for call in calls]
         told = tuple(Call(by.thread, by, 2 * at, 2 * at + 1, real) for at, by in enumerate(made))
-        history = History(
-            told, lambda call, outcome: call != told[-1] or outcome == real, MOST_UNKNOWN_PASSES, knows_passes=False
-        )
+        history = History(told, lambda call, outcome: call != told[-1] or outcome == real, None, (0,) * len(told))
         return self._virtual.explains(history, self._with_driver, lambda: None) is not False
 
     def _virtual_calls(self) -> VirtualCalls:

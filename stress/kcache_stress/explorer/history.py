@@ -9,14 +9,26 @@ from kcache_model.call_program import CallProgram
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
 from kcache_model.outcomes import Outcome
 
-from .execution import Execution
+from .execution import Execution, Mark
 from .judgement.orders import marks_in_order
 
 Op = TypeVar("Op")
 
 
-def calls_of(program: CallProgram[Op], execution: Execution[Outcome], final: Sequence[Op]) -> tuple[Call[Op], ...]:
-    """The calls of an execution in the order in which they began, with those before and after the threads."""
+def calls_of(
+    program: CallProgram[Op],
+    execution: Execution[Outcome],
+    final: Sequence[Op],
+    marks: Sequence[Mark] | None = None,
+) -> tuple[Call[Op], ...]:
+    """The calls of an execution in the order in which they began, with those before and after the threads.
+
+    Args:
+        program: what was called.
+        execution: what it gave.
+        final: what was read back.
+        marks: the beginnings and ends of the calls in another order; by default as they happened.
+    """
     calls = _alone(PREFIX_THREAD, program.prefix, execution.prefix, 0)
     begun = 2 * len(calls)
     threads = [
@@ -24,7 +36,7 @@ def calls_of(program: CallProgram[Op], execution: Execution[Outcome], final: Seq
         for thread, outcomes in enumerate(execution.outcomes)
         for operation, outcome in zip(program.threads[thread], outcomes, strict=False)
     ]
-    ticks = {mark: begun + tick for tick, mark in enumerate(marks_in_order(execution))}
+    ticks = {mark: begun + tick for tick, mark in enumerate(marks_in_order(execution) if marks is None else marks)}
     calls += [
         Call(thread, operation, ticks[position + 1], ticks[-position - 1], outcome)
         for position, (thread, operation, outcome) in enumerate(threads)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from kcache_model.outcomes import WAITS, Outcome
 
 from ..explorer.events import PAUSE
+from ..explorer.strategies.interface import MOST_EVENTS
+from ..explorer.virtual.virtual_thread import NEVER, Timed
 
 if TYPE_CHECKING:
     from kcache_model.object_types.replayed import CalledBy
@@ -23,7 +25,7 @@ Choices: TypeAlias = Generator[int, None, None]
 
 
 class Lost(Exception):
-    """A call goes on without a wait for so long that nobody can tell whether it ends."""
+    """A call does not wait and does not end, or does what no replay can follow: what it gives is not known."""
 
 
 class Made:
@@ -37,7 +39,7 @@ class Made:
 
 
 class _Turn:
-    """What a caller waits for between its calls: it is free when there is one to make."""
+    """A caller waits for it between its calls. It is free when there is a call to make."""
 
     __slots__ = ("call", "free")
 
@@ -55,7 +57,7 @@ class Director:
 
     Attributes:
         works: what the callers do.
-        is_lost: whether nobody can tell what comes of the calls.
+        is_lost: whether it is not known what the calls give.
     """
 
     def __init__(self, scheduler: Scheduler, threads: Mapping[int, int]) -> None:
@@ -90,6 +92,33 @@ class Director:
         turn = self.turns[number]
         turn.call, turn.free = call, True
         return number
+
+    def go_on(self, number: int, events: int = MOST_EVENTS, rests: Callable[[int], bool] = lambda _: False) -> Choices:
+        """Let a thread go on until it ends, waits or rests.
+
+        Args:
+            number: of the thread.
+            events: after so many it is asked whether it rests.
+            rests: whether it does, given how many events there were before.
+        """
+        scheduler = self.scheduler
+        thread = scheduler.threads[number]
+        while True:
+            scheduler.left, before = events, len(scheduler.trace)
+            yield number
+            if rests(before) or not thread.enabled:
+                return
+            if len(scheduler.trace) > MOST_EVENTS:
+                raise self.endless()
+
+    def endless(self) -> Exception:
+        """What it means that a thread goes on and on."""
+        return Lost()
+
+    def is_asleep(self, number: int) -> bool:
+        """Whether a thread sleeps: no call can end that, so none has a reason to begin meanwhile."""
+        waits_for = self.scheduler.threads[number].waits_for
+        return isinstance(waits_for, Timed) and waits_for.waitable is NEVER
 
     def _work(self, turn: _Turn) -> None:
         while True:

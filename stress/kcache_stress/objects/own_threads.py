@@ -1,8 +1,8 @@
 """Threads that a class has started go on whenever they like: whether calls may give what they gave because of that.
 
 The problem. A class hands work to threads of its own: a worker takes it from a queue, a timer ends a lease, a cleaner
-wakes up now and then. When they do their part, nobody can tell: before the call returns that has given it to them,
-after three other calls, or in the midst of those. No order of whole calls explains that ``submit(1); results()`` gives
+wakes up now and then. They may do their part at any time: before the call returns that has given it to them, after
+three other calls, or in the midst of those. No order of whole calls explains that ``submit(1); results()`` gives
 an empty list today and a full one tomorrow, and that is no fault.
 
 What is done. The threads of the class take part in the order that is to explain the calls. A call goes on until it ends
@@ -16,7 +16,7 @@ here. If calls in its midst show, or are lost, no order explains that.
 
 Cost. Depth-first, stateless: each order is tried on a new object, up to where a call gives something else. Two steps
 that do not depend on each other are tried in one order only. What is left grows exponentially with the steps that lie
-between calls, so after :data:`_MOST_TRIED` orders nobody can tell.
+between calls, so the search ends without an answer after :data:`_MOST_TRIED` orders.
 
 Prior art. For calls that wait see :mod:`kcache_model.linearizability.waiting`. Steps of internal threads that may come
 at any time are the internal actions of I/O automata: N. Lynch, M. Tuttle: An Introduction to Input/Output Automata
@@ -32,8 +32,7 @@ be meant so. A call that wakes others and is followed by one that competes with 
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from kcache_model.history import PREFIX_THREAD
@@ -42,14 +41,18 @@ from kcache_model.object_types.replayed import CalledBy, History
 from kcache_model.outcomes import Outcome
 
 from ..explorer.events import PAUSE, RELEASE, Event, are_dependent
-from ..explorer.strategies.interface import MOST_EVENTS
 from ..explorer.virtual.deadlines import next_timeouts
 from ..explorer.virtual.scheduler import Scheduler
-from ..explorer.virtual.virtual_thread import NEVER, Timed
 from .directing import Choices, Director, Lost, Made
 
 _MOST_TRIED: Final = 2_000
 """Orders that are tried for one history: a second or two. Most right ones are explained by one of the first ten."""
+
+_MOST_PASSES: Final = 3
+"""Waits that may end because time passes, if it is not known how many did: calls on real threads are over at once."""
+
+_MORE_PASSES: Final = 1
+"""Beside those that are known: the waits of the calls before the threads are not counted."""
 
 _MOST_WOKEN: Final = 1_000
 """Times that callers go on within one step: one that is woken may wake another one."""
@@ -59,8 +62,8 @@ _OWN: Final = 1
 _TIME: Final = 2
 
 Option: TypeAlias = "tuple[int, int]"
-"""What may be the next step: a call of the thread with a number, a step of a thread of the class, or the end of a wait
-of a thread by its timeout. Smaller ones are tried first."""
+"""A step: its kind, and the number of the thread. A call begins, a thread of the class goes on, or a wait ends by its
+timeout. Smaller ones are tried first."""
 
 
 class Orders:
@@ -70,7 +73,7 @@ class Orders:
         history: the calls, and what they gave.
 
     Attributes:
-        verdict: whether one explains the calls; ``None`` while nobody can tell.
+        verdict: whether one explains the calls; ``None`` while that is not known.
         has_more: whether another one is to be tried.
         is_cut: whether some order was left out because too much time would have to pass.
     """
@@ -126,7 +129,7 @@ class OwnThreads(Director):
         self._calls = orders.history.calls
         self._made = [Made(call.operation) for call in self._calls]
         self._begun: set[int] = set()
-        self._open: dict[int, Made] = {}
+        self._opened: dict[int, Made] = {}
         self._passes = self._idle_before = 0
 
     def make(self, call: CalledBy) -> Outcome:
@@ -139,44 +142,47 @@ class OwnThreads(Director):
     def directed(self) -> Choices:
         """Take one step after another, until all calls have ended, or one has given what it did not give."""
         maker = Made(CalledBy(None, PREFIX_THREAD))
-        yield from self._step((_CALL, self.give(maker)), maker)
+        yield from self._step((_CALL, self._open(maker)))
         if maker.outcome.waits:
             raise Lost
-        is_explained = False
+        is_explained = yield from self._explained()
+        self._orders.end(is_explained=is_explained)
+
+    def _explained(self) -> Generator[int, None, bool]:
+        """Take the steps; whether all calls have ended, each with what it gave."""
         before: tuple[Option, Sequence[Option], Sequence[Event]] | None = None
-        for depth in itertools.count():
+        depth = 0
+        while not self._has_ended(range(len(self._calls))):
             options = self._options()
             if not options:
-                is_explained = len(self._begun) == len(self._calls) and not self._open
-                break
+                return False
             option = self._orders.choose(depth, options)
             position = len(self.scheduler.trace)
-            yield from self._step(option, self._begin(option[1]) if option[0] == _CALL else None)
+            if option[0] == _CALL:
+                self._begin(option[1])
+            yield from self._step(option)
             if self.scheduler.failures:
                 raise Lost
             if not self._fits():
-                break
+                return False
             events = self._events(position)
             if before is not None and option < before[0] and option in before[1] and _commute(before[2], events):
-                break  # the other order of the two leads to the same, and is tried
+                return False  # the other order of the two leads to the same, and is tried
             before = option, options, events
-            if len(self._begun) == len(self._calls) and not self._open:
-                is_explained = True
-                break
-        self._orders.end(is_explained=is_explained)
+            depth += 1
+        return True
 
     def _options(self) -> list[Option]:
-        threads = self.scheduler.threads
-        callers = self.turns.keys()
         found: list[Option] = []
-        if not any(map(self._sleeps, callers)):
-            found += sorted({(_CALL, self.threads[self._calls[call].operation.thread]) for call in self._next_calls()})
+        if not any(map(self.is_asleep, self.turns)):
+            found += sorted({(_CALL, self._caller(call)) for call in self._next_calls()})
         found += [(_OWN, number) for number in self._own_ready()]
-        timeouts = sorted(next_timeouts(threads, self.scheduler.now))
-        if timeouts and self._passes >= self._orders.history.most_passes:
-            self._orders.is_cut = self._orders.is_cut or not self._orders.history.knows_passes
-        else:
+        timeouts = sorted(next_timeouts(self.scheduler.threads, self.scheduler.now))
+        passes = self._orders.history.passes
+        if self._passes < (_MOST_PASSES if passes is None else passes + _MORE_PASSES):
             found += [(_TIME, number) for number in timeouts]
+        elif timeouts and passes is None:
+            self._orders.is_cut = True
         return found
 
     def _own_ready(self) -> list[int]:
@@ -189,67 +195,49 @@ class OwnThreads(Director):
         return [call for call in range(len(self._calls)) if call not in self._begun and self._may_begin(call)]
 
     def _may_begin(self, call: int) -> bool:
-        this = self._calls[call]
-        idle_before = self._orders.history.idle_before
-        if idle_before and idle_before[call] > self._idle_before and self._own_ready():
+        is_idle_first = self._orders.history.idle_before[call] > self._idle_before
+        if self._caller(call) in self._opened or (is_idle_first and self._own_ready()):
             return False
-        return self.threads[this.operation.thread] not in self._open and all(
-            other in self._begun and not self._made[other].outcome.waits
-            for other, that in enumerate(self._calls)
-            if that.precedes(this)
-        )
+        this = self._calls[call]
+        return self._has_ended(other for other, that in enumerate(self._calls) if that.precedes(this))
 
-    def _begin(self, number: int) -> Made:
-        call = next(call for call in self._next_calls() if self.threads[self._calls[call].operation.thread] == number)
-        made = self._made[call]
+    def _has_ended(self, calls: Iterable[int]) -> bool:
+        """Whether calls have ended, as far as they are known to have returned."""
+        returned = (call for call in calls if self._calls[call].returned is not None)
+        return all(call in self._begun and not self._made[call].outcome.waits for call in returned)
+
+    def _caller(self, call: int) -> int:
+        """The number of the thread that makes a call."""
+        return self.threads[self._calls[call].operation.thread]
+
+    def _begin(self, number: int) -> None:
+        call = next(call for call in self._next_calls() if self._caller(call) == number)
         self._begun.add(call)
-        self._idle_before = max(self._idle_before, *self._orders.history.idle_before[call : call + 1], 0)
-        self._open[number] = made
-        self.give(made)
-        return made
+        self._idle_before = max(self._idle_before, self._orders.history.idle_before[call])
+        self._open(self._made[call])
 
-    def _step(self, option: Option, begun: Made | None) -> Choices:
+    def _open(self, made: Made) -> int:
+        number = self.give(made)
+        self._opened[number] = made
+        return number
+
+    def _step(self, option: Option) -> Choices:
         """One step, and all that callers do whom it has woken."""
         kind, number = option
         self._passes += kind == _TIME
-        if begun is not None:
-            self._open[number] = begun
-        if number in self.turns:
-            yield from self._run(number)
-        else:
-            yield from self._run_own(number)
+        yield from self.go_on(number) if number in self.turns else self._own_step(number)
         for _ in range(_MOST_WOKEN):
-            for caller in [caller for caller, made in self._open.items() if not made.outcome.waits]:
-                del self._open[caller]
-            woken = [caller for caller in sorted(self._open) if self.scheduler.threads[caller].enabled]
+            self._opened = {caller: made for caller, made in self._opened.items() if made.outcome.waits}
+            woken = [caller for caller in sorted(self._opened) if self.scheduler.threads[caller].enabled]
             if not woken:
                 return
-            yield from self._run(woken[0])
+            yield from self.go_on(woken[0])
         raise Lost
 
-    def _run(self, number: int) -> Choices:
-        """Let a caller go on until its call ends or waits."""
-        scheduler = self.scheduler
-        while True:
-            scheduler.left = MOST_EVENTS
-            yield number
-            if not scheduler.threads[number].enabled:
-                return
-            if len(scheduler.trace) > MOST_EVENTS:
-                raise Lost
-
-    def _run_own(self, number: int) -> Choices:
+    def _own_step(self, number: int) -> Choices:
         """Let a thread of the class go on until it waits, ends, or has given back a lock that it had taken."""
-        scheduler = self.scheduler
-        thread = scheduler.threads[number]
-        while True:
-            scheduler.left = 1
-            begun = len(scheduler.trace)
-            yield number
-            if not thread.enabled or any(_is_release(event, number) for event in scheduler.trace[begun:]):
-                return
-            if len(scheduler.trace) > MOST_EVENTS:
-                raise Lost
+        trace = self.scheduler.trace
+        return self.go_on(number, 1, lambda before: any(_is_release(event, number) for event in trace[before:]))
 
     def _fits(self) -> bool:
         """Whether all calls that have ended gave what they gave in the history."""
@@ -257,13 +245,8 @@ class OwnThreads(Director):
         pairs = ((self._calls[call], self._made[call].outcome) for call in self._begun)
         return all(outcome.waits or agrees(call, outcome) for call, outcome in pairs)
 
-    def _sleeps(self, number: int) -> bool:
-        """Whether a caller sleeps: no call can end that, so none has a reason to begin meanwhile."""
-        waits_for = self.scheduler.threads[number].waits_for
-        return isinstance(waits_for, Timed) and waits_for.waitable is NEVER
-
     def _events(self, position: int) -> list[Event]:
-        """What was done since a position of the trace, each only once, and what those wait for who did it."""
+        """The events since a position of the trace, each only once, and what the threads wait for that made them."""
         events = self.scheduler.trace[position:]
         for number in {event[0] for event in events}:
             pending = self.scheduler.threads[number].pending

@@ -96,15 +96,15 @@ class VirtualCalls:
             elsewhere: which random numbers are drawn; an odd number also for other threads, at another time.
         """
         calls = [call for step in steps for call in _calls_of(step)]
-        try:
-            return self._with_errors_told(calls, lambda: self._replayed(steps, calls, driver, elsewhere))
-        except _SpinsError as error:
-            if error.__cause__ is not None and calls:
-                self.spinning.add(_name(calls[-1]))
-            return Stage(tuple(tuple(WAITS for _ in _calls_of(step)) for step in steps), timeouts=0, is_quiet=False)
+        if not self._may_spin(calls):
+            try:
+                return self._with_errors_told(lambda: self._replayed(steps, calls, driver, elsewhere))
+            except _SpinsError:
+                self.spinning.update(map(_name, calls[-1:]))
+        return Stage(tuple(tuple(WAITS for _ in _calls_of(step)) for step in steps), timeouts=0, is_quiet=False)
 
     def explains(self, history: History, driver: MakesDriver, pulse: Callable[[], None]) -> bool | None:
-        """Whether calls may give what they gave; see :class:`~.own_threads.OwnThreads`.
+        """Whether calls may give what they gave; ``None`` if that is not known. See :mod:`~.own_threads`.
 
         Args:
             history: the calls.
@@ -113,16 +113,20 @@ class VirtualCalls:
         """
         calls = [call.operation for call in history.calls]
         orders = Orders(history)
+        is_told = not self._may_spin(calls)
         try:
-            while orders.has_more:
+            while is_told and orders.has_more:
                 pulse()
-                if not self._with_errors_told(calls, lambda: self._tried(orders, calls, driver)):
-                    return None
+                is_told = bool(self._with_errors_told(lambda: self._tried(orders, calls, driver)))
         except _SpinsError:
-            return None
-        return orders.verdict
+            is_told = False
+        return orders.verdict if is_told else None
 
-    def _with_errors_told(self, calls: Sequence[CalledBy], run: Callable[[], T]) -> T | None:
+    def _may_spin(self, calls: Sequence[CalledBy]) -> bool:
+        """Whether one of the calls is known to go on and on."""
+        return any(_name(call) in self.spinning for call in calls)
+
+    def _with_errors_told(self, run: Callable[[], T]) -> T | None:
         """What a run gives; ``None`` if virtual threads cannot tell.
 
         Raises:
@@ -130,8 +134,6 @@ class VirtualCalls:
         """
         if self._is_out_of_reach:
             return None
-        if any(_name(call) in self.spinning for call in calls):
-            raise _SpinsError
         try:
             return run()
         except UncontrolledError as error:
@@ -161,10 +163,8 @@ class VirtualCalls:
         return directors[0].stage if self._directed(direct, calls, driver, elsewhere) else None
 
     def _tried(self, orders: Orders, calls: Sequence[CalledBy], driver: MakesDriver) -> bool:
-        scheduler = self._copies.sandbox.scheduler
-
         def direct(threads: Mapping[int, int]) -> OwnThreads:
-            return OwnThreads(scheduler, self._make, threads, orders)
+            return OwnThreads(self._copies.sandbox.scheduler, self._make, threads, orders)
 
         return self._directed(direct, calls, driver, first=(PREFIX_THREAD,))
 
@@ -255,12 +255,14 @@ class _Loop:
         self._asleep: _Stack = ()
         self._again: _Stack = ()
 
-    def note(self, thread: VirtualThread) -> None:
-        """Take note of where the call is that has just paused.
+    def rests_at(self, thread: VirtualThread) -> bool:
+        """Take note of where the call is that has just paused; whether it looks again there.
 
         Raises:
             Lost: it goes on elsewhere after its sleep.
         """
+        if thread.finished:
+            return self.rests
         at = _stack(thread)
         self.rests = bool(self._again) and at == self._again and not self._asleep
         if isinstance(thread.waits_for, Timed) and thread.waits_for.waitable is NEVER:
@@ -271,6 +273,7 @@ class _Loop:
             self._asleep, self._again = (), at
             self.rests = True
         self._seen.add(_lines(at))
+        return self.rests
 
 
 _Stack: TypeAlias = "tuple[tuple[int, int, int | None], ...]"
@@ -387,18 +390,14 @@ class _Director(Director):
 
     def _run(self, number: int) -> Choices:
         """Let a thread go on until it ends or waits."""
-        scheduler = self.scheduler
-        thread = scheduler.threads[number]
-        while True:
-            loop = self._loops.get(number)
-            scheduler.left = MOST_EVENTS if loop is None else 1
-            yield number
-            if loop is not None and not thread.finished:
-                loop.note(thread)
-            if not thread.enabled or (loop is not None and loop.rests):
-                return
-            if len(scheduler.trace) > MOST_EVENTS:
-                raise _Polls if self._passes > _FEW_PASSES else Lost
+        loop = self._loops.get(number)
+        if loop is None:
+            return self.go_on(number)
+        return self.go_on(number, 1, lambda _: loop.rests_at(self.scheduler.threads[number]))
+
+    def endless(self) -> Exception:
+        """A thread that sleeps again and again polls."""
+        return _Polls() if self._passes > _FEW_PASSES else Lost()
 
     def _settle(self) -> Choices:
         """Let all go on that can, and time pass while somebody sleeps."""
@@ -435,9 +434,7 @@ class _Director(Director):
         return [number for number, loop in self._loops.items() if loop.rests]
 
     def _sleeps(self, number: int) -> bool:
-        waits_for = self.scheduler.threads[number].waits_for
-        is_asleep = isinstance(waits_for, Timed) and waits_for.waitable is NEVER
-        return is_asleep and number != self._paused and number not in self._loops
+        return self.is_asleep(number) and number != self._paused and number not in self._loops
 
     def _next_timeouts(self) -> list[int]:
         threads = self.scheduler.threads.items()

@@ -11,7 +11,6 @@ from typing import Any, Final, TypeAlias
 
 from kcache_model.call_program import CallProgram
 from kcache_model.finding import FindingKind
-from kcache_model.history import PREFIX_THREAD, Call
 from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor, Op, R, S
 from kcache_model.linearizability.waiting import TooManyWaysError, WaitingMonitor
 from kcache_model.object_types.specification import (
@@ -27,6 +26,7 @@ from kcache_model.rules import BrokenRule
 from ..events import READ, WRITE
 from ..execution import Execution, Mark, Problem
 from ..happens_before import HappensBefore
+from ..history import calls_of
 from ..strategies.interface import Ending
 from ..virtual.scheduler import HUB, Scheduler
 from ..waiting import standstill_text
@@ -149,20 +149,15 @@ class CallJudge:
         self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: _GivenUp
     ) -> Problem | None:
         found = self._first_unexplained(self._plain, execution, outcomes, shape)
-        starts_threads = getattr(self._specification, "starts_threads", False)
-        if starts_threads and (found is not None or self._plain.starts[execution.prefix] == IMPOSSIBLE):
-            try:
+        try:
+            if found is not None and getattr(self._specification, "starts_threads", False):
                 found = self._first_unfit(execution, outcomes, shape, given_up)
-            except TooManyWaysError:
-                self.doubts["threads of the class may be late in too many ways to try all of them"] = None
-                return None
-        elif found is not None and hasattr(self._specification, "begin"):
-            # Most calls wait for nobody: only where no order of whole calls will do, they may begin while others wait.
-            try:
+            elif found is not None and hasattr(self._specification, "begin"):
+                # Most calls wait for nobody. Where no order of whole calls will do, they may begin while others wait.
                 found = self._first_unexplained_waiting(execution, outcomes, shape, given_up)
-            except TooManyWaysError:
-                self.doubts["calls may wait for each other in too many ways to try all of them"] = None
-                return None
+        except TooManyWaysError as error:
+            self.doubts[str(error)] = None
+            return None
         if found is not None and hasattr(self._specification, "may_be_slow"):
             slowly = Monitor(WaitsMayBeSlow(self._specification).effects, self._initial, self._called, self._agrees)
             if self._first_unexplained(_Orders(slowly, slowly.start), execution, outcomes, shape) is None:
@@ -190,59 +185,36 @@ class CallJudge:
         Raises:
             TooManyWaysError: there are too many ways in which they may do so.
         """
-        marks = shape if isinstance(shape, Marks) else Marks((shape,), (tuple((0,) for _ in shape),))
         nothing: tuple[Mark, ...] = ()
-        orders = linear_extensions(marks, nothing, _followed)
+        orders = linear_extensions(_marks(shape), nothing, _followed)
         for count, (order, _) in enumerate(orders):
             if count == _MOST_ORDERS:
-                raise TooManyWaysError
+                raise TooManyWaysError("calls may overlap in too many ways to try all of them")
             found = self._first_unexplained(self._plain, execution, outcomes, order)
-            is_impossible = self._plain.starts[execution.prefix] == IMPOSSIBLE
-            if (found is None and not is_impossible) or self._fits(execution, outcomes, order, given_up):
+            if found is None or self._fits(execution, order, given_up):
                 continue
-            if is_impossible and getattr(self._specification, "is_of_target", False):
-                continue  # the class disagrees with itself before there are threads
             if self._first_unexplained_waiting(execution, outcomes, order, given_up) is not None:
                 return found
         return None
 
-    def _fits(
-        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], order: tuple[Mark, ...], given_up: _GivenUp
-    ) -> bool:
+    def _fits(self, execution: Execution[Outcome], order: tuple[Mark, ...], given_up: _GivenUp) -> bool:
         """Whether calls may give what they gave in an order, because threads of the class go on whenever they like."""
         specification: Any = self._specification
-        first = -2 * len(execution.prefix)
-        calls = [
-            Call(PREFIX_THREAD, operation, first + 2 * at, first + 2 * at + 1, outcome)
-            for at, (operation, outcome) in enumerate(zip(self._program.prefix, execution.prefix, strict=True))
-        ]
-        at_mark = {mark: at for at, mark in enumerate(order)}
-        without = {call for call, _ in given_up}
-        own = [
-            Call(self._called[call].thread, self._called[call], at_mark[call + 1], at_mark[-call - 1], outcome)
-            for call, outcome in enumerate(outcomes)
-        ]
-        last = len(order)
-        final = [
-            Call(PREFIX_THREAD, operation, last + 2 * at, last + 2 * at + 1, outcome)
-            for at, (operation, outcome) in enumerate(
-                zip(self._read_back(execution.final), execution.final, strict=True)
-            )
-        ]
-        ways = [own, [call for position, call in enumerate(own) if position not in without]] if without else [own]
-        for way in ways:  # a call that has given up because another one was slow may have had no effect
-            fits = specification.fits_own_threads(
-                [*calls, *way, *final],
+        calls = calls_of(self._program, execution, self._read_back(execution.final), order)
+        begun = 2 * len(execution.prefix)
+        # One that has given up because another one was slow may have had no effect.
+        without = {begun + order.index(call + 1) for call, _ in given_up}
+        ways = [calls, [call for call in calls if call.invoked not in without]] if without else [calls]
+        return any(
+            specification.fits_own_threads(
+                way,
                 self._agrees,
                 passes=len(execution.timeouts),
-                idle_at=(0, last),  # nothing is read back, and no thread of the program starts, before they are
+                idle_at=(begun, begun + len(order)),  # before the threads start, and before what is left is read back
                 pulse=self.pulse,
             )
-            if fits is None:
-                raise TooManyWaysError
-            if fits:
-                return True
-        return False
+            for way in ways
+        )
 
     def _first_unexplained_waiting(
         self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: _GivenUp
@@ -375,7 +347,6 @@ def _first_unexplained(
         explains_end: whether what was read when all had ended fits a set of configurations.
         counts: whether it matters that nothing explains an order.
     """
-    marks = shape if isinstance(shape, Marks) else Marks((shape,), (tuple((0,) for _ in shape),))
 
     def follow(at: int, mark: Mark) -> int | None:
         if mark > 0:
@@ -383,12 +354,17 @@ def _first_unexplained(
         after = monitor.returned(at, -mark - 1, outcomes[-mark - 1])
         return None if after == IMPOSSIBLE else after
 
-    for order, end in linear_extensions(marks, start, follow):
+    for order, end in linear_extensions(_marks(shape), start, follow):
         if end is None and counts(order):
             return _Unexplained(order, -order[-1] - 1)
         if end is not None and not explains_end(end) and counts(order):
             return _Unexplained(order, None)
     return None
+
+
+def _marks(shape: Shape) -> Marks:
+    """All orders that are admitted; one alone admits itself."""
+    return shape if isinstance(shape, Marks) else Marks((shape,), (tuple((0,) for _ in shape),))
 
 
 def _followed(order: tuple[Mark, ...], mark: Mark) -> tuple[Mark, ...]:
