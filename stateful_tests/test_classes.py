@@ -195,6 +195,7 @@ def machine(name: str) -> Any:
 def outcome_of(case: type[unittest.TestCase]) -> unittest.TestResult:
     result = unittest.TestResult()
     unittest.defaultTestLoader.loadTestsFromTestCase(case).run(result)
+    assert not result.errors, result.errors[0][1]
     return result
 
 
