@@ -234,6 +234,39 @@ class BadCleaner(GoodCleaner):
         self._ends = {key: end for key, end in self._ends.items() if end >= now}
 
 
+class GoodProgress:
+    """A worker counts up; no lock is needed to look at that."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_started = False
+        self.done = 0
+        self._lines: list[int] = []
+
+    def start(self) -> bool:
+        with self._lock:
+            if self._is_started:
+                return False
+            self._is_started = True
+        threading.Thread(target=self._work, daemon=True).start()
+        return True
+
+    def _work(self) -> None:
+        for part in range(2):
+            self._lines.append(part)
+            self.done += 1
+
+    def lines(self) -> int:
+        return len(self._lines)
+
+
+class BadProgress(GoodProgress):
+    """Who looks at both sees a line too many."""
+
+    def report(self) -> tuple[int, int]:
+        return len(self._lines), self.done
+
+
 class GoodOwner:
     """Tells which thread works for it: no two runs need agree on that."""
 

@@ -7,12 +7,16 @@ would depend on nothing: it would count as made before, or after, whatever other
 from __future__ import annotations
 
 import types
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.foreign import class_attribute, is_any
 from kcache_model.object_types.method_call import Form, MethodCall
 
 from ..explorer.events import READ, WHOLE, WRITE
+from ..explorer.granularity import Granularity
+
+if TYPE_CHECKING:
+    from ..explorer.sandbox import Sandbox
 
 _IN_C: Final = (
     types.BuiltinFunctionType,
@@ -38,6 +42,15 @@ def direct_access(made: object, operation: Any) -> tuple[object, int] | None:
     if declared is not None and is_any(declared, _IN_C):
         return WHOLE, WRITE if operation.is_write else READ
     return None
+
+
+def report_direct_access(made: object, operation: Any, sandbox: Sandbox) -> None:
+    """Report what a call accesses without any code in Python: it is about to be made."""
+    direct = direct_access(made, operation)
+    if direct is not None:
+        scheduler = sandbox.scheduler
+        report = scheduler.access if sandbox.granularity is Granularity.FREE else scheduler.note
+        report(made, *direct)
 
 
 def _method(operation: MethodCall) -> str:

@@ -38,7 +38,7 @@ from ..explorer.strategies.interface import Strategy
 from ..explorer.virtual.virtual_thread import SetupDeadlockError
 from ..interleaved.confirming import confirm
 from ..loading import TARGET_PREFIX
-from .direct_access import direct_access
+from .direct_access import report_direct_access
 from .findings import Setting, concurrent_finding
 from .kept_locks import KeepingCalls
 from .named_target import new_object, place_of
@@ -133,11 +133,7 @@ class ObjectRunner(ScenarioRunner):
 
     def _call(self, driver: Driver, operation: Any, thread: int) -> Outcome:
         """Make a call; what it accesses without any code in Python is reported first."""
-        direct = direct_access(driver.made, operation)
-        if direct is not None:
-            scheduler, granularity = self.sandbox.scheduler, self.sandbox.granularity
-            report = scheduler.access if granularity is Granularity.FREE else scheduler.note
-            report(driver.made, *direct)
+        report_direct_access(driver.made, operation, self.sandbox)
         return driver.call(operation, thread)
 
     def _look_back(self, _: list[object]) -> None:

@@ -12,7 +12,8 @@ that a wait with a timeout ends, at any moment: threads are late. All such order
 a call that had ended before another one began comes first. One is enough that gives each call what it gave.
 
 What is a fault all the same. A thread of the class that reads, computes and writes without a lock does so in one step
-here. If calls in its midst show, or are lost, no order explains that.
+here. If calls in its midst show, or are lost, no order explains that. Only what it writes for everybody to see at once
+ends a step, too: see :mod:`.unlocked_writes`. That is looked at when nothing else explains the calls.
 
 Cost. Depth-first, stateless: each order is tried on a new object, up to where a call gives something else. Two steps
 that do not depend on each other are tried in one order only. What is left grows exponentially with the steps that lie
@@ -26,13 +27,15 @@ Alternatives. To let the threads of a class do all their work at once, or nothin
 accuses a class whose worker has done half of it. To make each of their events a step explains every race. To compare
 nothing until they are idle misses each race with a call.
 
-Open questions. A thread of the class that does without locks what others may see half done is accused, though that may
-be meant so. A call that wakes others and is followed by one that competes with them is tried in one order.
+Open questions. Whether others may see what a thread of the class has half done is guessed: the class does not say so. A
+thread that reads one place, writes another one apart, and then writes the first one may lose what was written
+meanwhile: that is explained. A call that wakes others and is followed by one that competes with them is tried in one order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final, TypeAlias
 
 from kcache_model.history import PREFIX_THREAD
@@ -41,9 +44,11 @@ from kcache_model.object_types.replayed import CalledBy, History
 from kcache_model.outcomes import Outcome
 
 from ..explorer.events import PAUSE, RELEASE, Event, are_dependent
+from ..explorer.sandbox import Sandbox
 from ..explorer.virtual.deadlines import next_timeouts
-from ..explorer.virtual.scheduler import Scheduler
+from .direct_access import report_direct_access
 from .directing import Choices, Director, Lost, Made
+from .unlocked_writes import UnlockedWrites
 
 _MOST_TRIED: Final = 2_000
 """Orders that are tried for one history: a second or two. Most right ones are explained by one of the first ten."""
@@ -56,6 +61,9 @@ _MORE_PASSES: Final = 1
 
 _MOST_WOKEN: Final = 1_000
 """Times that callers go on within one step: one that is woken may wake another one."""
+
+_MOST_SURVEYED: Final = 200
+"""Steps that tell which writes are apart: what threads of the class do over and over again tells nothing new."""
 
 _CALL: Final = 0
 _OWN: Final = 1
@@ -76,6 +84,8 @@ class Orders:
         verdict: whether one explains the calls; ``None`` while that is not known.
         has_more: whether another one is to be tried.
         is_cut: whether some order was left out because too much time would have to pass.
+        is_survey: whether the next order is to tell which writes are apart: all calls are made, whatever they give.
+        apart: the places whose writes end a step.
     """
 
     def __init__(self, history: History) -> None:
@@ -83,6 +93,8 @@ class Orders:
         self.verdict: bool | None = None
         self.has_more = True
         self.is_cut = False
+        self.is_survey = False
+        self.apart: frozenset[str] = frozenset()
         self._tried = 0
         self._path: list[int] = []
         self._counts: list[int] = []
@@ -96,6 +108,7 @@ class Orders:
 
     def end(self, *, is_explained: bool) -> None:
         """An order has come to its end, or to where it explains nothing any more."""
+        self.is_survey = False
         self._tried += 1
         while self._path and self._path[-1] + 1 == self._counts[-1]:
             self._path.pop()
@@ -107,22 +120,32 @@ class Orders:
             self.verdict = True
         elif not self._path and not self.is_cut:
             self.verdict = False
+            self.is_survey = self.has_more = not self.apart
+
+    def survey(self, apart: frozenset[str]) -> None:
+        """Try all orders anew, with more steps, if there are places whose writes are apart."""
+        self.is_survey, self.apart = False, apart
+        self._path, self._counts = [], []
+        self._tried = 0
+        self.has_more = bool(apart)
+        self.verdict = None if apart else False
 
 
 class OwnThreads(Director):
     """Lets calls and the threads of the class go on in the next order that is to be tried.
 
     Args:
-        scheduler: of the threads.
+        sandbox: where the threads are.
         make_driver: makes the object, and what makes its calls.
         threads: caller -> number of its virtual thread.
         orders: those that are left.
     """
 
     def __init__(
-        self, scheduler: Scheduler, make_driver: Callable[[], Driver], threads: Mapping[int, int], orders: Orders
+        self, sandbox: Sandbox, make_driver: Callable[[], Driver], threads: Mapping[int, int], orders: Orders
     ) -> None:
-        super().__init__(scheduler, threads)
+        super().__init__(sandbox.scheduler, threads)
+        self._sandbox = sandbox
         self._make_driver = make_driver
         self._driver: Driver | None = None
         self._orders = orders
@@ -131,12 +154,15 @@ class OwnThreads(Director):
         self._begun: set[int] = set()
         self._opened: dict[int, Made] = {}
         self._passes = self._idle_before = 0
+        self._looks = False
+        self._writes = UnlockedWrites(sandbox.scheduler.trace)
 
     def make(self, call: CalledBy) -> Outcome:
         """Make a call; the first one makes the object."""
         if self._driver is None:
             self._driver = self._make_driver()
             return Outcome()
+        report_direct_access(self._driver.made, call.operation, self._sandbox)
         return self._driver.call(call.operation, call.thread)
 
     def directed(self) -> Choices:
@@ -145,8 +171,26 @@ class OwnThreads(Director):
         yield from self._step((_CALL, self._open(maker)))
         if maker.outcome.waits:
             raise Lost
-        is_explained = yield from self._explained()
-        self._orders.end(is_explained=is_explained)
+        self._looks = self._orders.is_survey or bool(self._orders.apart)
+        self._writes.skip()
+        if self._orders.is_survey:
+            yield from self._surveyed()
+            self._orders.survey(self._writes.apart())
+        else:
+            is_explained = yield from self._explained()
+            self._orders.end(is_explained=is_explained)
+
+    def _surveyed(self) -> Choices:
+        """Make all calls, each as soon as it may begin, and let the threads of the class do all they can."""
+        with suppress(Lost):
+            for _ in range(_MOST_SURVEYED):
+                own = [(_OWN, number) for number in self._own_ready()]
+                options = own if self._has_ended(range(len(self._calls))) else self._options()
+                if not options:
+                    return
+                if options[0][0] == _CALL:
+                    self._begin(options[0][1])
+                yield from self._step(options[0])
 
     def _explained(self) -> Generator[int, None, bool]:
         """Take the steps; whether all calls have ended, each with what it gave."""
@@ -225,19 +269,34 @@ class OwnThreads(Director):
         """One step, and all that callers do whom it has woken."""
         kind, number = option
         self._passes += kind == _TIME
-        yield from self.go_on(number) if number in self.turns else self._own_step(number)
+        yield from self._call_step(number) if number in self.turns else self._own_step(number)
         for _ in range(_MOST_WOKEN):
             self._opened = {caller: made for caller, made in self._opened.items() if made.outcome.waits}
             woken = [caller for caller in sorted(self._opened) if self.scheduler.threads[caller].enabled]
             if not woken:
                 return
-            yield from self.go_on(woken[0])
+            yield from self._call_step(woken[0])
         raise Lost
 
+    def _call_step(self, number: int) -> Choices:
+        """Let a call go on until it ends or waits."""
+        call = self._opened[number]
+        yield from self.go_on(number)
+        self._look(call)
+
+    def _look(self, call: Made | None = None) -> set[str]:
+        """What has just been written without a lock, and by no call."""
+        return self._writes.look(self._driver.made, call) if self._looks and self._driver else set()
+
     def _own_step(self, number: int) -> Choices:
-        """Let a thread of the class go on until it waits, ends, or has given back a lock that it had taken."""
+        """Let a thread of the class go on until it waits, ends, has given back a lock, or has written to all at once."""
         trace = self.scheduler.trace
-        return self.go_on(number, 1, lambda before: any(_is_release(event, number) for event in trace[before:]))
+        apart = self._orders.apart
+
+        def rests(before: int) -> bool:
+            return not apart.isdisjoint(self._look()) or any(_is_release(event, number) for event in trace[before:])
+
+        return self.go_on(number, 1, rests)
 
     def _fits(self) -> bool:
         """Whether all calls that have ended gave what they gave in the history."""

@@ -164,7 +164,7 @@ class VirtualCalls:
 
     def _tried(self, orders: Orders, calls: Sequence[CalledBy], driver: MakesDriver) -> bool:
         def direct(threads: Mapping[int, int]) -> OwnThreads:
-            return OwnThreads(self._copies.sandbox.scheduler, self._make, threads, orders)
+            return OwnThreads(self._copies.sandbox, self._make, threads, orders)
 
         return self._directed(direct, calls, driver, first=(PREFIX_THREAD,))
 
