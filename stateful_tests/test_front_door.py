@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from front_door import kinds, own_threads
+from front_door import giving_up, kinds, own_threads
 from kcache_conformance.classes import class_type_name
 from kcache_conformance.events import SuiteResult
 from kcache_conformance.suite import run_suite
@@ -15,6 +16,11 @@ from kcache_model.verdict import Status
 
 KINDS = Path(kinds.__file__)
 NAMES = [name.removeprefix("Bad") for name in vars(kinds) if name.startswith("Bad")]
+
+
+def _named(prefix: str) -> list[tuple[ModuleType, str]]:
+    """The classes beyond :mod:`kinds` whose names begin so."""
+    return [(module, name) for module in (giving_up, own_threads) for name in vars(module) if name.startswith(prefix)]
 
 
 def checked(
@@ -68,14 +74,17 @@ def test_real_threads_find_the_state_of_a_module_as_it_was() -> None:
     assert (result.status, result.findings) == (Status.OK, ())
 
 
-@pytest.mark.parametrize("name", [name for name in vars(own_threads) if name.startswith("Bad")])
-def test_a_race_with_a_thread_of_the_class_is_found(name: str) -> None:
-    result = checked(name, 60, file=Path(own_threads.__file__))
+@pytest.mark.parametrize(("module", "name"), _named("Bad"))
+def test_a_race_of_own_threads_and_of_calls_that_give_up_is_found(module: ModuleType, name: str) -> None:
+    result = checked(name, 60, file=Path(str(module.__file__)))
     assert result.status is Status.VIOLATION, (result.reasons, [finding.unconfirmed for finding in result.findings])
 
 
 @pytest.mark.parametrize("phase", ["explorer", "stress"])
-@pytest.mark.parametrize("name", [name for name in vars(own_threads) if name.startswith("Good")])
-def test_threads_of_the_class_may_do_their_part_whenever_they_like(name: str, phase: str) -> None:
-    result = checked(name, 24 if phase == "explorer" else 60, phases=(phase,), file=Path(own_threads.__file__))
+@pytest.mark.parametrize(("module", "name"), _named("Good"))
+def test_own_threads_do_their_part_whenever_they_like_and_calls_may_give_up(
+    module: ModuleType, name: str, phase: str
+) -> None:
+    programs = 24 if phase == "explorer" else 60
+    result = checked(name, programs, phases=(phase,), file=Path(str(module.__file__)))
     assert result.status is Status.OK, (result.findings, result.reasons)

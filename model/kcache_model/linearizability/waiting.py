@@ -97,7 +97,14 @@ class WaitingSpecification(Protocol):
         ...
 
     def overtake(self, state: Any, slow: Any, operations: tuple[Any, ...]) -> Iterator[tuple[Any, tuple[Outcome, ...]]]:
-        """Each state after a slow call in whose midst others have timed out, and what it and they gave."""
+        """Each state after a slow call in whose midst others have given up, and what it and they gave."""
+        ...
+
+    def overtake_again(self, state: Any, operation: Any) -> tuple[Any, Any, tuple[Outcome, Outcome]] | None:
+        """The state after one more call has given up there, which call is slow, and what both gave.
+
+        ``None`` if the last step is none in which calls have given up, or if this call does not.
+        """
         ...
 
 
@@ -124,6 +131,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         is_patient: whether calls may be overtaken, and may sleep, too: to try that takes many times as long.
         given_up: see :class:`~.monitor.Monitor`. With real threads it is ``None``: their timeouts are not known. Then
             each call may give up that would time out in the midst of another one.
+        telling: those of them that have not waited, and must give something else than they would alone.
         pulse: called every now and then: a judgement may take seconds.
     """
 
@@ -137,6 +145,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         *,
         is_patient: bool,
         given_up: Mapping[int, Collection[int]] | None = None,
+        telling: Collection[int] = (),
         pulse: Callable[[], None] = lambda: None,
     ) -> None:
         self._specification = specification
@@ -145,6 +154,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         self._expanded = 0
         self._pulse = pulse
         self._knows_timeouts = given_up is not None
+        self._telling = telling
         self._begins = [specification.begin, specification.begin_alone]
         if is_patient:
             self._begins.append(specification.begin_asleep)
@@ -170,6 +180,11 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
                     found.add(following)
                     todo.append(following)
         return found
+
+    def _giving_up(self, state: Any, call: int, is_open: frozenset[tuple[int, Any]]) -> Iterator[tuple[Any, Any]]:
+        alone = self._effects_of(state, call) if call in self._telling else ()
+        if not any(self._agrees(self._observed[call], expected) for _, expected in alone):
+            yield from super()._giving_up(state, call, is_open)
 
     def _settled(self, state: Any, is_open: frozenset[Any]) -> tuple[Any, frozenset[Any]] | None:
         """The same with what the calls gave that wait no longer; ``None`` if one of them gave something else."""
@@ -200,6 +215,8 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         if any(isinstance(outcome, _Waiting) for _, outcome in is_open):
             for later in specification.let_time_pass(state):
                 yield later, is_open
+        for quick_one in new if self._is_patient else ():
+            yield from self._overtaken_again(state, is_open, quick_one)
         for slow in new if self._is_patient else ():
             quick = [call for call in new if call != slow]
             for count in range(1, min(len(quick), _MOST_OVERTAKING) + 1):
@@ -215,6 +232,16 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
             yield after, left | set(zip((slow, *calls), outcomes, strict=True))
             if len(calls) == 1 and not self._knows_timeouts:
                 yield state, left | {(slow, None), (calls[0], outcomes[1])}
+
+    def _overtaken_again(self, state: Any, is_open: frozenset[Any], call: int) -> Iterator[tuple[Any, frozenset[Any]]]:
+        """One more call gives up while a slow one stands still that is open yet."""
+        found = self._specification.overtake_again(state, self._operations[call])
+        if found is None:
+            return
+        after, operation, outcomes = found
+        for slow, given in is_open:
+            if isinstance(given, Outcome) and self._operations[slow] == operation:
+                yield after, is_open - {(slow, given), (call, None)} | {(slow, outcomes[0]), (call, outcomes[1])}
 
 
 def are_explained(

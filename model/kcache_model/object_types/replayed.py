@@ -213,16 +213,21 @@ class ReplaySpecification:
         or on random numbers.
         """
         calls = (*state, operation)
+        outcome = self._known_outcome(calls)
+        if outcome.waits or self._competes(state, operation):
+            return ()
+        keeps = operation.is_write or any(map(_is_further, state))
+        return [(calls if keeps else state, outcome)]
+
+    def _known_outcome(self, calls: Calls) -> Outcome:
+        """What the last of some calls gives."""
         counted = _counted(calls)
         outcome = self._known.get(counted)
         if outcome is None:
             if len(self._known) >= _MOST_KEPT:
                 self._known.clear()
             outcome = self._known[counted] = self._replayed(counted)
-        if outcome.waits or self._competes(state, operation):
-            return ()
-        keeps = operation.is_write or any(map(_is_further, state))
-        return [(calls if keeps else state, outcome)]
+        return outcome
 
     def may_be_slow(self, state: Calls, operation: Any) -> bool:
         """Whether only real threads have seen that a call waits; it may as well be slow."""
@@ -345,7 +350,9 @@ class ReplaySpecification:
     ) -> Iterator[tuple[Calls, tuple[Outcome, ...]]]:
         """Each state after calls that have given up waiting in the midst of a slow one, and what it and they gave.
 
-        None if they would wait or sleep without it, too: then it is not the slow call that they have waited for.
+        None if they would wait or sleep without it, too: then it is not the slow call that they have waited for. One
+        that gives up at once must say so: it gives something else than it would alone. And it does nothing to the slow
+        one.
         """
         if any(sum(self.seconds((*state, operation))[-1:]) > _AT_ONCE_SECONDS for operation in operations):
             return
@@ -358,9 +365,35 @@ class ReplaySpecification:
             outcomes = stage.outcomes[-1]
             if outcomes[1].waits:
                 return  # the slow call has ended before, or waits
-            if not outcomes[0].waits and outcomes not in seen:
+            if not outcomes[0].waits and outcomes not in seen and self._tells(state, slow, operations, stage):
                 seen.add(outcomes)
                 yield after, outcomes
+
+    def overtake_again(self, state: Calls, operation: Any) -> tuple[Calls, Any, tuple[Outcome, Outcome]] | None:
+        """The state after one more call has given up in the midst of the slow one, which that is, and what both gave.
+
+        ``None`` if the last step is no such one, or if the call does not give up.
+        """
+        last = state[-1] if state else None
+        if not isinstance(last, Overtaken):
+            return None
+        operations = (*last.calls, operation)
+        after = (*state[:-1], replace(last, calls=operations))
+        before, stage = self._staged(state), self._staged(after)
+        if before is None or stage is None or not self._tells(state[:-1], last.slow, operations, stage):
+            return None
+        slow, *others, given = stage.outcomes[-1]
+        if slow.waits or given.waits or tuple(others) != before.outcomes[-1][1:]:
+            return None
+        return after, last.slow, (slow, given)
+
+    def _tells(self, state: Calls, slow: Any, operations: tuple[Any, ...], stage: Stage) -> bool:
+        """Whether calls that have given up have waited before, or say that they have not."""
+        if sum(stage.seconds[-1:]) > _AT_ONCE_SECONDS:
+            return True
+        alone = [self._known_outcome((*state, operation)) for operation in (slow, *operations)]
+        slow_one, *others = zip(stage.outcomes[-1], alone, strict=True)
+        return slow_one[0] == slow_one[1] and all(given != usual for given, usual in others)
 
     def seconds(self, calls: Calls) -> tuple[float, ...]:
         """How long each of some calls takes that are made one after another; () if that cannot be told."""

@@ -27,9 +27,10 @@ Alternatives. To let the threads of a class do all their work at once, or nothin
 accuses a class whose worker has done half of it. To make each of their events a step explains every race. To compare
 nothing until they are idle misses each race with a call.
 
-Open questions. Whether others may see what a thread of the class has half done is guessed: the class does not say so. A
-thread that reads one place, writes another one apart, and then writes the first one may lose what was written
-meanwhile: that is explained. A call that wakes others and is followed by one that competes with them is tried in one order.
+Open questions. Whether others may see what a thread of the class has half done is guessed: the class does not say so.
+A thread that reads one place, writes another one apart, and then writes the first one may lose what was written
+meanwhile: that is explained. A call that wakes others and is followed by one that competes with them is tried in one
+order.
 """
 
 from __future__ import annotations
@@ -289,7 +290,7 @@ class OwnThreads(Director):
         return self._writes.look(self._driver.made, call) if self._looks and self._driver else set()
 
     def _own_step(self, number: int) -> Choices:
-        """Let a thread of the class go on until it waits, ends, has given back a lock, or has written to all at once."""
+        """Let a thread of the class go on until it waits, ends, has given back a lock or made a write apart."""
         trace = self.scheduler.trace
         apart = self._orders.apart
 

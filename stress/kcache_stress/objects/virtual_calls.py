@@ -18,6 +18,7 @@ from kcache_model.object_types.object_type import Driver, Load
 from kcache_model.object_types.replayed import Begun, CalledBy, Calls, History, Overtaken, Passes, Stage
 from kcache_model.outcomes import WAITS, Outcome
 
+from ..explorer.events import ACQUIRE, RELEASE, TRY, WRITE
 from ..explorer.scenario_runner import Copies, Scenario, ScenarioRunner
 from ..explorer.scenario_runner import Load as Loads
 from ..explorer.strategies.interface import MOST_EVENTS
@@ -370,15 +371,34 @@ class _Director(Director):
             return
         self._paused = slow
         for call in calls[1:]:
-            passes = self._passes
+            passes, position = self._passes, len(self.scheduler.trace)
             yield from self._begin(call)
             yield from self._settle()
             yield from self._wait_for(call)
-            if call.outcome.waits or self._passes == passes:
-                raise Lost  # it has not given up waiting
+            has_given_up = self._passes > passes or self._has_tried(self.threads[call.by.thread], slow, position)
+            if call.outcome.waits or not has_given_up:
+                raise Lost
         self._paused = -1
         yield from self._run(slow)
         yield from self._settle()
+
+    def _has_tried(self, number: int, slow: int, position: int) -> bool:
+        """Whether a call has found a lock taken by the slow one, and has written nothing since without a lock."""
+        held: set[int] = set()
+        has_tried = False
+        for who, kind, obj, slot in self.scheduler.trace[position:]:
+            if who != number:
+                continue
+            owner = getattr(obj, "owner", None)
+            if kind == TRY and not slot and owner == slow:
+                has_tried = True
+            elif owner is not None and (kind == ACQUIRE or (kind == TRY and slot)):
+                held.add(id(obj))
+            elif kind == RELEASE:
+                held.discard(id(obj))
+            elif kind == WRITE and has_tried and not held:
+                return False
+        return has_tried
 
     def _begin(self, call: Made, events: int = MOST_EVENTS) -> Choices:
         number = self.give(call)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import enum
 import itertools
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from kcache_model.call_program import CallProgram
 from kcache_model.finding import FindingKind
@@ -23,17 +23,14 @@ from kcache_model.object_types.specification import (
 from kcache_model.outcomes import ErrorKind, Outcome
 from kcache_model.rules import BrokenRule
 
-from ..events import READ, WRITE
 from ..execution import Execution, Mark, Problem
 from ..happens_before import HappensBefore
 from ..history import calls_of
 from ..strategies.interface import Ending
-from ..virtual.scheduler import HUB, Scheduler
+from ..virtual.scheduler import HUB
 from ..waiting import standstill_text
+from .giving_up import GaveUp, given_up_in
 from .orders import Marks, Shape, linear_extensions, marks_by_need, marks_in_order
-
-_GivenUp: TypeAlias = "tuple[tuple[int, tuple[int, ...]], ...]"
-"""Calls that have given up waiting, each with those that may have been slow; see :class:`Monitor`."""
 
 _MOST_ORDERS: Final = 100
 """Orders of beginnings and ends that are judged one by one: two threads of two calls have 70."""
@@ -118,7 +115,7 @@ class CallJudge:
             return None
         outcomes = tuple(outcome for thread in execution.outcomes for outcome in thread)
         shape = marks_in_order(execution) if order is None else marks_by_need(execution, order)
-        given_up = _given_up(execution)
+        given_up = given_up_in(execution)
         observed = (shape, outcomes, execution.final, execution.prefix, given_up)
         verdict = self._verdicts.get(observed, _UNJUDGED)
         if verdict is _UNJUDGED:
@@ -146,7 +143,7 @@ class CallJudge:
         return any(map(self._keeps_lock, itertools.chain.from_iterable(calls)))
 
     def _judge(
-        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: _GivenUp
+        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: tuple[GaveUp, ...]
     ) -> Problem | None:
         found = self._first_unexplained(self._plain, execution, outcomes, shape)
         try:
@@ -178,7 +175,7 @@ class CallJudge:
         return None
 
     def _first_unfit(
-        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: _GivenUp
+        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: tuple[GaveUp, ...]
     ) -> _Unexplained | None:
         """The first order that nothing explains, even if threads of the class go on whenever they like.
 
@@ -197,13 +194,14 @@ class CallJudge:
                 return found
         return None
 
-    def _fits(self, execution: Execution[Outcome], order: tuple[Mark, ...], given_up: _GivenUp) -> bool:
+    def _fits(self, execution: Execution[Outcome], order: tuple[Mark, ...], given_up: tuple[GaveUp, ...]) -> bool:
         """Whether calls may give what they gave in an order, because threads of the class go on whenever they like."""
         specification: Any = self._specification
         calls = calls_of(self._program, execution, self._read_back(execution.final), order)
         begun = 2 * len(execution.prefix)
         # One that has given up because another one was slow may have had no effect.
-        without = {begun + order.index(call + 1) for call, _ in given_up}
+        gone = [gave_up.call for gave_up in given_up if not (gave_up.tells and self._is_usual(execution, gave_up.call))]
+        without = {begun + order.index(call + 1) for call in gone}
         ways = [calls, [call for call in calls if call.invoked not in without]] if without else [calls]
         return any(
             specification.fits_own_threads(
@@ -216,8 +214,13 @@ class CallJudge:
             for way in ways
         )
 
+    def _is_usual(self, execution: Execution[Outcome], call: int) -> bool:
+        """Whether a call gave what it gives where nobody else works."""
+        outcomes = list(itertools.chain.from_iterable(execution.outcomes))
+        return any(self._agrees(outcomes[call], expected) for expected in self.monitor.expected(call))
+
     def _first_unexplained_waiting(
-        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: _GivenUp
+        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: tuple[GaveUp, ...]
     ) -> _Unexplained | None:
         given: Any = self._specification
         found = None
@@ -229,7 +232,8 @@ class CallJudge:
                 outcomes,
                 self._agrees,
                 is_patient=is_patient,
-                given_up=dict(given_up),
+                given_up={gave_up.call: gave_up.slow for gave_up in given_up},
+                telling={gave_up.call for gave_up in given_up if gave_up.tells},
                 pulse=self.pulse,
             )
             found = self._first_unexplained(_Orders(monitor, monitor.start), execution, outcomes, shape)
@@ -369,44 +373,6 @@ def _marks(shape: Shape) -> Marks:
 
 def _followed(order: tuple[Mark, ...], mark: Mark) -> tuple[Mark, ...]:
     return (*order, mark)
-
-
-def _given_up(execution: Execution[Outcome]) -> _GivenUp:
-    """The calls that have given up waiting, and which calls may have been so slow that these had no effect.
-
-    Each of them raises an error; or it returns, writes nothing after its wait, and reads only what it has read before:
-    it looks again whether it has to wait. A call that ignores that it did not get a lock goes on to read and write.
-    That a call leaves the queue of a condition is no effect: ``threading.Semaphore`` and ``queue.Queue`` do that, too.
-    Calls that go on after the timeout have been slow. So may those be that have ended before it: the search tries only
-    one of two orders of steps that do not depend on each other.
-    """
-    found: dict[int, list[int]] = {}
-    ends = [end for spans in execution.spans for _, end in spans]
-    position = 0
-    for thread, (spans, outcomes) in enumerate(zip(execution.spans, execution.outcomes, strict=False)):
-        for call, ((begin, end), outcome) in enumerate(zip(spans, outcomes, strict=False), position):
-            own = [timeout for timeout in execution.timeouts if timeout.thread == thread]
-            own = [timeout for timeout in own if begin < timeout.position <= end]
-            if not own or outcome.waits:
-                continue
-            wait = own[0].position
-            queues = {id(timeout.waiters) for timeout in own}
-            before, after = (_touched(execution, thread, *part) for part in ((begin, wait), (wait, end)))
-            writes, reads = after[WRITE] - queues, after[READ] - before[READ] - queues
-            says_nothing = outcome.value is None or outcome.value is False
-            if outcome.error is not None or not (writes or (reads and not says_nothing)):
-                found[call] = [other for other, at in enumerate(ends) if own[0].is_early or at <= wait]
-        position += len(outcomes)
-    return tuple((call, tuple(other for other in slow if other not in found)) for call, slow in found.items())
-
-
-def _touched(execution: Execution[Outcome], thread: int, begin: int, end: int) -> Mapping[int, set[int]]:
-    """Kind of access -> ids of the objects that a thread touches in a part of the trace; the clock is none of them."""
-    found: dict[int, set[int]] = {READ: set(), WRITE: set()}
-    for who, kind, obj, _ in itertools.islice(execution.trace, begin, end):
-        if who == thread and kind in found and not isinstance(obj, Scheduler):
-            found[kind].add(id(obj))
-    return found
 
 
 def _overlap(order: tuple[Mark, ...]) -> bool:
