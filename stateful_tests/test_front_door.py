@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from front_door import giving_up, kinds, own_threads
+from front_door import giving_up, kinds, optional, own_threads
 from kcache_conformance.classes import class_type_name
 from kcache_conformance.events import SuiteResult
 from kcache_conformance.suite import run_suite
@@ -15,12 +15,13 @@ from kcache_conformance.suite_options import SuiteOptions
 from kcache_model.verdict import Status
 
 KINDS = Path(kinds.__file__)
+MODULES = (giving_up, optional, own_threads)
 NAMES = [name.removeprefix("Bad") for name in vars(kinds) if name.startswith("Bad")]
 
 
 def _named(prefix: str) -> list[tuple[ModuleType, str]]:
     """The classes beyond :mod:`kinds` whose names begin so."""
-    return [(module, name) for module in (giving_up, own_threads) for name in vars(module) if name.startswith(prefix)]
+    return [(module, name) for module in MODULES for name in vars(module) if name.startswith(prefix)]
 
 
 def checked(
@@ -75,16 +76,14 @@ def test_real_threads_find_the_state_of_a_module_as_it_was() -> None:
 
 
 @pytest.mark.parametrize(("module", "name"), _named("Bad"))
-def test_a_race_of_own_threads_and_of_calls_that_give_up_is_found(module: ModuleType, name: str) -> None:
+def test_another_faulty_class_is_found(module: ModuleType, name: str) -> None:
     result = checked(name, 60, file=Path(str(module.__file__)))
     assert result.status is Status.VIOLATION, (result.reasons, [finding.unconfirmed for finding in result.findings])
 
 
 @pytest.mark.parametrize("phase", ["explorer", "stress"])
 @pytest.mark.parametrize(("module", "name"), _named("Good"))
-def test_own_threads_do_their_part_whenever_they_like_and_calls_may_give_up(
-    module: ModuleType, name: str, phase: str
-) -> None:
+def test_another_right_class_is_ok_in_each_phase(module: ModuleType, name: str, phase: str) -> None:
     programs = 24 if phase == "explorer" else 60
     result = checked(name, programs, phases=(phase,), file=Path(str(module.__file__)))
     assert result.status is Status.OK, (result.findings, result.reasons)

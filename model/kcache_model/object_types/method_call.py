@@ -161,7 +161,7 @@ class MethodCall:
     arguments: tuple[Any, ...] = ()
     is_write: bool = field(default=True, compare=False)
     form: Form = field(default=Form.CALL, compare=False)
-    keywords: tuple[str, ...] = field(default=(), compare=False)
+    keywords: tuple[str, ...] = ()
 
     @property
     def is_attribute(self) -> bool:

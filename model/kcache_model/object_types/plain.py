@@ -298,12 +298,14 @@ def _decode_operation(
 ) -> MethodCall:
     fields = fields_of(data, "an operation", {"op"}, {"arguments", "form", "keywords"})
     arguments = tuple(map(argument, list_of(fields.get("arguments", []))))
+    name, keywords = text_of(fields["op"]), texts_of(fields.get("keywords", []))
     if known:
-        return known_call(known, text_of(fields["op"]), arguments)
+        always = {word for call in known.values() if call.name == name for word in call.keywords}
+        optional = tuple(word for word in keywords if word not in always)
+        call = known_call(known, name, arguments[: len(arguments) - len(optional)])
+        return replace(call, arguments=arguments, keywords=(*call.keywords, *optional))
     form = member_of(Form, fields.get("form", Form.CALL.value), "form of a call")
-    return MethodCall(
-        text_of(fields["op"]), arguments, form is not Form.RESULTS, form, texts_of(fields.get("keywords", []))
-    )
+    return MethodCall(name, arguments, form is not Form.RESULTS, form, keywords)
 
 
 def known_call(known: Mapping[tuple[str, int], MethodCall], name: str, arguments: tuple[Any, ...]) -> MethodCall:

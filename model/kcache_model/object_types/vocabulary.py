@@ -21,6 +21,7 @@ class OperationTemplate:
         weight: how often it is chosen, compared with the others; 0 if no thread makes it, and it may only come before.
         is_optional: whether a target may lack it without a declaration.
         small: the values of small-scope verification; by default ``arguments``, each value once.
+        small_too: further values of small-scope verification, each a value for each argument.
         ends: whether it ends what another operation began. Programs of several threads are completed with it, and it
             is never drawn for them.
         is_inherited: whether a base class of the standard library has it: programs without it come first.
@@ -32,13 +33,15 @@ class OperationTemplate:
     weight: float = 1.0
     is_optional: bool = False
     small: tuple[Sequence[Any], ...] | None = None
+    small_too: tuple[tuple[Any, ...], ...] = ()
     ends: bool = False
     is_inherited: bool = False
 
     def smallest(self, number: int) -> Iterator[Any]:
         """All operations that it makes of its small values."""
         choices = self.arguments if self.small is None else self.small
-        for values in itertools.product(*(dict.fromkeys(choice) for choice in choices)):
+        products = itertools.product(*(dict.fromkeys(choice) for choice in choices))
+        for values in itertools.chain(products, self.small_too):
             yield self.make(number, *values)
 
     def random(self, number: int, rng: random.Random) -> Any:

@@ -57,10 +57,10 @@ def first_values(parameter: inspect.Parameter, methods: Sequence[str] = ()) -> V
         TargetError: no object of the annotation can be made; says why.
     """
     annotation = _meant(parameter.annotation)
-    is_unknown = isinstance(annotation, str) or _is_unknown(annotation) or _is_vague(annotation)
-    if _is_callable(annotation) or (is_unknown and parameter.name.strip("_") in _CALLABLE_NAMES):
+    says_nothing = is_unknown(annotation)
+    if is_callable(annotation) or (says_nothing and names_callable(parameter)):
         return callbacks(parameter, methods)
-    if is_unknown:
+    if says_nothing:
         return usual_values(parameter)
     if isinstance(annotation, type) and annotation in _VALUES:
         return _VALUES[annotation]
@@ -73,7 +73,7 @@ def usual_values(parameter: inspect.Parameter) -> Values:
     """What is tried where an annotation says nothing."""
     if parameter.name.strip("_") in _INDEX_NAMES:
         return _INDEXES
-    return _VALUES[str if parameter.name in _KEY_NAMES or _names_file(parameter) else int]
+    return _VALUES[str if names_key(parameter) or names_file(parameter) else int]
 
 
 def plain_values() -> list[Values]:
@@ -85,11 +85,21 @@ def other_values(parameter: inspect.Parameter | None, methods: Sequence[str] = (
     """What to try where the first values do not fit."""
     called = [callbacks(parameter, methods)] if parameter is not None else []
     others = [*called, *_OTHERS, *_containers()]
-    is_file = parameter is not None and _names_file(parameter)
+    is_file = parameter is not None and names_file(parameter)
     return [values for values in others if not (is_file and isinstance(values[0], (int, float)))]
 
 
-def _names_file(parameter: inspect.Parameter) -> bool:
+def names_callable(parameter: inspect.Parameter) -> bool:
+    """Whether a parameter is something to call, by its own name."""
+    return parameter.name.strip("_") in _CALLABLE_NAMES
+
+
+def names_key(parameter: inspect.Parameter) -> bool:
+    """Whether a parameter is a key, by its own name."""
+    return parameter.name in _KEY_NAMES
+
+
+def names_file(parameter: inspect.Parameter) -> bool:
     """Whether a parameter is the name of a file, by its own."""
     return parameter.name.strip("_").endswith(_FILE_NAMES)
 
@@ -115,13 +125,13 @@ def _signature(annotation: Any) -> tuple[Any, Any]:
     return (arguments[0], arguments[1]) if len(arguments) == 2 else (..., ...)
 
 
-def _is_callable(annotation: Any) -> bool:
+def is_callable(annotation: Any) -> bool:
     """Whether an annotation asks for something to call, also as one of several types."""
     origin = typing.get_origin(annotation) or annotation
     if origin is collections.abc.Callable:
         return True
     if origin is typing.Annotated or origin in (typing.Union, _UNION):
-        return any(_is_callable(one) for one in typing.get_args(annotation))
+        return any(is_callable(one) for one in typing.get_args(annotation))
     is_protocol = isinstance(annotation, type) and getattr(annotation, "_is_protocol", False)
     return is_protocol and "__call__" in vars(annotation)
 
@@ -129,11 +139,12 @@ def _is_callable(annotation: Any) -> bool:
 _UNION: Final = type(int | str)
 
 
-def _is_unknown(annotation: Any) -> bool:
+def is_unknown(annotation: Any) -> bool:
+    """Whether an annotation says nothing of what is wanted."""
     try:
-        return annotation in _UNKNOWN
+        return isinstance(annotation, str) or annotation in _UNKNOWN or _is_vague(annotation)
     except TypeError:  # not hashable
-        return False
+        return _is_vague(annotation)
 
 
 def _is_vague(annotation: Any) -> bool:

@@ -48,6 +48,7 @@ class PublicCall:
         form: how it is written.
         parameters: those that must be passed, with their annotations: texts where these cannot be looked up;
             ``None`` where the method is in C and does not tell.
+        optional: those that have a default, likewise.
         is_write: whether it may change anything.
         weight: how often it is called, compared with others.
         is_inherited: whether a base class of the standard library has it, while the class has calls of its own.
@@ -59,6 +60,7 @@ class PublicCall:
     is_write: bool = True
     weight: float = 1.0
     is_inherited: bool = False
+    optional: tuple[inspect.Parameter, ...] = ()
 
 
 def public_calls(kind: type, made: object) -> tuple[list[PublicCall], list[str]]:
@@ -165,14 +167,14 @@ def _calls_of(kind: type, name: str, declared: Any) -> Iterator[PublicCall]:
         elif is_descriptor and callable(getattr(kind, name, None)):
             yield PublicCall(name, Form.CALL, required_parameters(getattr(kind, name)))
         return
-    parameters = required_parameters(declared)
+    parameters, optional = required_parameters(declared), _optional_parameters(declared)
     if name == "__enter__" or _makes_context(declared):
-        yield PublicCall(f"{name}.enter", Form.ENTER, parameters)
+        yield PublicCall(f"{name}.enter", Form.ENTER, parameters, optional=optional)
         yield PublicCall(f"{name}.exit", Form.EXIT)
     elif inspect.isgeneratorfunction(inspect.unwrap(declared)) or (name == "__iter__" and not _is_iterator(kind)):
-        yield PublicCall(name, Form.ITERATE, parameters)
+        yield PublicCall(name, Form.ITERATE, parameters, optional=optional)
     else:
-        yield PublicCall(name, Form.CALL, parameters, is_write=name not in _READS)
+        yield PublicCall(name, Form.CALL, parameters, is_write=name not in _READS, optional=optional)
 
 
 def _makes_context(function: Any) -> bool:
@@ -200,6 +202,26 @@ def required_parameters(
     function: Callable[..., Any] | None, *, is_bound: bool = False
 ) -> tuple[inspect.Parameter, ...] | None:
     """The parameters of a method that must be passed, with their annotations; ``None`` if it does not tell."""
+    parameters = _parameters(function, is_bound=is_bound)
+    if parameters is None:
+        return None
+    declared = [one for one in parameters if one.default is one.empty and one.kind is not inspect.Parameter.VAR_KEYWORD]
+    required = tuple(one for one in declared if one.kind is not inspect.Parameter.VAR_POSITIONAL)
+    return required or tuple(declared)  # of ``add(*names)``, without any name nothing would be seen
+
+
+def _optional_parameters(function: Callable[..., Any] | None) -> tuple[inspect.Parameter, ...]:
+    """The parameters of a method that have a default and may be passed by name; none if it does not tell."""
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return tuple(
+        one
+        for one in _parameters(function) or ()
+        if one.default is not one.empty and one.kind in by_name and not one.name.startswith("_")
+    )
+
+
+def _parameters(function: Callable[..., Any] | None, *, is_bound: bool = False) -> list[inspect.Parameter] | None:
+    """The parameters of a method, with their annotations; ``None`` if it does not tell."""
     if function is None:
         return None
     try:
@@ -207,13 +229,10 @@ def required_parameters(
     except (TypeError, ValueError):
         return None
     hints = _hints(function)
-    declared = [
+    return [
         parameter.replace(annotation=hints.get(parameter.name, parameter.annotation))
         for parameter in list(signature.parameters.values())[0 if is_bound else 1 :]
-        if parameter.default is parameter.empty and parameter.kind is not inspect.Parameter.VAR_KEYWORD
     ]
-    required = tuple(one for one in declared if one.kind is not inspect.Parameter.VAR_POSITIONAL)
-    return required or tuple(declared)  # of ``add(*names)``, without any name nothing would be seen
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 from kcache_model.errors import TargetError
@@ -19,6 +19,7 @@ from kcache_model.object_types.vocabulary import OperationTemplate
 from kcache_model.outcomes import Outcome
 
 from .argument_values import FEW, Values, first_values, other_values, plain_values, usual_values
+from .optional_parameters import ABSENT, MOST_OPTIONAL, values_of_optional
 from .pairs import belong_together
 from .public_calls import PublicCall
 
@@ -74,6 +75,7 @@ def vocabulary_of(calls: Sequence[PublicCall], tries: Tries | None = None) -> Cl
     if tries is not None:
         choice.with_results()
         choice.others()
+        choice.optional()
     for call in _producers_first(calls, choice.arguments):
         if call.name in choice.reasons:
             found.left_out.append(choice.reasons[call.name])
@@ -88,11 +90,13 @@ class _Choice:
     Attributes:
         arguments: name of a call -> the values of each of its arguments.
         reasons: name of a call that needs what cannot be made -> why, as ``name(parameter: reason)``.
+        passed: name of a call -> optional parameter -> the values that it is passed now and then.
     """
 
     def __init__(self, calls: Sequence[PublicCall], tries: Tries | None) -> None:
         self.arguments: dict[str, list[Values]] = {}
         self.reasons: dict[str, str] = {}
+        self.passed: dict[str, dict[str, Values]] = {}
         self._calls = calls
         self._tries = tries
         self._returns: set[str] = set()
@@ -143,16 +147,46 @@ class _Choice:
             if len(self._returns) == known:
                 break
 
+    def optional(self) -> None:
+        """Choose what optional parameters are passed: values with which the call returns, too."""
+        for call in self._calls:
+            if call.name not in self._returns or not call.optional:
+                continue
+            made = self._smallest(call.name)
+            needed = tuple(self._smallest(name) for name in made.needs)
+            earlier = [(*needed, *calls) for calls in ((), *self._before(call))]
+            calls = next((calls for calls in earlier if not self._is_wrong(self._outcome((*calls, made)))), None)
+            passed = self.passed[call.name] = {}
+            for parameter in call.optional if calls is not None else ():
+                assert calls is not None
+                values = [
+                    value
+                    for value in values_of_optional(parameter, self._callable_back(call))
+                    if not self._is_wrong(self._outcome((*calls, _with(made, {parameter.name: value}))))
+                ]
+                if values and len(passed) < MOST_OPTIONAL:
+                    passed[parameter.name] = values
+
     def template(self, call: PublicCall) -> OperationTemplate:
         """The template of a call that has values."""
         values = self.arguments[call.name]
-        keywords = _keywords(call)
+        passed = self.passed.get(call.name, {})
+
+        def make(_number: int, *chosen: Any) -> MethodCall:
+            optional = zip(passed, chosen[len(values) :], strict=True)
+            named = {name: value for name, value in optional if value is not ABSENT}
+            return _with(self._call(call, chosen[: len(values)]), named)
+
+        absent = [ABSENT] * len(passed)
+        first = [next(iter(own)) for own in values]
+        alone = ((*first, *absent[:at], own[0], *absent[at + 1 :]) for at, own in enumerate(passed.values()))
         return OperationTemplate(
             call.name,
-            lambda _number, *chosen: MethodCall(call.name, chosen, call.is_write, call.form, keywords),
-            tuple(values),
+            make,
+            (*values, *([ABSENT] * 2 * len(own) + [*own] for own in passed.values())),
             call.weight,
-            small=tuple(_small(own) for own in values),
+            small=(*map(_small, values), *([one] for one in absent)),
+            small_too=tuple(alone),
             ends=call.form is Form.EXIT,
             is_inherited=call.is_inherited,
         )
@@ -289,6 +323,11 @@ class _Choice:
     def _outcome(self, calls: tuple[MethodCall, ...]) -> Outcome:
         assert self._tries is not None
         return self._tries(calls)
+
+
+def _with(call: MethodCall, named: Mapping[str, Any]) -> MethodCall:
+    """A call that passes more parameters by their names."""
+    return replace(call, arguments=(*call.arguments, *named.values()), keywords=(*call.keywords, *named))
 
 
 def _first_ones_first(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:

@@ -1,0 +1,103 @@
+"""Parameters that need not be passed: what they are given now and then.
+
+Most calls leave them out, and each value is passed by name. One is only kept if a call returns with it: ``mode="a"``
+may mean nothing to a method.
+
+Small programs pass one at a time, and random ones several.
+
+Alternatives. To pass all of them in all combinations makes the number of small programs many times as large; to pass
+none of them leaves whole branches of a method untested.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import typing
+from collections.abc import Sequence
+from typing import Any, Final
+
+from kcache_model.errors import TargetError
+
+from .argument_values import Values, first_values, is_callable, is_unknown, names_callable, names_file, names_key
+
+
+class _Absent:
+    """In place of a value: the parameter is not passed."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "absent"
+
+
+ABSENT: Final = _Absent()
+
+MOST_OPTIONAL: Final = 4
+"""Optional parameters of one method that are passed at all: each is one more call of it in small programs."""
+
+_MOST_VALUES: Final = 2
+_SHORT_SECONDS: Final = 0.01
+"""As a timeout: long enough to wait, and over soon also on real threads."""
+
+_LONG_SECONDS: Final = 60.0
+_SPANS: Final = ("age", "delay", "duration", "expire", "expires", "interval", "lifetime", "period", "seconds", "ttl")
+_AMOUNTS: Final = ("amount", "by", "count", "cost", "limit", "n", "num", "number", "priority", "size", "step", "times")
+_TIMEOUTS: Final = ("timeout", "time_out", "max_wait", "wait_for", "patience")
+
+
+def values_of_optional(parameter: inspect.Parameter, methods: Sequence[str] = ()) -> Values:
+    """What may be passed in place of a default; nothing if no value can be guessed.
+
+    Args:
+        parameter: it has a default.
+        methods: see :func:`~.argument_values.first_values`.
+    """
+    default = parameter.default
+    found: list[Any] = []
+    for value in _candidates(parameter, methods):
+        is_new = all(type(value) is not type(one) or value != one for one in (default, *found))
+        if is_new:
+            found.append(value)
+    return found[:_MOST_VALUES]
+
+
+def _candidates(parameter: inspect.Parameter, methods: Sequence[str]) -> Sequence[Any]:
+    default, name = parameter.default, parameter.name.strip("_").lower()
+    if names_file(parameter):
+        return ()
+    if isinstance(default, bool):
+        return (not default,)
+    if isinstance(default, enum.Enum):
+        return tuple(type(default))
+    is_number = isinstance(default, (int, float)) or default is None
+    if is_number and name.endswith(_TIMEOUTS):
+        return (_SHORT_SECONDS,)
+    if is_number and name.endswith(_SPANS) and (default is None or isinstance(default, float)):
+        return (_SHORT_SECONDS, _LONG_SECONDS)
+    if is_callable(parameter.annotation) or (default is None and names_callable(parameter)):
+        return _first(parameter, methods)
+    if isinstance(default, (int, float, str)):
+        return _first(parameter.replace(annotation=type(default)), methods)
+    if default is not None:
+        return ()
+    annotation = _without_none(parameter.annotation)
+    if not is_unknown(annotation):
+        return _first(parameter.replace(annotation=annotation), methods)
+    if name.endswith(_AMOUNTS) or name in ("default", "value", "item") or names_key(parameter):
+        return _first(parameter.replace(annotation=inspect.Parameter.empty), methods)
+    return ()
+
+
+def _first(parameter: inspect.Parameter, methods: Sequence[str]) -> Values:
+    try:
+        return first_values(parameter, methods)
+    except TargetError:
+        return ()
+
+
+def _without_none(annotation: Any) -> Any:
+    """``X`` of ``X | None``; any other annotation as it is."""
+    others = [one for one in typing.get_args(annotation) if one is not type(None)]
+    is_optional = len(others) == 1 and type(None) in typing.get_args(annotation)
+    return others[0] if is_optional else annotation
