@@ -1,7 +1,10 @@
 """The pytest plugin of ``kcache run pytest``: each test that starts threads runs once as it is, then in every order.
 
-The harness is imported when the first test has started
-a thread. With pytest-xdist, workers write into their reports what the summary of the controller shows.
+Each gets its first orders when it has run as it is. If its budget is larger than that takes, the search goes on when
+all tests have had their turn: a run that is interrupted has then looked at as many tests as it could.
+
+The harness is imported when the first test has started a thread. With pytest-xdist, workers write into their reports
+what the summary of the controller shows.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -33,11 +36,15 @@ from .pytest_summary import (
     Summary,
     add_outcome,
     has_outcome,
+    later_report,
 )
 from .pytest_threads import Started
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kcache_conformance.events import SuiteResult
+    from kcache_conformance.suite_options import SuiteOptions
     from kcache_model.finding import Finding
 
 _SHRINK_SECONDS: Final = 10.0
@@ -52,6 +59,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """The options that ``kcache run pytest`` gives to the child, and pytest-xdist to its workers."""
     group = parser.getgroup("kcache", "interleavings of tests that start threads")
     group.addoption("--kcache-test-budget", type=float, default=2.0, help="seconds for the interleavings of a test")
+    # Two seconds are a few hundred orders of a small test, and one or two of a long one.
+    group.addoption("--kcache-test-first", type=float, default=2.0, help="seconds for the first orders of a test")
     group.addoption("--kcache-test-patience", type=float, default=30.0, help="seconds of standstill that end a test")
     group.addoption("--kcache-test-seed", type=int, default=0, help="of everything random")
     group.addoption("--kcache-test-instrument", action="append", default=[], help="instrument this package too")
@@ -113,6 +122,23 @@ def _ended_at_standstill(seconds: float, started: Started) -> Iterator[None]:
         signal.signal(number, signal.SIG_DFL)
 
 
+@dataclass(frozen=True)
+class _Search:
+    """The search for an order in which a test fails.
+
+    Attributes:
+        item: the test.
+        spec: its name for the process that explores it.
+        options: of the search.
+        standstill: why the test was ended as it was; empty if it came to its end.
+    """
+
+    item: pytest.Item
+    spec: str
+    options: SuiteOptions
+    standstill: str
+
+
 @dataclass(eq=False)
 class _Explorer:
     """Explores the tests that start threads, when they have passed, or do not come back."""
@@ -125,6 +151,7 @@ class _Explorer:
     has_passed: bool = False
     beside: list[threading.Thread] = field(default_factory=list)
     exit_status: int = 0
+    unfinished: list[_Search] = field(default_factory=list)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_setup(self) -> Generator[None]:
@@ -203,16 +230,22 @@ class _Explorer:
         self._explore(item)
 
     def _explore(self, item: pytest.Item) -> None:
-        from kcache_conformance.isolation import HarnessError
-        from kcache_conformance.suite import run_suite
+        search = self._search(item)
+        seconds, first = search.options.budget_seconds, self.config.option.kcache_test_first
+        outcome, report = _searched(search, min(seconds, first))
+        add_outcome(item, outcome)
+        if report:
+            pytest.fail(report, pytrace=False)
+        if seconds > first and (outcome.kind == SAMPLED or outcome.text == _NOT_ONE):
+            self.unfinished.append(search)
+
+    def _search(self, item: pytest.Item) -> _Search:
         from kcache_conformance.suite_options import SuiteOptions
-        from kcache_model.errors import TargetError
         from kcache_stress.explorer.reach import HARNESS
         from kcache_stress.interleaved.pytest_items import ARGUMENTS, arguments_of, positions_of
         from kcache_stress.recorded_imports import record_import_path, record_module_files
 
         os.environ[ARGUMENTS] = arguments_of(self.config)
-        spec = _spec(item)
         asked = self.config.option
         module = item.getparent(pytest.Module)
         path = self.import_paths.get("" if module is None else module.nodeid, sys.path)
@@ -228,39 +261,27 @@ class _Explorer:
             module_files=record_module_files(HARNESS),
             usual=tuple(sorted(self.started.failures)),
         )
-        try:
-            result = run_suite(spec, options)
-        except TargetError as error:
-            add_outcome(item, Outcome(AS_IT_IS, str(error)))
-            return
-        except HarnessError as error:
-            last = str(error).strip().splitlines()[-1]
-            add_outcome(item, Outcome(AS_IT_IS, f"kcache itself failed: {last}"))
-            return
-        self._tell(item, spec, result)
+        return _Search(item, _spec(item), options, self.standstill)
 
-    def _tell(self, item: pytest.Item, spec: str, result: SuiteResult) -> None:
-        finding = next(iter(result.findings), None)
-        counts = result.phases[-1].counts if result.phases else {}
-        executions = int(counts.get("executions", 0))
-        if finding is not None:
-            is_explained = bool(self.standstill) and finding.interleaving is not None  # as it is, it fails, too
-            kind, text = (FOUND, finding.summary) if is_explained else _judged(finding)
-            if kind != FOUND:
-                add_outcome(item, Outcome(kind, text, executions))
-                return
-            report = _Report(finding, spec)
-            add_outcome(item, Outcome(kind, text, executions, report.command))
-            pytest.fail(report.text, pytrace=False)
-        elif result.phases and result.phases[-1].refused:
-            add_outcome(item, Outcome(AS_IT_IS, result.phases[-1].refused))
-        elif counts.get("exhausted"):
-            add_outcome(item, Outcome(EXHAUSTED, executions=executions))
-        elif not executions:
-            add_outcome(item, Outcome(AS_IT_IS, _NOT_ONE))
-        else:
-            no_proof = next((phase.no_proof for phase in result.phases if phase.no_proof), "")
-            add_outcome(item, Outcome(NO_PROOF if no_proof else SAMPLED, no_proof, executions))
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
+        """Searches on when each test has had its first orders: those that failed last come first, then new files."""
+        result = yield
+        cache = getattr(self.config, "cache", None)
+        failed = cache.get("cache/lastfailed", {}) if cache is not None else {}
+        for search in sorted(
+            self.unfinished, key=lambda one: (one.item.nodeid not in failed, -_changed(one.item.path))
+        ):
+            if session.shouldstop or session.shouldfail:
+                break
+            outcome, report = _searched(search, search.options.budget_seconds)
+            for plugin in self.config.pluginmanager.get_plugins():
+                if hasattr(
+                    plugin, "item_index"
+                ):  # of a worker of pytest-xdist, which tells with each report of which test
+                    plugin.item_index = session.items.index(search.item)
+            self.config.hook.pytest_runtest_logreport(report=later_report(search.item, outcome, report))
+        return result
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         """Keeps how the session ended."""
@@ -318,6 +339,49 @@ def _judged(finding: Finding) -> tuple[str, str]:
     if FAILS_ALWAYS in finding.detail:
         return AS_IT_IS, f"under the explorer it fails in every order: {finding.summary}"
     return FOUND, finding.summary
+
+
+def _changed(path: Path) -> float:
+    """When a file was changed last; long ago if it is gone."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _searched(search: _Search, seconds: float) -> tuple[Outcome, str]:
+    """The outcome of a search of so many seconds, and the report if the test is to fail."""
+    from kcache_conformance.isolation import HarnessError
+    from kcache_conformance.suite import run_suite
+    from kcache_model.errors import TargetError
+
+    try:
+        result = run_suite(search.spec, replace(search.options, budget_seconds=seconds))
+    except TargetError as error:
+        return Outcome(AS_IT_IS, str(error)), ""
+    except HarnessError as error:
+        return Outcome(AS_IT_IS, f"kcache itself failed: {str(error).strip().splitlines()[-1]}"), ""
+    return _told(search, result)
+
+
+def _told(search: _Search, result: SuiteResult) -> tuple[Outcome, str]:
+    finding = next(iter(result.findings), None)
+    counts = result.phases[-1].counts if result.phases else {}
+    executions = int(counts.get("executions", 0))
+    if finding is not None:
+        is_explained = bool(search.standstill) and finding.interleaving is not None  # as it is, it fails, too
+        kind, text = (FOUND, finding.summary) if is_explained else _judged(finding)
+        report = _Report(finding, search.spec) if kind == FOUND else None
+        outcome = Outcome(kind, text, executions, "" if report is None else report.command)
+        return outcome, "" if report is None else report.text
+    if result.phases and result.phases[-1].refused:
+        return Outcome(AS_IT_IS, result.phases[-1].refused), ""
+    if counts.get("exhausted"):
+        return Outcome(EXHAUSTED, executions=executions), ""
+    if not executions:
+        return Outcome(AS_IT_IS, _NOT_ONE), ""
+    no_proof = next((phase.no_proof for phase in result.phases if phase.no_proof), "")
+    return Outcome(NO_PROOF if no_proof else SAMPLED, no_proof, executions), ""
 
 
 class _Report:

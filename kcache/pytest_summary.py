@@ -18,6 +18,9 @@ import pytest
 PROPERTY: Final = "kcache"
 """The user property of a report that holds the result of a test."""
 
+_LATER: Final = "kcache later"
+"""The user property of a report that is made when all tests have run, and its ``when`` if the test passes."""
+
 FOUND: Final = "fails in some order"
 NOT_REPEATED: Final = "failed once, not shown again"
 NOT_CONFIRMED: Final = "fails in some order, not confirmed"
@@ -70,13 +73,35 @@ class Outcome:
 
 def add_outcome(item: pytest.Item, outcome: Outcome) -> None:
     """Add a result to the report of a test."""
-    plain = asdict(outcome)
-    item.user_properties.append((PROPERTY, json.dumps({**plain, "text": " ".join(outcome.text.split())})))
+    item.user_properties.append((PROPERTY, _written(outcome)))
+
+
+def _written(outcome: Outcome) -> str:
+    return json.dumps({**asdict(outcome), "text": " ".join(outcome.text.split())})
 
 
 def has_outcome(item: pytest.Item) -> bool:
     """Whether a test has a result."""
     return any(name == PROPERTY for name, _ in item.user_properties)
+
+
+def later_report(item: pytest.Item, outcome: Outcome, failure: str) -> pytest.TestReport:
+    """The report of a test that was explored once more, when all tests had run.
+
+    Args:
+        item: the test.
+        outcome: its new result.
+        failure: why it fails; empty if it does not: then the report changes nothing but the table.
+    """
+    return pytest.TestReport(
+        nodeid=item.nodeid,
+        location=item.location,
+        keywords={},
+        outcome="failed" if failure else "passed",
+        longrepr=failure or None,
+        when="call" if failure else _LATER,  # type: ignore[arg-type]
+        user_properties=[(PROPERTY, _written(outcome)), (_LATER, "")],
+    )
 
 
 class Summary:
@@ -95,8 +120,9 @@ class Summary:
         """Keeps the result of a test, and prints it at once if the test failed in some order."""
         if report.when == "call":
             self._tests.add(report.nodeid)
+        is_later = any(name == _LATER for name, _ in report.user_properties)
         for name, value in report.user_properties:
-            if name == PROPERTY and report.nodeid not in self._outcomes:
+            if name == PROPERTY and (is_later or report.nodeid not in self._outcomes):
                 outcome = self._outcomes[report.nodeid] = Outcome(**json.loads(str(value)))
                 terminal = self._config.pluginmanager.get_plugin("terminalreporter")
                 if outcome.kind in _FAILED and terminal is not None:
@@ -105,6 +131,10 @@ class Summary:
                         terminal.write("\n")
                     command = f" ({outcome.command})" if outcome.command else ""
                     terminal.write_line(f"{_line(report.nodeid, outcome)}{command}", flush=True)
+
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        """A test that was explored once more and passes is not counted twice."""
+        return ("", "", "") if str(report.when) == _LATER else None
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Prints the table; with ``-v`` a line for each test that starts threads or processes."""

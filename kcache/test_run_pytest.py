@@ -219,7 +219,7 @@ def run(project: Path, run_command: Callable[..., CompletedProcess[str]]) -> Run
     """Returns the exit code, the lines of the summary that name a test, and the whole output."""
 
     def run(*arguments: str) -> tuple[int, list[str], str]:
-        options = ("-v", "-p", "no:cacheprovider", "-W", "error")
+        options = ("-v", "-p", "no:cacheprovider", "-W", "error", "--kcache-test-first=20")
         done = run_command(project, "kcache", "run", *_ENOUGH, "pytest", "--", *options, *arguments)
         output = done.stdout + done.stderr
         told = re.search(r"=+ kcache: tests that start threads =+\n(.*?)\n=", output, re.DOTALL)
