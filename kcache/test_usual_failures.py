@@ -67,7 +67,7 @@ def explored(tmp_path: Path, run_command: Run) -> Callable[..., tuple[int, str]]
     (tmp_path / "test_ends.py").write_text(SUITE, encoding="utf-8")
 
     def run(*arguments: str) -> tuple[int, str]:
-        options = ("-v", "-p", "no:cacheprovider", "-W", "ignore")
+        options = ("-v", "-p", "no:cacheprovider", "-W", "ignore", "--kcache-test-first=20")
         done = run_command(tmp_path, "kcache", "run", "--budget-per-test", "20s", "pytest", "--", *options, *arguments)
         return done.returncode, done.stdout + done.stderr
 

@@ -40,10 +40,23 @@ _MOST_VALUES: Final = 2
 _SHORT_SECONDS: Final = 0.01
 """As a timeout: long enough to wait, and over soon also on real threads."""
 
-_LONG_SECONDS: Final = 60.0
-_SPANS: Final = ("age", "delay", "duration", "expire", "expires", "interval", "lifetime", "period", "seconds", "ttl")
-_AMOUNTS: Final = ("amount", "by", "count", "cost", "limit", "n", "num", "number", "priority", "size", "step", "times")
-_TIMEOUTS: Final = ("timeout", "time_out", "max_wait", "wait_for", "patience")
+_LONG_SECONDS: Final = 60
+"""As the time after which something is no longer valid. With real threads, a shorter one passes now and then."""
+
+_WAITS: Final = frozenset(("delay", "interval", "patience", "period", "timeout", "wait"))
+_LIVES: Final = frozenset(("age", "expiration", "expire", "expires", "expiry", "lifetime", "ttl"))
+_TIMES: Final = frozenset(
+    (
+        *("at", "date", "deadline", "now", "since", "time", "timestamp", "until", "when"),
+        *("days", "duration", "hours", "millis", "minutes", "ms", "sec", "seconds", "secs"),
+    )
+)
+"""Moments, and spans of which the name does not tell whether somebody waits for so long."""
+
+_AMOUNTS: Final = frozenset(
+    ("amount", "by", "count", "cost", "limit", "max", "n", "num", "number", "priority", "size", "step", "times")
+)
+_ANYTHING: Final = frozenset(("default", "item", "value"))
 
 
 def values_of_optional(parameter: inspect.Parameter, methods: Sequence[str] = ()) -> Values:
@@ -63,18 +76,18 @@ def values_of_optional(parameter: inspect.Parameter, methods: Sequence[str] = ()
 
 
 def _candidates(parameter: inspect.Parameter, methods: Sequence[str]) -> Sequence[Any]:
-    default, name = parameter.default, parameter.name.strip("_").lower()
-    if names_file(parameter):
+    default, words = parameter.default, frozenset(parameter.name.lower().split("_"))
+    if names_file(parameter) or words & _TIMES:
         return ()
     if isinstance(default, bool):
         return (not default,)
     if isinstance(default, enum.Enum):
         return tuple(type(default))
     is_number = isinstance(default, (int, float)) or default is None
-    if is_number and name.endswith(_TIMEOUTS):
+    if is_number and words & _LIVES:
+        return (_LONG_SECONDS if default is None else type(default)(_LONG_SECONDS),)
+    if is_number and words & _WAITS:
         return (_SHORT_SECONDS,)
-    if is_number and name.endswith(_SPANS) and (default is None or isinstance(default, float)):
-        return (_SHORT_SECONDS, _LONG_SECONDS)
     if is_callable(parameter.annotation) or (default is None and names_callable(parameter)):
         return _first(parameter, methods)
     if isinstance(default, (int, float, str)):
@@ -84,7 +97,7 @@ def _candidates(parameter: inspect.Parameter, methods: Sequence[str]) -> Sequenc
     annotation = _without_none(parameter.annotation)
     if not is_unknown(annotation):
         return _first(parameter.replace(annotation=annotation), methods)
-    if name.endswith(_AMOUNTS) or name in ("default", "value", "item") or names_key(parameter):
+    if words & (_AMOUNTS | _ANYTHING) or names_key(parameter):
         return _first(parameter.replace(annotation=inspect.Parameter.empty), methods)
     return ()
 
