@@ -267,6 +267,108 @@ class BadProgress(GoodProgress):
         return len(self._lines), self.done
 
 
+class GoodCopy:
+    """Tells how far a copy is without a lock, and how far it was when it had ended with one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._copied = 0
+
+    def start(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._copy, daemon=True)
+                self._thread.start()
+
+    def _copy(self) -> None:
+        self._copied = 1
+        self._copied = 2
+
+    def copied(self) -> int:
+        return self._copied
+
+    def wait(self) -> int | None:
+        with self._lock:
+            if self._thread is None:
+                return None
+            self._thread.join()
+            return self._copied
+
+
+class GoodExport:
+    """Whoever asks it to stop does not wait for that: one more row may come."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_stopped = False
+        self._rows = 0
+
+    def start(self) -> None:
+        threading.Thread(target=self._export, daemon=True).start()
+
+    def _export(self) -> None:
+        if not self._is_stopped:
+            with self._lock:
+                self._rows += 1
+
+    def stop(self) -> None:
+        self._is_stopped = True
+
+    def rows(self) -> int:
+        with self._lock:
+            return self._rows
+
+
+class BadExport(GoodExport):
+    """Whoever stops it forgets all rows, and takes care that none comes; it does not."""
+
+    def stop(self) -> None:
+        with self._lock:
+            self._is_stopped = True
+            self._rows = 0
+
+
+class GoodRefill:
+    """A thread adds a token now and then, until it is told to stop; one more may come then."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._tokens = 1
+        self._is_stopped = threading.Event()
+        threading.Thread(target=self._refill, daemon=True).start()
+
+    def _refill(self) -> None:
+        while not self._is_stopped.wait(0.1):
+            with self._lock:
+                self._tokens = min(self._tokens + 1, 2)
+
+    def take(self) -> bool:
+        with self._lock:
+            self._tokens -= bool(self._tokens)
+            return bool(self._tokens)
+
+    def stop(self) -> None:
+        self._is_stopped.set()
+
+
+class GoodSteps:
+    """A thread waits for its start in a condition of its own; what it does then, whoever likes may see."""
+
+    def __init__(self) -> None:
+        self.done = 0
+        self._is_started = threading.Event()
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def _work(self) -> None:
+        self._is_started.wait()
+        self.done += 1
+        self.done += 1
+
+    def start(self) -> None:
+        self._is_started.set()
+
+
 class GoodOwner:
     """Tells which thread works for it: no two runs need agree on that."""
 

@@ -12,8 +12,9 @@ that a wait with a timeout ends, at any moment: threads are late. All such order
 a call that had ended before another one began comes first. One is enough that gives each call what it gave.
 
 What is a fault all the same. A thread of the class that reads, computes and writes without a lock does so in one step
-here. If calls in its midst show, or are lost, no order explains that. Only what it writes for everybody to see at once
-ends a step, too: see :mod:`.unlocked_writes`. That is looked at when nothing else explains the calls.
+here. If calls in its midst show, or are lost, no order explains that. Where nothing else explains the calls, smaller
+steps are tried: a thread also rests when its wait has timed out, and after accesses that need no lock, which
+:mod:`.unlocked_accesses` tells from others.
 
 Cost. Depth-first, stateless: each order is tried on a new object, up to where a call gives something else. Two steps
 that do not depend on each other are tried in one order only. What is left grows exponentially with the steps that lie
@@ -49,7 +50,7 @@ from ..explorer.sandbox import Sandbox
 from ..explorer.virtual.deadlines import next_timeouts
 from .direct_access import report_direct_access
 from .directing import Choices, Director, Lost, Made
-from .unlocked_writes import UnlockedWrites
+from .unlocked_accesses import Access, UnlockedAccesses
 
 _MOST_TRIED: Final = 2_000
 """Orders that are tried for one history: a second or two. Most right ones are explained by one of the first ten."""
@@ -64,7 +65,7 @@ _MOST_WOKEN: Final = 1_000
 """Times that callers go on within one step: one that is woken may wake another one."""
 
 _MOST_SURVEYED: Final = 200
-"""Steps that tell which writes are apart: what threads of the class do over and over again tells nothing new."""
+"""Steps that tell which accesses are apart: what threads of the class do over and over again tells nothing new."""
 
 _CALL: Final = 0
 _OWN: Final = 1
@@ -85,8 +86,9 @@ class Orders:
         verdict: whether one explains the calls; ``None`` while that is not known.
         has_more: whether another one is to be tried.
         is_cut: whether some order was left out because too much time would have to pass.
-        is_survey: whether the next order is to tell which writes are apart: all calls are made, whatever they give.
-        apart: the places whose writes end a step.
+        is_survey: whether the next order is to tell which accesses are apart: all calls are made, whatever they give.
+        is_fine: whether the smaller steps are tried.
+        apart: the accesses that end such a step.
     """
 
     def __init__(self, history: History) -> None:
@@ -95,7 +97,8 @@ class Orders:
         self.has_more = True
         self.is_cut = False
         self.is_survey = False
-        self.apart: frozenset[str] = frozenset()
+        self.is_fine = False
+        self.apart: frozenset[Access] = frozenset()
         self._tried = 0
         self._path: list[int] = []
         self._counts: list[int] = []
@@ -121,15 +124,20 @@ class Orders:
             self.verdict = True
         elif not self._path and not self.is_cut:
             self.verdict = False
-            self.is_survey = self.has_more = not self.apart
+            self.is_survey = self.has_more = not self.is_fine
 
-    def survey(self, apart: frozenset[str]) -> None:
-        """Try all orders anew, with more steps, if there are places whose writes are apart."""
+    def survey(self, apart: frozenset[Access], *, has_waited: bool) -> None:
+        """Try all orders anew in smaller steps, if there are any.
+
+        Args:
+            apart: the accesses that end a step.
+            has_waited: whether waits may have timed out.
+        """
         self.is_survey, self.apart = False, apart
         self._path, self._counts = [], []
         self._tried = 0
-        self.has_more = bool(apart)
-        self.verdict = None if apart else False
+        self.is_fine = self.has_more = has_waited or bool(apart)
+        self.verdict = None if self.is_fine else False
 
 
 class OwnThreads(Director):
@@ -155,8 +163,8 @@ class OwnThreads(Director):
         self._begun: set[int] = set()
         self._opened: dict[int, Made] = {}
         self._passes = self._idle_before = 0
-        self._looks = False
-        self._writes = UnlockedWrites(sandbox.scheduler.trace)
+        self._looks = self._may_time_out = False
+        self._accesses = UnlockedAccesses(sandbox.scheduler.trace)
 
     def make(self, call: CalledBy) -> Outcome:
         """Make a call; the first one makes the object."""
@@ -172,11 +180,13 @@ class OwnThreads(Director):
         yield from self._step((_CALL, self._open(maker)))
         if maker.outcome.waits:
             raise Lost
-        self._looks = self._orders.is_survey or bool(self._orders.apart)
-        self._writes.skip()
+        self._looks = self._orders.is_survey or self._orders.is_fine
+        self._accesses.skip()
         if self._orders.is_survey:
             yield from self._surveyed()
-            self._orders.survey(self._writes.apart())
+            self._orders.survey(
+                self._accesses.apart(), has_waited=self._may_time_out and self._orders.history.passes != 0
+            )
         else:
             is_explained = yield from self._explained()
             self._orders.end(is_explained=is_explained)
@@ -217,13 +227,23 @@ class OwnThreads(Director):
             depth += 1
         return True
 
+    def _rest_if_idle(self) -> None:
+        """Count the moments at which all threads of the class were idle, after the calls that had ended before."""
+        marks = self._orders.history.idle_before
+        while not self._own_ready() and self._idle_before < max(marks, default=0):
+            if not self._has_ended(call for call, mark in enumerate(marks) if mark <= self._idle_before):
+                return
+            self._idle_before += 1
+
     def _options(self) -> list[Option]:
+        self._rest_if_idle()
         found: list[Option] = []
         if not any(map(self.is_asleep, self.turns)):
             found += sorted({(_CALL, self._caller(call)) for call in self._next_calls()})
         found += [(_OWN, number) for number in self._own_ready()]
         timeouts = sorted(next_timeouts(self.scheduler.threads, self.scheduler.now))
         passes = self._orders.history.passes
+        self._may_time_out = self._may_time_out or bool(timeouts)
         if self._passes < (_MOST_PASSES if passes is None else passes + _MORE_PASSES):
             found += [(_TIME, number) for number in timeouts]
         elif timeouts and passes is None:
@@ -240,8 +260,7 @@ class OwnThreads(Director):
         return [call for call in range(len(self._calls)) if call not in self._begun and self._may_begin(call)]
 
     def _may_begin(self, call: int) -> bool:
-        is_idle_first = self._orders.history.idle_before[call] > self._idle_before
-        if self._caller(call) in self._opened or (is_idle_first and self._own_ready()):
+        if self._caller(call) in self._opened or self._orders.history.idle_before[call] > self._idle_before:
             return False
         this = self._calls[call]
         return self._has_ended(other for other, that in enumerate(self._calls) if that.precedes(this))
@@ -258,7 +277,6 @@ class OwnThreads(Director):
     def _begin(self, number: int) -> None:
         call = next(call for call in self._next_calls() if self._caller(call) == number)
         self._begun.add(call)
-        self._idle_before = max(self._idle_before, self._orders.history.idle_before[call])
         self._open(self._made[call])
 
     def _open(self, made: Made) -> int:
@@ -270,7 +288,7 @@ class OwnThreads(Director):
         """One step, and all that callers do whom it has woken."""
         kind, number = option
         self._passes += kind == _TIME
-        yield from self._call_step(number) if number in self.turns else self._own_step(number)
+        yield from self._call_step(number) if number in self.turns else self._own_step(number, kind)
         for _ in range(_MOST_WOKEN):
             self._opened = {caller: made for caller, made in self._opened.items() if made.outcome.waits}
             woken = [caller for caller in sorted(self._opened) if self.scheduler.threads[caller].enabled]
@@ -285,17 +303,18 @@ class OwnThreads(Director):
         yield from self.go_on(number)
         self._look(call)
 
-    def _look(self, call: Made | None = None) -> set[str]:
-        """What has just been written without a lock, and by no call."""
-        return self._writes.look(self._driver.made, call) if self._looks and self._driver else set()
+    def _look(self, call: Made | None = None) -> set[Access]:
+        """What has just been touched without a lock, and by no call."""
+        return self._accesses.look(self._driver.made, call) if self._looks and self._driver else set()
 
-    def _own_step(self, number: int) -> Choices:
-        """Let a thread of the class go on until it waits, ends, has given back a lock or made a write apart."""
+    def _own_step(self, number: int, kind: int) -> Choices:
+        """Let a thread of the class go on until it waits, ends or rests."""
         trace = self.scheduler.trace
-        apart = self._orders.apart
+        rests_at_once = kind == _TIME and self._orders.is_fine
 
         def rests(before: int) -> bool:
-            return not apart.isdisjoint(self._look()) or any(_is_release(event, number) for event in trace[before:])
+            is_apart = not self._orders.apart.isdisjoint(self._look())
+            return is_apart or rests_at_once or any(_is_release(event, number) for event in trace[before:])
 
         return self.go_on(number, 1, rests)
 
