@@ -437,3 +437,13 @@ def test_serial_orders_are_all_orders_that_threads_admit() -> None:
     orders = [order.prefix[1:] for order in serial_orders(program)]
     assert orders == [(one, two, three), (one, three, two), (three, one, two)]
     assert all(order.threads == () for order in serial_orders(program))
+
+
+def test_what_real_threads_show_is_new_until_something_of_its_rule_is_confirmed() -> None:
+    doubtful = replace(concurrent("stale-read", EVENT), unconfirmed="real threads did not fail")
+    threads = concurrent("stale-read")
+    known = Known(INDEXER.rules).adding(doubtful)
+    assert not known.has(threads)
+    assert known.adding(threads).findings == (doubtful, threads)
+    assert Known(INDEXER.rules).adding(threads).adding(doubtful).findings == (threads, doubtful)
+    assert known.adding(threads).has(threads)

@@ -51,7 +51,7 @@ RAISED: Final = "raised"
 
 def _says_more(finding: Finding, other: Finding) -> bool:
     """Whether it tells of the same, and has an interleaving where the other one has none."""
-    has_more = finding.interleaving is not None and other.interleaving is None
+    has_more = finding.interleaving is not None and other.interleaving is None and not finding.unconfirmed
     return has_more and _has_threads(other) and finding.rule == other.rule
 
 
@@ -139,13 +139,18 @@ class Known:
     spared: frozenset[str] = field(default_factory=frozenset)
 
     def has(self, finding: Finding) -> bool:
-        """Whether the same has been found before; of real threads, which show no lines, something of the same rule."""
-        if not self.symptoms.isdisjoint(self._symptoms(finding)):
-            return True
+        """Whether the same has been found before; of real threads, which show no lines, something of the same rule.
+
+        What real threads show is new as long as nothing of its rule is confirmed.
+        """
         if not _has_threads(finding) or finding.interleaving is not None:
-            return False
+            return not self.symptoms.isdisjoint(self._symptoms(finding))
+        confirmed = [one for one in self.findings if not one.unconfirmed]
         rules = {finding.rule, *_ALSO.get(finding.rule, ())}
-        return any(_has_threads(one) and one.rule in rules for one in self.findings)
+        if any(_has_threads(one) and one.rule in rules for one in confirmed):
+            return True
+        symptoms = set(self._symptoms(finding))
+        return any(not symptoms.isdisjoint(self.symptoms_of(one)) for one in confirmed)
 
     def symptoms_of(self, finding: Finding) -> frozenset[Symptom]:
         """The symptoms of a finding."""

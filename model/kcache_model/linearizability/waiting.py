@@ -107,6 +107,10 @@ class WaitingSpecification(Protocol):
         """
         ...
 
+    def refusals(self, state: Any, slow: Any, operation: Any) -> Iterator[Outcome]:
+        """What a call gives that gives up in the midst of a slow one which has had its effect in a state."""
+        ...
+
 
 class TooManyWaysError(Exception):
     """There are too many ways to try all of them: nobody can tell whether calls are right. The message says what of."""
@@ -217,6 +221,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
                 yield later, is_open
         for quick_one in new if self._is_patient else ():
             yield from self._overtaken_again(state, is_open, quick_one)
+            yield from self._overtaken_before(state, is_open, quick_one)
         for slow in new if self._is_patient else ():
             quick = [call for call in new if call != slow]
             for count in range(1, min(len(quick), _MOST_OVERTAKING) + 1):
@@ -242,6 +247,13 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         for slow, given in is_open:
             if isinstance(given, Outcome) and self._operations[slow] == operation:
                 yield after, is_open - {(slow, given), (call, None)} | {(slow, outcomes[0]), (call, outcomes[1])}
+
+    def _overtaken_before(self, state: Any, is_open: frozenset[Any], call: int) -> Iterator[tuple[Any, frozenset[Any]]]:
+        """A call gives up because a slow one is open that has had its effect already, and others have seen that."""
+        for slow, given in is_open:
+            if isinstance(given, Outcome):
+                for outcome in self._specification.refusals(state, self._operations[slow], self._operations[call]):
+                    yield state, is_open - {(call, None)} | {(call, outcome)}
 
 
 def are_explained(

@@ -387,6 +387,18 @@ class ReplaySpecification:
             return None
         return after, last.slow, (slow, given)
 
+    def refusals(self, state: Calls, slow: Any, operation: Any) -> Iterator[Outcome]:
+        """What a call gives that gives up in the midst of a slow one, whose last plain step is in a state.
+
+        It must have waited for nothing, and must have had no effect: what came after the slow one has seen none.
+        """
+        found = [at for at, step in enumerate(state) if step == slow]
+        if found:
+            for after, outcomes in self.overtake(state[: found[-1]], slow, (operation,)):
+                stage = self._staged(after)
+                if stage is not None and sum(stage.seconds[-1:]) <= _AT_ONCE_SECONDS:
+                    yield outcomes[1]
+
     def _tells(self, state: Calls, slow: Any, operations: tuple[Any, ...], stage: Stage) -> bool:
         """Whether calls that have given up have waited before, or say that they have not."""
         if sum(stage.seconds[-1:]) > _AT_ONCE_SECONDS:
