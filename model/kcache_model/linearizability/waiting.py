@@ -107,8 +107,8 @@ class WaitingSpecification(Protocol):
         """
         ...
 
-    def refusals(self, state: Any, slow: Any, operation: Any) -> Iterator[Outcome]:
-        """What a call gives that gives up in the midst of a slow one which has had its effect in a state."""
+    def refusals(self, state: Any, slow: Any, operation: Any, *, is_done: bool) -> Iterator[Outcome]:
+        """What a call gives that gives up at once in the midst of a slow one, which ``is_done`` with its effect."""
         ...
 
 
@@ -221,7 +221,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
                 yield later, is_open
         for quick_one in new if self._is_patient else ():
             yield from self._overtaken_again(state, is_open, quick_one)
-            yield from self._overtaken_before(state, is_open, quick_one)
+            yield from self._refused(state, is_open, quick_one)
         for slow in new if self._is_patient else ():
             quick = [call for call in new if call != slow]
             for count in range(1, min(len(quick), _MOST_OVERTAKING) + 1):
@@ -248,11 +248,12 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
             if isinstance(given, Outcome) and self._operations[slow] == operation:
                 yield after, is_open - {(slow, given), (call, None)} | {(slow, outcomes[0]), (call, outcomes[1])}
 
-    def _overtaken_before(self, state: Any, is_open: frozenset[Any], call: int) -> Iterator[tuple[Any, frozenset[Any]]]:
-        """A call gives up because a slow one is open that has had its effect already, and others have seen that."""
-        for slow, given in is_open:
-            if isinstance(given, Outcome):
-                for outcome in self._specification.refusals(state, self._operations[slow], self._operations[call]):
+    def _refused(self, state: Any, is_open: frozenset[Any], call: int) -> Iterator[tuple[Any, frozenset[Any]]]:
+        """A call gives up at once, without an effect, because a slow one is open, be it before or after its effect."""
+        for slow, given in is_open - {(call, None)}:
+            if not isinstance(given, _Waiting):
+                slow_one, quick_one = self._operations[slow], self._operations[call]
+                for outcome in self._specification.refusals(state, slow_one, quick_one, is_done=given is not None):
                     yield state, is_open - {(call, None)} | {(call, outcome)}
 
 

@@ -117,12 +117,14 @@ class Stage:
         timeouts: how many waits with a timeout may be the next that time ends.
         is_quiet: whether each call has ended or waits for another one; one that polls does neither.
         seconds: of virtual time, for each step.
+        refused: of the last step in which calls are overtaken, which of them have given up; others came before it.
     """
 
     outcomes: tuple[tuple[Outcome, ...], ...]
     timeouts: int
     is_quiet: bool = True
     seconds: tuple[float, ...] = field(default=(), compare=False)
+    refused: tuple[bool, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -387,17 +389,22 @@ class ReplaySpecification:
             return None
         return after, last.slow, (slow, given)
 
-    def refusals(self, state: Calls, slow: Any, operation: Any) -> Iterator[Outcome]:
-        """What a call gives that gives up in the midst of a slow one, whose last plain step is in a state.
+    def refusals(self, state: Calls, slow: Any, operation: Any, *, is_done: bool) -> Iterator[Outcome]:
+        """What a call gives that gives up at once in the midst of a slow one; its effect, if it has any, is not told.
 
-        It must have waited for nothing, and must have had no effect: what came after the slow one has seen none.
+        Args:
+            state: in which the slow one is the last step of its kind if ``is_done``, and has not begun otherwise.
+            slow: the slow one.
+            operation: the other one.
+            is_done: whether the slow one has had its effect.
         """
         found = [at for at, step in enumerate(state) if step == slow]
-        if found:
-            for after, outcomes in self.overtake(state[: found[-1]], slow, (operation,)):
-                stage = self._staged(after)
-                if stage is not None and sum(stage.seconds[-1:]) <= _AT_ONCE_SECONDS:
-                    yield outcomes[1]
+        if is_done and not found:
+            return
+        for after, outcomes in self.overtake(state[: found[-1]] if is_done else state, slow, (operation,)):
+            stage = self._staged(after)
+            if stage is not None and sum(stage.seconds[-1:]) <= _AT_ONCE_SECONDS:
+                yield outcomes[1]
 
     def _tells(self, state: Calls, slow: Any, operations: tuple[Any, ...], stage: Stage) -> bool:
         """Whether calls that have given up have waited before, or say that they have not."""
@@ -405,7 +412,8 @@ class ReplaySpecification:
             return True
         alone = [self._known_outcome((*state, operation)) for operation in (slow, *operations)]
         slow_one, *others = zip(stage.outcomes[-1], alone, strict=True)
-        return slow_one[0] == slow_one[1] and all(given != usual for given, usual in others)
+        told = (given != usual for (given, usual), is_refused in zip(others, stage.refused, strict=True) if is_refused)
+        return slow_one[0] == slow_one[1] and all(told)
 
     def seconds(self, calls: Calls) -> tuple[float, ...]:
         """How long each of some calls takes that are made one after another; () if that cannot be told."""

@@ -18,7 +18,6 @@ from kcache_model.object_types.object_type import Driver, Load
 from kcache_model.object_types.replayed import Begun, CalledBy, Calls, History, Overtaken, Passes, Stage
 from kcache_model.outcomes import WAITS, Outcome
 
-from ..explorer.events import ACQUIRE, RELEASE, TRY, WRITE
 from ..explorer.scenario_runner import Copies, Scenario, ScenarioRunner
 from ..explorer.scenario_runner import Load as Loads
 from ..explorer.strategies.interface import MOST_EVENTS
@@ -30,6 +29,7 @@ from .directing import Choices, Director, Lost, Made
 from .named_target import Place
 from .open_blocks import abandon_blocks
 from .own_threads import Orders, OwnThreads
+from .refusals import Refusals
 
 T = TypeVar("T")
 
@@ -325,6 +325,7 @@ class _Director(Director):
         self._passes = 0
         self._calls: list[tuple[Made, ...]] = []
         self._seconds: list[float] = []
+        self._refused: list[bool] = []
         self.stage = Stage((), 0, is_quiet=False)
 
     def directed(self) -> Choices:
@@ -342,7 +343,7 @@ class _Director(Director):
 
     def _stage(self, *, is_quiet: bool) -> Stage:
         outcomes = tuple(tuple(call.outcome for call in calls) for calls in self._calls)
-        return Stage(outcomes, len(self._next_timeouts()), is_quiet, tuple(self._seconds))
+        return Stage(outcomes, len(self._next_timeouts()), is_quiet, tuple(self._seconds), tuple(self._refused))
 
     def _directed(self) -> Choices:
         self._calls = [tuple(map(Made, _calls_of(step))) for step in self._steps]
@@ -363,8 +364,10 @@ class _Director(Director):
             self._seconds.append(self.scheduler.now - began)
 
     def _overtake(self, step: Overtaken, calls: tuple[Made, ...]) -> Choices:
-        """Pause the slow call, and let each of the others give up waiting meanwhile; else all of them wait."""
+        """Pause the slow call, and let the others give up waiting meanwhile, or come before; else all of them wait."""
+        self._refused = []
         slow = self.threads[step.slow.thread]
+        refusals = Refusals(self.scheduler, self._driver.made, slow)
         yield from self._begin(calls[0], step.at)
         is_paused = calls[0].outcome.waits and self.scheduler.threads[slow].enabled
         if not is_paused:
@@ -375,30 +378,17 @@ class _Director(Director):
             yield from self._begin(call)
             yield from self._settle()
             yield from self._wait_for(call)
-            has_given_up = self._passes > passes or self._has_tried(self.threads[call.by.thread], slow, position)
-            if call.outcome.waits or not has_given_up:
+            number = self.threads[call.by.thread]
+            is_refused = self._passes > passes or refusals.is_refused(number, position)
+            is_before = any(self._refused) and refusals.commutes(number, position)
+            if call.outcome.waits or not (is_refused or is_before):
                 raise Lost
+            self._refused.append(is_refused)
         self._paused = -1
         yield from self._run(slow)
         yield from self._settle()
-
-    def _has_tried(self, number: int, slow: int, position: int) -> bool:
-        """Whether a call has found a lock taken by the slow one, and has written nothing since without a lock."""
-        held: set[int] = set()
-        has_tried = False
-        for who, kind, obj, slot in self.scheduler.trace[position:]:
-            if who != number:
-                continue
-            owner = getattr(obj, "owner", None)
-            if kind == TRY and not slot and owner == slow:
-                has_tried = True
-            elif owner is not None and (kind == ACQUIRE or (kind == TRY and slot)):
-                held.add(id(obj))
-            elif kind == RELEASE:
-                held.discard(id(obj))
-            elif kind == WRITE and has_tried and not held:
-                return False
-        return has_tried
+        if not (calls[0].outcome.waits or refusals.are_set_back()):
+            raise Lost
 
     def _begin(self, call: Made, events: int = MOST_EVENTS) -> Choices:
         number = self.give(call)

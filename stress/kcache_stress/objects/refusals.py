@@ -1,0 +1,126 @@
+"""Calls that are refused in the midst of a slow one: whether what they meet there is meant for that.
+
+A class may let one call do its work at a time, and tell others so: ``if self._is_running: raise Busy``, or
+``if not self._lock.acquire(blocking=False): return False``. Alone, no call is ever refused. It is no fault that one is
+while another call is slow. But what a call meets there may also be something half done, and that is one.
+
+So a call counts as refused if it finds a lock taken that the slow call holds; or if all that it reads of what the slow
+call has written so far are flags that the slow call sets back in the end. A flag is true or false, a text, a member of
+an enum, or ``None``; or it is inside of a semaphore, an event and the like. No number: who takes a sum away and gives
+it back shows others a wrong one meanwhile. No container: who takes an item out and puts it back hides it. And a call
+that is refused writes nothing afterwards, unless it holds a lock.
+
+Further calls may come before the slow one goes on, if they may as well have come before it altogether.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Final
+
+from kcache_model.foreign import is_any
+
+from ..explorer.events import ACQUIRE, QUERY, READ, RELEASE, TRY, WRITE, parts_of
+from ..explorer.rendering.naming import attributes, is_library
+from ..explorer.virtual.scheduler import Scheduler
+from ..explorer.weak_objects import original
+
+_FLAGS: Final = (bool, str, enum.Enum, type(None))
+_DEEPEST: Final = 3
+"""From the object under test to what holds a flag: a semaphore of it, and what that consists of."""
+
+Place = tuple[int, object]
+"""The id of an object, and the name of an attribute; of what has no attributes, what an event says."""
+
+
+class Refusals:
+    """Looks on while calls are made in the midst of a slow one.
+
+    Args:
+        scheduler: of the threads.
+        made: the object under test, before the slow call begins.
+        slow: the number of the thread of the slow call.
+    """
+
+    def __init__(self, scheduler: Scheduler, made: object, slow: int) -> None:
+        self._scheduler = scheduler
+        self._slow = slow
+        self._began = len(scheduler.trace)
+        self._kept: list[object] = []
+        self._flags: dict[Place, object] = {}
+        self._met: set[Place] = set()
+        self._keep(made, 0)
+
+    def is_refused(self, number: int, position: int) -> bool:
+        """Whether the call of a thread, which has ended, may have been refused.
+
+        Args:
+            number: of the thread.
+            position: in the trace, at which the call began.
+        """
+        trace = self._scheduler.trace
+        written = self._touched(self._slow, self._began, position)[WRITE]
+        held: set[int] = set()
+        met: set[Place] = set()
+        finds_taken = False
+        for who, kind, obj, slot in trace[position:]:
+            if who != number:
+                continue
+            if kind > WRITE:
+                owner = getattr(obj, "owner", None)
+                is_taken = owner == self._slow and not obj.free  # type: ignore[attr-defined]
+                finds_taken = finds_taken or (is_taken and (kind == QUERY or (kind == TRY and not slot)))
+                if owner is not None and (kind == ACQUIRE or (kind == TRY and slot)):
+                    held.add(id(obj))
+                elif kind == RELEASE:
+                    held.discard(id(obj))
+                continue
+            for how, what, part in parts_of(kind, obj, slot):
+                place = id(original(what)), part
+                if how == READ and place in written:
+                    met.add(place)
+                elif how == WRITE and not held and (met or finds_taken):
+                    return False
+        self._met |= met
+        return (bool(met) or finds_taken) and met <= self._flags.keys()
+
+    def commutes(self, number: int, position: int) -> bool:
+        """Whether the call of a thread, which has ended, may as well have come before the slow one.
+
+        Args:
+            number: of the thread.
+            position: in the trace, at which the call began.
+        """
+        slow = self._touched(self._slow, self._began, position)
+        own = self._touched(number, position, len(self._scheduler.trace))
+        return slow[WRITE].isdisjoint(own[READ] | own[WRITE]) and slow[READ].isdisjoint(own[WRITE])
+
+    def _touched(self, number: int, begin: int, end: int) -> dict[int, set[Place]]:
+        """READ and WRITE -> the places that a thread touches in a part of the trace."""
+        found: dict[int, set[Place]] = {READ: set(), WRITE: set()}
+        for who, kind, obj, slot in self._scheduler.trace[begin:end]:
+            for how, what, part in parts_of(kind, obj, slot) if who == number and kind <= WRITE else ():
+                found[how].add((id(original(what)), part))
+        return found
+
+    def are_set_back(self) -> bool:
+        """Whether the slow call, which has ended, has set back all that refused calls have met."""
+        now: dict[Place, object] = {}
+        for obj in self._kept:
+            now |= {(id(obj), name): value for name, value in attributes(obj).items()}
+        before = ((place, self._flags[place]) for place in self._met)
+        return all(place in now and type(now[place]) is type(flag) and now[place] == flag for place, flag in before)
+
+    def _keep(self, obj: object, depth: int) -> None:
+        if depth > _DEEPEST or any(obj is one for one in self._kept) or isinstance(obj, type):
+            return
+        own = attributes(obj)
+        if not own:
+            return
+        self._kept.append(obj)
+        numbers = (int, float) if is_library(obj) else ()
+        for name, value in own.items():
+            if is_any(value, (*_FLAGS, *numbers)):
+                self._flags[id(obj), name] = value
+            else:
+                self._keep(value, depth + 1)
