@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from .call_program import HASH_SEEDS, CallProgram
 from .decoding import is_integer
 from .errors import FormatError
+
+_FIELDS: Final = frozenset({"hash_seed", "parameters", "path", "usual", "divisor"})
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,7 @@ class InterleavedProgram(CallProgram[Any]):
         parameters: the positions of its parameters' values in what the test is parametrized with.
         import_path: the recorded one of the process that ran the test; empty where it is found as for any command.
         usual: exceptions that end threads of the test although it passes, each with its place: it goes wrong by others.
+        divisor: by which its counts are divided; 1 as it is written.
     """
 
     prefix: tuple[Any, ...] = ()
@@ -28,6 +31,7 @@ class InterleavedProgram(CallProgram[Any]):
     parameters: Mapping[str, int] = field(default_factory=dict, hash=False)
     import_path: tuple[str, ...] = ()
     usual: tuple[str, ...] = ()
+    divisor: int = 1
 
     def with_hash_seed(self, seed: int) -> InterleavedProgram:
         """The same for a process with another hash seed."""
@@ -41,6 +45,7 @@ def encode_program(program: InterleavedProgram) -> dict[str, Any]:
         "parameters": dict(program.parameters),
         "path": list(program.import_path),
         "usual": list(program.usual),
+        "divisor": program.divisor if program.divisor > 1 else 0,
     }
     return {name: value for name, value in data.items() if value}
 
@@ -51,15 +56,18 @@ def decode_program(data: Any) -> InterleavedProgram:
     Raises:
         FormatError: it is something else.
     """
-    is_known = isinstance(data, dict) and not data.keys() - {"hash_seed", "parameters", "path", "usual"}
+    is_known = isinstance(data, dict) and not data.keys() - _FIELDS
     known: dict[str, Any] = data if is_known else {"hash_seed": None}
     seed, parameters = known.get("hash_seed", 0), known.get("parameters", {})
-    path, usual = known.get("path", []), known.get("usual", [])
+    path, usual, divisor = known.get("path", []), known.get("usual", []), known.get("divisor", 1)
     is_named = isinstance(parameters, dict) and all(map(is_integer, parameters.values()))
     are_texts = all(isinstance(some, list) and all(isinstance(one, str) for one in some) for some in (path, usual))
-    if not is_integer(seed) or not 0 <= seed < HASH_SEEDS or not is_named or not are_texts:
+    are_numbers = is_integer(seed) and 0 <= seed < HASH_SEEDS and is_integer(divisor) and divisor > 0
+    if not (are_numbers and is_named and are_texts):
         raise FormatError(
-            "the program of a test holds a hash seed, the positions of its parameters, an import path and the usual "
-            "ends of its threads, nothing else"
+            "the program of a test holds a hash seed, the positions of its parameters, an import path, the usual ends "
+            "of its threads and a divisor of its counts, nothing else"
         )
-    return InterleavedProgram(hash_seed=seed, parameters=parameters, import_path=tuple(path), usual=tuple(usual))
+    return InterleavedProgram(
+        hash_seed=seed, parameters=parameters, import_path=tuple(path), usual=tuple(usual), divisor=divisor
+    )

@@ -30,11 +30,13 @@ class TargetLoaded:
         not_tested: the operations and features that it does not support.
         calls: the names of the calls that it offers, if completeness is asked of its type.
         tested: version and file of the code under test, from :func:`kcache_stress.tested_code.describe_tested`.
+        seconds: how long it took to start a child and to load it there.
     """
 
     not_tested: tuple[str, ...]
     tested: str = ""
     calls: tuple[str, ...] = ()
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -177,7 +177,8 @@ def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[
     def send(event: Event) -> None:
         outlet.send(encode_event(event, codec))
 
-    _run_phases(target, spec, describe_tested(spec), decoded, deadline, found, outlet.watch, send)
+    seconds = max(0.0, time.time() - began)
+    _run_phases(target, spec, describe_tested(spec), decoded, deadline, found, outlet.watch, send, seconds)
 
 
 def _run_phases(
@@ -189,13 +190,15 @@ def _run_phases(
     known: Known,
     watch: ProgressListener,
     listener: Listener,
+    loading_seconds: float = 0.0,
 ) -> None:
     """Run the phases on a loaded target."""
     exhausted: set[Any] = set()
     target_type = target_type_named(options.kind)
     advised_against = {**target_type.advised_against, **target_type.advised(target)}
     target = target_type.spare(target_type.prepare(target, options), frozenset(options.declared))
-    listener(TargetLoaded(target_type.not_tested(target), tested, target_type.calls(target)))
+    calls = target_type.calls(target)
+    listener(TargetLoaded(target_type.not_tested(target), tested, calls, loading_seconds))
 
     own_deadline = own_seconds() + max(deadline - time.monotonic(), _LEAST_SECONDS)
 

@@ -117,7 +117,9 @@ def run_suite(
         # The phases behind the one that ended the process, with what is left of the time.
         phases = tuple(phase for phase in left.phases if phase not in log.finished and phase != log.phase)
         is_known = end.how == "over" and log.is_violated  # what the others would do changes no verdict any more
-        if not phases or log.is_enough or is_known:
+        # Another child would spend all that is left, and more, on loading the target.
+        is_too_late = end.how == "over" and log.loading_seconds > _LEAST_SHARE * options.budget_seconds
+        if not phases or log.is_enough or is_known or is_too_late:
             break
         log.goes_on_with(phases[0])
         seconds = max(_LEAST_SHARE * options.budget_seconds, options.budget_seconds - (time.monotonic() - began))
@@ -149,11 +151,13 @@ class _Log:
         self._unsettled: tuple[ReplayRequest, ...] = ()
         self._so_far: dict[str, PhaseProgress] = {}
         self._is_interrupted = False
+        self.loading_seconds = 0.0
 
     def __call__(self, event: Event) -> None:
         match event:
             case TargetLoaded():
                 self._not_tested, self._tested, self._calls = event.not_tested, event.tested, event.calls
+                self.loading_seconds = event.seconds
             case PhaseStarted():
                 self.phase = event.phase
             case PhaseProgress():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -28,6 +29,8 @@ from ..explorer.scenario_runner import AS_FOUND, Copies
 from ..explorer.search import SearchLimits, search
 from ..explorer.sources import fingerprint_of
 from ..explorer.strategies.partial_order_sampling import PartialOrderSampling
+from ..explorer.strategies.preemption_bounded import PreemptionBounded
+from ..explorer.virtual.virtual_thread import UncontrolledError
 from .confirming import Trial, confirm, run_freely
 from .named_test import InterleavedTest, load_test
 from .paused_run import PausedRun
@@ -38,6 +41,11 @@ TOKENS: Final = TokenFormat[InterleavedProgram]("kt1.", encode_program, decode_p
 
 FAILS_ALWAYS: Final = "It fails without concurrency, too, and in every order that was tried."
 _FAILS_ALONE: Final = "It fails without concurrency, too: with the threads one after another."
+
+_SMALLER: Final = "Shown with smaller numbers: those in the test that {0:,} divides are divided by it."
+
+_LONG_EVENTS: Final = 500
+"""A test with longer executions is tried with smaller counts."""
 
 TOO_LONG: Final = f"too long: its threads do not end within {MOST_TEST_EVENTS:,} steps"
 """Of a test that real threads bring to its end."""
@@ -77,7 +85,7 @@ class InterleavedLaboratory:
         self._instrument = instrument
         packages = self.target.packages(existing(instrument))
         self._copies = self._loaded(packages, granularity)
-        self._shape = Shape()
+        self._shapes = {1: Shape()}
         self._pulse: Callable[[], None] = lambda: None
         self._freely = ""  # what real threads do that nothing pauses
         self._whole: Interleaving | None = None  # of the last finding, from its beginning
@@ -105,7 +113,7 @@ class InterleavedLaboratory:
         """The same test, with its threads switched elsewhere; made once."""
         if granularity not in self._others:
             made = InterleavedLaboratory(self.target.name, self._instrument, granularity)
-            made._others, made.share, made._shape = self._others, self.share, self._shape
+            made._others, made.share, made._shapes = self._others, self.share, self._shapes
             self._others[granularity] = made
         return self._others[granularity]
 
@@ -121,7 +129,7 @@ class InterleavedLaboratory:
         """The experiment of the test; ``pulse`` is called before each execution."""
         del strict_errors
         self._pulse = pulse
-        runner = InterleavedRunner(self._test(program), self._copies, self._shape, pulse)
+        runner = InterleavedRunner(self._test(program), self._copies, self._shape(program), pulse)
         try:
             yield Experiment(runner, AS_FOUND)
         finally:
@@ -131,9 +139,25 @@ class InterleavedLaboratory:
     def smaller(
         self, program: InterleavedProgram, fails: Callable[[InterleavedProgram], bool], *, seconds: float, attempts: int
     ) -> InterleavedProgram:
-        """The same: somebody wrote it as it is."""
-        del fails, seconds, attempts
+        """The same with smaller counts, if it is long, and if no thread has to be interrupted for it to pass."""
+        if self._shape(program).events <= _LONG_EVENTS:
+            return program
+        deadline = time.monotonic() + seconds
+        for divisor in self.target.divisors[:attempts]:
+            if time.monotonic() > deadline:
+                break
+            smaller = replace(program, divisor=divisor)
+            if self._passes_alone(smaller) and fails(smaller):
+                return smaller
         return program
+
+    def _passes_alone(self, program: InterleavedProgram) -> bool:
+        with self.opened(program, pulse=self._pulse) as (runner, _), contextlib.suppress(UncontrolledError):
+            return search(runner, PreemptionBounded(0), AS_FOUND, SearchLimits(1)).problem is None
+        return False
+
+    def _shape(self, program: InterleavedProgram) -> Shape:
+        return self._shapes.setdefault(program.divisor, Shape())
 
     def finding(
         self,
@@ -154,7 +178,7 @@ class InterleavedLaboratory:
                 self._freely = run_freely(self._trial(program), self._pulse)
             detail = f"{self._freely}.\n{detail}"
         if found is not None:
-            runner = InterleavedRunner(self._test(program), self._copies, self._shape, self._pulse)
+            runner = InterleavedRunner(self._test(program), self._copies, self._shape(program), self._pulse)
             runner.shows_variables = True
             texts = Texts(
                 called="",
@@ -166,6 +190,8 @@ class InterleavedLaboratory:
                 test=self.target.lines,
                 alive=self._pulse,
             )
+            if program.divisor > 1:
+                detail = f"{_SMALLER.format(program.divisor)}\n{detail}"
             # A race is one in whatever order its accesses come.
             if problem.kind is not FindingKind.DATA_RACE and not found.preemptions:
                 detail = f"{self._without_preemptions(runner, problem)}{detail}"
@@ -207,17 +233,17 @@ class InterleavedLaboratory:
         return confirm(trial, self._whole, finding.kind, watch.alive)
 
     def _trial(self, program: InterleavedProgram) -> Trial:
-        test, shape = self._test(program), self._shape
+        test, shape = self._test(program), self._shape(program)
         threads = 0 if shape.is_whole else shape.threads
-        return Trial(test.called, threads, self._is_unknown, "the test fails", unusual=test.unusual)
 
-    def _is_unknown(self, shown: PausedRun) -> bool:
-        """Whether real threads gave what they do not give one after another, where that is compared."""
-        orders = self._shape.orders
-        return bool(orders) and compared(shown.ends, shown.left) not in (orders or {})
+        def is_unknown(shown: PausedRun) -> bool:
+            return bool(shape.orders) and compared(shown.ends, shown.left) not in (shape.orders or {})
+
+        return Trial(test.called, threads, is_unknown, "the test fails", unusual=test.unusual)
 
     def _test(self, program: InterleavedProgram) -> InterleavedTest:
-        return replace(self.target.with_parameters(program.parameters), usual=frozenset(program.usual))
+        test = self.target.with_parameters(program.parameters)
+        return replace(test, usual=frozenset(program.usual), divisor=program.divisor)
 
     def _without_preemptions(self, runner: InterleavedRunner, problem: Problem) -> str:
         """What a failure says that needs no preemption: it may be no matter of the order at all."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.errors import TargetError
@@ -20,6 +20,7 @@ from ..explorer.beside_c import looks_into
 from ..explorer.reach import Kind, folder_of, imported_by, own_kind, unit_of
 from ..explorer.scenario_runner import Load
 from ..loading import load_module, load_object, loaded_module, name_of_file, named_packages
+from .counts import divided, divisors
 from .parametrization import required
 from .running import RealThreads, controlled, is_controlled
 from .texts import error_with_place, lines_of, source_of
@@ -48,6 +49,7 @@ class InterleavedTest:
         fixtures: file -> the modules that hold its fixtures beside its own, by name or file.
         parameters: the positions of its parameters' values in what it is parametrized with.
         usual: exceptions that end its threads although it passes, each with its place.
+        divisor: by which the counts in its module are divided.
         unsupported: nothing; all targets have it.
     """
 
@@ -61,6 +63,7 @@ class InterleavedTest:
     fixtures: Mapping[str, str | Path] = field(default_factory=dict, hash=False)
     parameters: Mapping[str, int] = field(default_factory=dict, hash=False)
     usual: frozenset[str] = frozenset()
+    divisor: int = 1
     unsupported: frozenset[str] = frozenset()
 
     def packages(self, further: Sequence[str]) -> tuple[str, ...]:
@@ -90,12 +93,25 @@ class InterleavedTest:
         """The first exception that ended a thread, as none does where the test passes."""
         return next((failure for failure in failures if error_with_place(failure) not in self.usual), None)
 
-    def body(self, load: Load) -> Callable[[], Any]:
+    def body(self, load: Load, replaced: Callable[[CodeType, CodeType], None] = lambda *_: None) -> Callable[[], Any]:
         """The test on a new object if it is a method.
 
         Args:
             load: gives modules, or private copies of them, by name or file.
+            replaced: see :func:`~.counts.divided`.
         """
+        body = self._body(load)
+        if self.divisor == 1:
+            return body
+        module = load(self.module)
+
+        def smaller() -> Any:
+            with divided(module, self.divisor, replaced):
+                return body()
+
+        return smaller
+
+    def _body(self, load: Load) -> Callable[[], Any]:
         if self.items is not None:
             return self.items.body(load, self.module, self.fixtures, self.parameters)
         module = load(self.module)
@@ -108,6 +124,11 @@ class InterleavedTest:
         """Remove what the last call left in temporary folders."""
         if self.items is not None:
             self.items.remove_folder()
+
+    @property
+    def divisors(self) -> list[int]:
+        """By what its counts may be divided, the largest first."""
+        return divisors(_module_of(self.name))
 
     @property
     def source(self) -> str:

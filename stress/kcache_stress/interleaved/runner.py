@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from types import FrameType, FunctionType, MethodType, ModuleType, SimpleNamespace
+from types import CodeType, FrameType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, Final, NoReturn
 from unittest import SkipTest
 
@@ -148,6 +148,12 @@ class InterleavedRunner(ScenarioRunner):
             self._left = plain_value(asked.state())
         return asked.results(list(map(_end_of, self._parts)))
 
+    def _takes_over(self, code: CodeType, other: CodeType) -> None:
+        """Other code takes the place of some: it counts as instrumented if that does."""
+        codes = self.sandbox.codes
+        if id(code) in codes:
+            codes[id(other)] = other
+
     def _reported(self, work: Callable[[], Any]) -> Callable[[], Any]:
         def call() -> Any:
             self.sandbox.report_call(work)
@@ -207,7 +213,7 @@ class InterleavedRunner(ScenarioRunner):
 
     def _threads_of(self, load: Load) -> Sequence[Work]:
         """The threads of the test, as its body asks for them."""
-        body = self._test.body(load)
+        body = self._test.body(load, self._takes_over)
         self._parts, self._strategy = (), None
         if not self._shape.is_whole:
             scheduler = self.sandbox.scheduler
@@ -230,7 +236,7 @@ class InterleavedRunner(ScenarioRunner):
 
     def _perform(self, strategy: Strategy) -> tuple[Sequence[Part], Problem | None]:
         self._pulse()
-        body = self._test.body(self._modules.__getitem__)
+        body = self._test.body(self._modules.__getitem__, self._takes_over)
         self._parts, self._strategy, self._left = (), strategy, None
         if self._shape.is_whole:
             self.made = SimpleNamespace()

@@ -1,0 +1,103 @@
+"""The counts of a test, and the same test with smaller ones: a loop of a thousand calls shows what two of them show.
+
+A count is a whole number in the code of the module of the test, or a global variable of it. All counts that are
+multiples of one number are divided by it: ``for _ in range(1_000)`` makes two calls, and ``assert total == 4_000`` asks
+for eight. Whether the smaller test still says the same is tried: it must pass where no thread is interrupted.
+
+Prior art. Delta debugging makes the input smaller, not the program: A. Zeller, R. Hildebrandt: Simplifying and
+Isolating Failure-Inducing Input (2002). Property-based tests have their sizes drawn, and so shrunk; these have none.
+
+Alternatives. To rewrite the source would show the reader a smaller test; but a report names the lines of the file.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, Final
+
+from ..explorer.gate import codes_within
+
+_LEAST: Final = 10
+"""Smaller numbers are those of threads, or of what they work on."""
+
+_LEFT: Final = (1, 2, 3, 5, 10, 20, 50, 100)
+"""How often the longest loop may still run."""
+
+
+def divisors(module: ModuleType) -> list[int]:
+    """By what the counts of a module may be divided, the largest first.
+
+    Args:
+        module: of the test.
+    """
+    found = {count for function in _functions(module) for count in _counts(function)}
+    found |= {value for value in vars(module).values() if _is_count(value)}
+    most = max(found, default=0)
+    return [most // left for left in _LEFT if most % left == 0 and most // left > 1]
+
+
+@contextmanager
+def divided(
+    module: ModuleType, divisor: int, replaced: Callable[[CodeType, CodeType], None] = lambda *_: None
+) -> Iterator[None]:
+    """While this is entered, the counts of a module are smaller.
+
+    Args:
+        module: of the test, or a private copy of it.
+        divisor: numbers that it divides are divided by it.
+        replaced: called with each code object of it, and the one that takes its place.
+    """
+    functions = [(function, function.__code__, function.__defaults__) for function in _functions(module)]
+    names = {name: value for name, value in vars(module).items() if _is_count(value)}
+    try:
+        for function, code, defaults in functions:
+            function.__code__ = _smaller(code, divisor)
+            for pair in zip(codes_within(code), codes_within(function.__code__), strict=True):
+                replaced(*pair)
+            if defaults is not None:
+                function.__defaults__ = tuple(_divided(value, divisor) for value in defaults)
+        vars(module).update({name: _divided(value, divisor) for name, value in names.items()})
+        yield
+    finally:
+        for function, code, defaults in functions:
+            function.__code__, function.__defaults__ = code, defaults
+        vars(module).update(names)
+
+
+def _functions(module: ModuleType) -> list[FunctionType]:
+    """The functions and methods that the file of a module defines, wrapped ones included."""
+    found: dict[int, FunctionType] = {}
+    holders: list[Any] = [module]
+    for holder in holders:
+        for value in list(vars(holder).values()):
+            if isinstance(value, type) and value.__module__ == module.__name__ and value not in holders:
+                holders.append(value)
+            inner = inspect.unwrap(getattr(value, "__func__", value)) if callable(value) else value
+            if isinstance(inner, FunctionType) and inner.__globals__ is vars(module):
+                found[id(inner)] = inner
+    return list(found.values())
+
+
+def _counts(function: FunctionType) -> Iterator[int]:
+    yield from (value for value in function.__defaults__ or () if _is_count(value))
+    for code in codes_within(function.__code__):
+        yield from filter(_is_count, code.co_consts)
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value >= _LEAST
+
+
+def _divided(value: Any, divisor: int) -> Any:
+    return value // divisor if _is_count(value) and value % divisor == 0 else value
+
+
+@functools.lru_cache(maxsize=2_000)
+def _smaller(code: CodeType, divisor: int) -> CodeType:
+    """The same code with smaller counts, also in the functions that it makes."""
+    consts = (_smaller(one, divisor) if isinstance(one, CodeType) else _divided(one, divisor) for one in code.co_consts)
+    return code.replace(co_consts=tuple(consts))
