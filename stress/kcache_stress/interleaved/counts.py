@@ -24,20 +24,21 @@ from ..explorer.gate import codes_within
 _LEAST: Final = 10
 """Smaller numbers are those of threads, or of what they work on."""
 
-_LEFT: Final = (1, 2, 3, 5, 10, 20, 50, 100)
-"""How often the longest loop may still run."""
+_LEFT: Final = (1, 2, 3, 5, 10, 50)
+"""What may be left of one of them."""
 
 
 def divisors(module: ModuleType) -> list[int]:
-    """By what the counts of a module may be divided, the largest first.
+    """By what the counts of a module may be divided; those come first that leave the least to do.
 
     Args:
         module: of the test.
     """
-    found = {count for function in _functions(module) for count in _counts(function)}
-    found |= {value for value in vars(module).values() if _is_count(value)}
-    most = max(found, default=0)
-    return [most // left for left in _LEFT if most % left == 0 and most // left > 1]
+    counts = {count for function in _functions(module) for count in _counts(function)}
+    counts |= {value for value in vars(module).values() if _is_count(value)}
+    found = {count // left for count in counts for left in _LEFT if count % left == 0 and count // left > 1}
+    left_over = {divisor: sum(_divided(count, divisor) for count in counts) for divisor in found}
+    return sorted(found, key=lambda divisor: (left_over[divisor], -divisor))
 
 
 @contextmanager
