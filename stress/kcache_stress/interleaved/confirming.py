@@ -42,6 +42,10 @@ _KINDS: Final = (*_ERRORS, FindingKind.NONLINEARIZABLE, FindingKind.DEADLOCK)
 _FREE_RUNS: Final = 400
 _FREE_SECONDS: Final = 4.0
 """Ends the free runs of programs that are slow themselves; usual ones take a quarter of it."""
+_MOST_WAITED: Final = 8.0
+"""Seconds that all runs may wait together, by the virtual time of one: waits use no processor time."""
+_LEAST_RUNS: Final = 10
+"""However long each of them waits."""
 _LEVELS: Final = (None, Level(0.3), Level(1.0), Level(1.0, (1e-6, 2e-4)))
 _SWITCH_SECONDS: Final = 1e-5
 
@@ -104,9 +108,9 @@ def confirm(
         return _fails(trial, shown, kind, interleaving.summary)
 
     how = _paused(script)
-    if not any(map(fails, _attempts(script, run))):
+    if not any(map(fails, itertools.islice(_attempts(script, run), _most_runs(trial)))):
         how = ", with noise"
-        if not any(map(fails, _free_runs(script, run))):
+        if not any(map(fails, itertools.islice(_free_runs(script, run), _most_runs(trial)))):
             text = f"real threads did not fail in {runs} runs{_why_not(interleaving)}"
             return Confirmation(Answer.NOT_CONFIRMED, text)
     # What fails now without any interruption says nothing about the interruptions: an attempt may have left something.
@@ -119,6 +123,11 @@ def confirm(
         return Confirmation(Answer.CONTRADICTED, f"{trial.told} with real threads that run one after another, too")
     text = f"confirmed on {interpreter.name()}: {trial.told} with real threads{how}"
     return Confirmation(Answer.CONFIRMED, text)
+
+
+def _most_runs(trial: Trial) -> int:
+    """How many runs there may be because of the time that each of them waits."""
+    return max(_LEAST_RUNS, int(min(_MOST_WAITED / max(trial.seconds, 1e-9), _FREE_RUNS)))
 
 
 def run_freely(trial: Trial, pulse: Callable[[], None] = lambda: None) -> str:
