@@ -42,6 +42,13 @@ class GoodRaise(GoodTry):
         return True
 
 
+class GoodStubborn(GoodTry):
+    """Does not like to be asked for what it does not have."""
+
+    def __getattr__(self, name: str) -> object:
+        raise RuntimeError(f"nobody may ask for {name}")
+
+
 class BadSilence(GoodTry):
     """Says nothing: who calls it takes it for done."""
 

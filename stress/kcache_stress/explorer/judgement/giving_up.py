@@ -15,12 +15,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from kcache_model.outcomes import Outcome
 
 from ..events import ACQUIRE, READ, RELEASE, TRY, WRITE, Trace
 from ..execution import Execution
 from ..virtual.scheduler import Scheduler
+
+_OF_LOCKS: Final = (ACQUIRE, TRY, RELEASE)
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ def _failed_try(trace: Trace, thread: int, span: tuple[int, int]) -> int | None:
     """The position at which a thread first finds a lock taken that another one holds, and does not wait for it."""
     held: set[int] = set()
     for position, (who, kind, lock, slot) in enumerate(itertools.islice(trace, span[1])):
-        if who != thread or not hasattr(lock, "owner"):
+        if who != thread or kind not in _OF_LOCKS or not hasattr(lock, "owner"):  # in this order: others run code
             continue
         if kind == ACQUIRE or (kind == TRY and slot):
             held.add(id(lock))
