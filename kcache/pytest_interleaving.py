@@ -269,17 +269,15 @@ class _Explorer:
         result = yield
         cache = getattr(self.config, "cache", None)
         failed = cache.get("cache/lastfailed", {}) if cache is not None else {}
-        for search in sorted(
-            self.unfinished, key=lambda one: (one.item.nodeid not in failed, -_changed(one.item.path))
-        ):
+        self.unfinished.sort(key=lambda one: (one.item.nodeid not in failed, -_changed(one.item.path)))
+        plugins = self.config.pluginmanager.get_plugins()
+        of_xdist = [plugin for plugin in plugins if hasattr(plugin, "item_index")]  # tells of which test a report is
+        for search in self.unfinished:
             if session.shouldstop or session.shouldfail:
                 break
             outcome, report = _searched(search, search.options.budget_seconds)
-            for plugin in self.config.pluginmanager.get_plugins():
-                if hasattr(
-                    plugin, "item_index"
-                ):  # of a worker of pytest-xdist, which tells with each report of which test
-                    plugin.item_index = session.items.index(search.item)
+            for plugin in of_xdist:
+                plugin.item_index = session.items.index(search.item)
             self.config.hook.pytest_runtest_logreport(report=later_report(search.item, outcome, report))
         return result
 

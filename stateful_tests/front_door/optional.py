@@ -34,7 +34,7 @@ class BadItems(GoodItems):
 
 
 class GoodStore:
-    """A value may be kept if there is one, and whoever takes it away may be told."""
+    """set() may keep an old value; pop() may tell a callback."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -66,7 +66,7 @@ class BadStore(GoodStore):
 
 
 class GoodPool:
-    """Whoever does not want to wait says so, or says how long."""
+    """A caller says whether it waits, and how long."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

@@ -261,7 +261,7 @@ class GoodProgress:
 
 
 class BadProgress(GoodProgress):
-    """Who looks at both sees a line too many."""
+    """A report may count a line before the work on it counts as done."""
 
     def report(self) -> tuple[int, int]:
         return len(self._lines), self.done
@@ -297,7 +297,7 @@ class GoodCopy:
 
 
 class GoodExport:
-    """Whoever asks it to stop does not wait for that: one more row may come."""
+    """A call of stop() does not wait for the thread: one more row may come."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -321,7 +321,7 @@ class GoodExport:
 
 
 class BadExport(GoodExport):
-    """Whoever stops it forgets all rows, and takes care that none comes; it does not."""
+    """stop() removes all rows; the thread may add one afterwards."""
 
     def stop(self) -> None:
         with self._lock:
@@ -353,7 +353,7 @@ class GoodRefill:
 
 
 class GoodSteps:
-    """A thread waits for its start in a condition of its own; what it does then, whoever likes may see."""
+    """A thread waits for an event. Then it counts without a lock, and anyone may look."""
 
     def __init__(self) -> None:
         self.done = 0

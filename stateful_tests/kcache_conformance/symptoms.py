@@ -50,7 +50,7 @@ RAISED: Final = "raised"
 
 
 def _says_more(finding: Finding, other: Finding) -> bool:
-    """Whether it tells of the same, and has an interleaving where the other one has none."""
+    """Whether a confirmed finding tells of the same, and has an interleaving where the other one has none."""
     has_more = finding.interleaving is not None and other.interleaving is None and not finding.unconfirmed
     return has_more and _has_threads(other) and finding.rule == other.rule
 

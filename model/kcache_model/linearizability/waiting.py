@@ -108,7 +108,7 @@ class WaitingSpecification(Protocol):
         ...
 
     def refusals(self, state: Any, slow: Any, operation: Any, *, is_done: bool) -> Iterator[Outcome]:
-        """What a call gives that gives up at once in the midst of a slow one, which ``is_done`` with its effect."""
+        """The outcomes of a call that gives up at once while a slow call is open; ``is_done``: that had its effect."""
         ...
 
 
@@ -239,7 +239,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
                 yield state, left | {(slow, None), (calls[0], outcomes[1])}
 
     def _overtaken_again(self, state: Any, is_open: frozenset[Any], call: int) -> Iterator[tuple[Any, frozenset[Any]]]:
-        """One more call gives up while a slow one stands still that is open yet."""
+        """One more call gives up while the slow call still stands still."""
         found = self._specification.overtake_again(state, self._operations[call])
         if found is None:
             return

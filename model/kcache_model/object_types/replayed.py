@@ -222,7 +222,7 @@ class ReplaySpecification:
         return [(calls if keeps else state, outcome)]
 
     def _known_outcome(self, calls: Calls) -> Outcome:
-        """What the last of some calls gives."""
+        """The outcome of the last call, which is remembered."""
         counted = _counted(calls)
         outcome = self._known.get(counted)
         if outcome is None:
@@ -390,7 +390,7 @@ class ReplaySpecification:
         return after, last.slow, (slow, given)
 
     def refusals(self, state: Calls, slow: Any, operation: Any, *, is_done: bool) -> Iterator[Outcome]:
-        """What a call gives that gives up at once in the midst of a slow one; its effect, if it has any, is not told.
+        """The outcomes of a call that gives up at once while a slow call is open. Its own effect is left out.
 
         Args:
             state: in which the slow one is the last step of its kind if ``is_done``, and has not begun otherwise.

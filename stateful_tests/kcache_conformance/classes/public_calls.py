@@ -9,7 +9,7 @@ import sys
 import threading
 import types
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -167,7 +167,8 @@ def _calls_of(kind: type, name: str, declared: Any) -> Iterator[PublicCall]:
         elif is_descriptor and callable(getattr(kind, name, None)):
             yield PublicCall(name, Form.CALL, required_parameters(getattr(kind, name)))
         return
-    parameters, optional = required_parameters(declared), _optional_parameters(declared)
+    known = _parameters(declared)
+    parameters, optional = _required(known), _optional(known)
     if name == "__enter__" or _makes_context(declared):
         yield PublicCall(f"{name}.enter", Form.ENTER, parameters, optional=optional)
         yield PublicCall(f"{name}.exit", Form.EXIT)
@@ -202,7 +203,10 @@ def required_parameters(
     function: Callable[..., Any] | None, *, is_bound: bool = False
 ) -> tuple[inspect.Parameter, ...] | None:
     """The parameters of a method that must be passed, with their annotations; ``None`` if it does not tell."""
-    parameters = _parameters(function, is_bound=is_bound)
+    return _required(_parameters(function, is_bound=is_bound))
+
+
+def _required(parameters: Sequence[inspect.Parameter] | None) -> tuple[inspect.Parameter, ...] | None:
     if parameters is None:
         return None
     declared = [one for one in parameters if one.default is one.empty and one.kind is not inspect.Parameter.VAR_KEYWORD]
@@ -210,12 +214,12 @@ def required_parameters(
     return required or tuple(declared)  # of ``add(*names)``, without any name nothing would be seen
 
 
-def _optional_parameters(function: Callable[..., Any] | None) -> tuple[inspect.Parameter, ...]:
-    """The parameters of a method that have a default and may be passed by name; none if it does not tell."""
+def _optional(parameters: Sequence[inspect.Parameter] | None) -> tuple[inspect.Parameter, ...]:
+    """Those that have a default and may be passed by name."""
     by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return tuple(
         one
-        for one in _parameters(function) or ()
+        for one in parameters or ()
         if one.default is not one.empty and one.kind in by_name and not one.name.startswith("_")
     )
 

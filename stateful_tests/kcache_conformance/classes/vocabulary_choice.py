@@ -156,9 +156,10 @@ class _Choice:
             needed = tuple(self._smallest(name) for name in made.needs)
             earlier = [(*needed, *calls) for calls in ((), *self._before(call))]
             calls = next((calls for calls in earlier if not self._is_wrong(self._outcome((*calls, made)))), None)
+            if calls is None:
+                continue
             passed = self.passed[call.name] = {}
-            for parameter in call.optional if calls is not None else ():
-                assert calls is not None
+            for parameter in call.optional:
                 values = [
                     value
                     for value in values_of_optional(parameter, self._callable_back(call))
