@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from page_steps import Run, blocks
 
+from kcache.cli import main
 from kcache.cli.fuzz import fuzz as fuzz_command
 from kcache.testing import Rule, fuzz_index_func, fuzz_key_func
 from kcache_conformance.errors import FuzzError
@@ -304,7 +305,8 @@ def test_the_commands_of_the_page_can_be_given() -> None:
     for line in lines:
         assert line.startswith("$ kcache fuzz ")
         arguments = shlex.split(line.removeprefix("$ kcache fuzz "), comments=True)
-        fuzz_command.make_context("fuzz", arguments)
+        # With the settings that it has below kcache: click keeps the option that it makes for help.
+        fuzz_command.make_context("fuzz", arguments, **main.context_settings)
 
 
 def test_the_scenarios_of_the_page_are_recorded() -> None:

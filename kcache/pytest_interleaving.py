@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from kcache_conformance.suite_options import SuiteOptions
     from kcache_model.finding import Finding
 
-_SHRINK_SECONDS: Final = 10.0
+_SHRINK_SECONDS: Final = 5.0
 """For making a finding small: the search may have spent its budget, and a long schedule explains nothing."""
 _NOT_ONE: Final = "too long: not one execution came to its end within the budget"
 _MOST_NAMES: Final = 3

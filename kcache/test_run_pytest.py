@@ -210,7 +210,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-_ENOUGH = ("--budget-per-test", "8s")
+_ENOUGH = ("--budget-per-test", "4s")
 """A busy machine needs longer than the default; most tests of these projects end before, by a finding or a proof."""
 
 
@@ -219,7 +219,7 @@ def run(project: Path, run_command: Callable[..., CompletedProcess[str]]) -> Run
     """Returns the exit code, the lines of the summary that name a test, and the whole output."""
 
     def run(*arguments: str) -> tuple[int, list[str], str]:
-        options = ("-v", "-p", "no:cacheprovider", "-W", "error", "--kcache-test-first=8")
+        options = ("-v", "-p", "no:cacheprovider", "-W", "error", "--kcache-test-first=4")
         done = run_command(project, "kcache", "run", *_ENOUGH, "pytest", "--", *options, *arguments)
         output = done.stdout + done.stderr
         told = re.search(r"=+ kcache: tests that start threads =+\n(.*?)\n=", output, re.DOTALL)
@@ -803,7 +803,7 @@ def test_long_loops_are_explored_and_one_preemption_comes_first(
     project: Path, run: Run, chosen: str, expected: dict[str, str], failure: str
 ) -> None:
     (project / "test_loops.py").write_text(LONG, encoding="utf-8")
-    code, lines, output = run("test_loops.py", "-k", chosen, "--kcache-test-budget=5")
+    code, lines, output = run("test_loops.py", "-k", chosen, "--kcache-test-budget=3")
     assert code == 1
     told = {name.partition("::")[2]: (kind, text) for kind, name, text in (line.split(": ", 2) for line in lines)}
     assert {name: kind for name, (kind, _) in told.items()} == expected, output

@@ -10,6 +10,11 @@ from typing import Any
 
 import pytest
 
+from kcache_model.interleaved_program import InterleavedProgram
+from kcache_stress.explorer.counterexample import replayed
+from kcache_stress.explorer.explore import ExploreOptions, explore
+from kcache_stress.explorer.spared import Spared, SparingJudge
+from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
 from kcache_stress.interleaved.counts import divided, divisors
 
 SOURCE = """
@@ -115,7 +120,7 @@ def test_long():
 
 def test_a_long_race_is_shown_with_a_short_loop(tmp_path: Path, run_command: Callable[..., Any]) -> None:
     (tmp_path / "test_long.py").write_text(LONG, encoding="utf-8")
-    done = run_command(tmp_path, "kcache", "explore", "--budget", "60s", "test_long.py:test_long")
+    done = run_command(tmp_path, "kcache", "explore", "-x", "--budget", "60s", "test_long.py:test_long")
     assert done.returncode == 1, done.stdout
     told = re.search(r"those in the test that ([0-9]+) divides", " ".join(done.stdout.split()))
     assert told is not None, done.stdout
@@ -126,3 +131,62 @@ def test_a_long_race_is_shown_with_a_short_loop(tmp_path: Path, run_command: Cal
     again = run_command(tmp_path, "kcache", "replay", token[1])
     assert again.returncode == 1, again.stdout + again.stderr
     assert "assert table.count" in again.stdout
+
+
+TWO_RACES = """
+import threading
+
+
+class Table:
+    def __init__(self):
+        self.count = self.others = 0
+
+    def add(self):
+        count = self.count
+        self.count = count + 1
+
+    def add_other(self):
+        others = self.others
+        self.others = others + 1
+
+
+def fill(add, threads, times):
+    threads = [threading.Thread(target=lambda: [add() for _ in range(times)]) for _ in range(threads)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_one():
+    table = Table()
+    fill(table.add, 3, 400)
+    assert table.count == 1_200
+
+
+def test_either():
+    table = Table()
+    fill(lambda: (table.add(), table.add_other()), 2, 20)
+    assert table.others == 40
+    assert table.count == 40
+"""
+
+
+def test_a_known_race_in_a_long_loop_is_not_told_again(tmp_path: Path) -> None:
+    file = tmp_path / "test_races.py"
+    file.write_text(TWO_RACES, encoding="utf-8")
+    one, either = (InterleavedLaboratory(f"{file}:{name}") for name in ("test_one", "test_either"))
+    found = explore(one, InterleavedProgram(), ExploreOptions(walk=1, executions=1, seconds=600.0)).finding
+    assert found is not None
+    spared = Spared((found,))
+    with one.opened(InterleavedProgram()) as (runner, judge):
+        # Thread 1 is interrupted in its first call, and thousands of steps follow.
+        execution, problem, _ = replayed(runner, SparingJudge(judge, runner, spared), ((0, 11), (1, 2), (2, 1_300)))
+        assert len(execution.trace) > 2_400
+        assert problem is None
+        assert spared.met.total() == 1
+        assert judge.judge(execution) is not None
+    options = ExploreOptions(executions=40, seconds=600.0, whole_seconds=1.0)
+    other = explore(either, InterleavedProgram(), options, spared=spared).finding
+    assert other is not None
+    assert "table.others" in other.summary

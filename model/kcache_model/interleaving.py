@@ -187,8 +187,11 @@ class Interleaving:
         thread took it for unchanged. The attribute is empty if that is no attribute. Lines are not compared: the same
         race shows in other lines in other programs.
         """
-        met = [self._met(at, thread) for at, thread in self._interruptions()]
-        return tuple(functions for _, functions in sorted(met, key=lambda one: -one[0]))
+        return tuple(functions for _, functions in sorted(self.meetings(), key=lambda one: -one[0]))
+
+    def meetings(self) -> Iterator[tuple[int, frozenset[str]]]:
+        """What :attr:`conflicts` has, each with how much it tells, in the order of the events, as it is asked for."""
+        return (self._met(at, thread) for at, thread in self._interruptions())
 
     def _interruptions(self) -> Iterator[tuple[int, int]]:
         """The position of the event that follows each, and the thread that was interrupted."""

@@ -52,6 +52,7 @@ class SharedState:
         self.has_changed = False
         self._module = space["__name__"]
         self._owners: dict[int, tuple[Any, dict[str, object]]] = {}
+        self._all: dict[int, tuple[list[object], list[object]]] = {}
         self._containers: dict[int, tuple[Any, list[object]]] = {}
         self._counts: list[tuple[Any, str, str]] = []
         self._caches: list[functools._lru_cache_wrapper[Any]] = []
@@ -77,7 +78,16 @@ class SharedState:
                 _bind(owner, name, then[name])
 
     def _restore_names(self, owner: Any, then: dict[str, object]) -> None:
-        now = dict(_named(own_attributes(owner) if type(owner) is not dict else owner))
+        space = own_attributes(owner) if type(owner) is not dict else owner
+        names, values = self._all.get(id(owner), ([], []))
+        if _is_same([*space.values()], values) and _is_same([*space], names) and values:
+            return  # as nearly always, and to look which names count takes ten times as long
+        self._restore_counting(owner, space, then)
+        self._all[id(owner)] = [*space], [*space.values()]
+
+    def _restore_counting(self, owner: Any, space: Any, then: dict[str, object]) -> None:
+        """Restore the names that count: no modules, and nothing that the interpreter or the explorer adds."""
+        now = dict(_named(space))
         if now.keys() == then.keys() and all(map(is_, now.values(), map(then.__getitem__, now))):
             return
         self.has_changed = True

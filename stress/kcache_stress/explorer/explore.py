@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -42,6 +43,8 @@ from .virtual.virtual_thread import UncontrolledError
 _MINIMISE_ATTEMPTS: Final = 150
 _POSSIBLE_EXECUTIONS: Final = 3_000
 _POSSIBLE_SECONDS: Final = 10.0
+_LEAST_POSSIBLE_SECONDS: Final = 1.0
+"""Whether the finding is possible under the GIL is asked so long however late it is."""
 
 _SHALLOW_SAMPLES: Final = 6
 _SHALLOW_EXECUTIONS: Final = 30
@@ -56,6 +59,11 @@ _FIRST_SINGLE_EXECUTIONS: Final = 8
 """With one preemption, before time slices: what these find takes long to be made small, and to be read."""
 _SINGLE_EXECUTIONS: Final = 1_000
 """The most with one preemption before samples are taken."""
+
+_TRIAL_EXECUTIONS: Final = 100
+"""Most tests with a lock are exhausted in fewer; to sample them first takes hundreds."""
+_TRIAL_SHARE: Final = 0.15
+"""Of the time, for these. Where they do not suffice, there is nearly as much left to find something in samples."""
 
 _MOST_WALKS: Final = 10
 """Guided samples are at most so many times ``walk``, however much that is new they show."""
@@ -240,11 +248,12 @@ class _Exploration(Generic[P, A]):
 
     def _explored(self, program: P) -> Explored:
         share = self.laboratory.share
+        until = time.monotonic() + self.options.whole_seconds
         proves = not (self.seeks_data_races or self.spared.findings or self.spared.kinds)
         samples = share.due() if proves else 0
         try:
             result = self._investigated(program, self.options, self.laboratory.granularity, samples)
-            finding = None if result.problem is None else self._finding(program, result)
+            finding = None if result.problem is None else self._finding(program, result, until)
         except (UncontrolledError, CannotExploreError) as error:  # where what was found is told; before the threads
             return Explored(Coverage.BUDGET_SPENT, 1, note=str(error), refused=str(error))
         finally:
@@ -287,8 +296,8 @@ class _Exploration(Generic[P, A]):
         finally:
             self.laboratory.announce(program, self.watch)
 
-    def _finding(self, program: P, result: Investigation[A]) -> Finding:
-        """The finding of the smallest program that shows a problem of the same kind."""
+    def _finding(self, program: P, result: Investigation[A], until: float) -> Finding:
+        """The finding of the smallest program that shows a problem of the same kind, and is found by that time."""
         assert result.problem is not None
         laboratory = self.laboratory.at(result.granularity)
         found = laboratory.finding(program, result.problem)
@@ -298,10 +307,11 @@ class _Exploration(Generic[P, A]):
                 strict = self.options.strict_errors
                 shown = laboratory.finding(program, result.problem, result.counterexample, strict_errors=strict)
                 self.on_finding(with_confirmation(shown, _NOT_TRIED, result.unseen))
-            program, result = self._smaller(program, result)
-            left = self.options.whole_seconds - result.seconds
+            half = (until - time.monotonic()) / 2
+            program, result = self._smaller(program, result, min(self.options.minimise_seconds, half))
+            left = until - time.monotonic()
             result = with_fewest_preemptions(lambda granularity: self._opened(program, granularity), result, left)
-        finding = self._told(program, result)
+        finding = self._told(program, result, max(until - time.monotonic(), _LEAST_POSSIBLE_SECONDS))
         if result.counterexample is None or finding.kind is FindingKind.DATA_RACE:
             return with_confirmation(finding, _NOT_TRIED, result.unseen)
         self.on_finding(with_confirmation(finding, _ENDED, result.unseen))
@@ -319,7 +329,7 @@ class _Exploration(Generic[P, A]):
             result.unseen,
         )
 
-    def _smaller(self, program: P, first: Investigation[A]) -> tuple[P, Investigation[A]]:
+    def _smaller(self, program: P, first: Investigation[A], seconds: float) -> tuple[P, Investigation[A]]:
         """A program as small as can be in which a problem of the same kind can be repeated, and what shows it."""
         best, options, kind = first, self._quick(), first.problem and first.problem.kind
 
@@ -331,10 +341,9 @@ class _Exploration(Generic[P, A]):
             best = found
             return True
 
-        seconds = self.options.minimise_seconds
         return self.laboratory.smaller(program, fails, seconds=seconds, attempts=_MINIMISE_ATTEMPTS), best
 
-    def _told(self, program: P, result: Investigation[A]) -> Finding:
+    def _told(self, program: P, result: Investigation[A], seconds: float) -> Finding:
         laboratory = self.laboratory.at(result.granularity)
         found, problem = result.counterexample, result.problem
         assert problem is not None
@@ -345,7 +354,9 @@ class _Exploration(Generic[P, A]):
         count = found.preemptions
         interrupted = f"{count} preemption{'s' if count > 1 else ''}" if count else "no thread has to be interrupted"
         fewest = " (no schedule with fewer does it)" if found.is_minimal else ""
-        possible = Possible.UNKNOWN if result.is_long else self._possible(program, found, result.granularity)
+        possible = Possible.UNKNOWN
+        if not result.is_long:
+            possible = self._possible(program, found, result.granularity, min(seconds, _POSSIBLE_SECONDS))
         return laboratory.finding(
             program,
             problem,
@@ -354,13 +365,11 @@ class _Exploration(Generic[P, A]):
             detail=f"{interrupted}{fewest}; {possible.value}.",
         )
 
-    def _possible(self, program: P, found: Counterexample[A], granularity: Granularity) -> Possible:
+    def _possible(self, program: P, found: Counterexample[A], granularity: Granularity, seconds: float) -> Possible:
         """Search the same program with switches only where an interpreter with a global lock has them."""
         if granularity.with_gil is granularity or found.preemptions == 0:
             return Possible.WITH_GIL
-        options = self.options.candidates or replace(
-            self._quick(), executions=_POSSIBLE_EXECUTIONS, seconds=_POSSIBLE_SECONDS
-        )
+        options = self.options.candidates or replace(self._quick(), executions=_POSSIBLE_EXECUTIONS, seconds=seconds)
         result = self._investigated(program, options, granularity.with_gil)
         if result.problem is not None:
             return Possible.WITH_GIL
@@ -395,10 +404,12 @@ def _plan(options: ExploreOptions, experiment: Experiment[Any]) -> Sequence[tupl
             pct = (Pct(options.seed, options.depth), options.executions // 2)
             first = [(strategy, _FIRST_SINGLE_EXECUTIONS) for strategy, _ in single]
             return [*first, sliced, *single, pct, (Dpor(), options.executions)]
+        trial = Dpor()
+        trial.is_trial, trial.share = True, _TRIAL_SHARE
         # The walk is ahead where there are many threads, what is guided where a bug is deep.
         guided = Guided(options.seed, patience=walk)
         walks: list[tuple[Strategy, int]] = [(SelectiveWalk(options.seed), walk // 4), (guided, _MOST_WALKS * walk)]
-        return [*single, samples, *walks, (Dpor(), options.executions)]
+        return [(trial, _TRIAL_EXECUTIONS), *single, samples, *walks, (Dpor(), options.executions)]
     return [(strategy_named(options.strategy)(options), options.executions)]
 
 

@@ -197,11 +197,21 @@ def _search(
         if left <= 0 and executions and runner.is_long:
             break  # one more execution would take longer than a small budget
         most = left if strategy is plan[-1][0] else strategy.share * left
-        result = search(runner, strategy, judge, SearchLimits(limit, most, strategy.least), on_execution=on_execution)
+        limits = SearchLimits(limit, most, strategy.least)
+        try:
+            result = search(runner, strategy, judge, limits, on_execution=on_execution)
+        except DivergedError:
+            if not strategy.is_trial:
+                raise
+            continue  # samples may find something all the same
         executions += result.executions
         spent += result.seconds
+        if result.problem is not None or result.coverage is Coverage.EXHAUSTED:
+            break
+        if strategy.is_trial:
+            continue
         note = note or result.note
-        if result.problem is not None or result.coverage.is_complete:
+        if result.coverage.is_complete:
             break
         note = note or strategy.shortfall
     if result.note == PATIENT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic
@@ -16,6 +17,9 @@ from .rendering.renderer import Texts, render_interleaving
 _MOST_RENDERED: Final = 30
 """Executions of one program that are rendered to compare where threads meet; each costs another execution. If all of
 them show known faults, further problems of the same kind in this program count as known, too."""
+
+_MOST_MEETINGS: Final = 100
+"""Interruptions of one execution that are compared; each costs several looks at all its events."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +82,10 @@ class SparingJudge(Generic[A]):
             return spared.met[kind] > 0
         places = {place for one in shown for first in one.conflicts[:1] for place in first}
         if not places:
-            return False
+            return any(one.omitted for one in shown)  # the interruption was too long ago to be kept
         schedule = realised(execution, problem, order, granularity)
-        met = render_interleaving(self._runner, schedule, _NO_TEXTS).conflicts
-        return any(not places.isdisjoint(one) for one in met)
+        met = render_interleaving(self._runner, schedule, _NO_TEXTS, most_events=len(execution.trace)).meetings()
+        return any(not places.isdisjoint(one) for _, one in itertools.islice(met, _MOST_MEETINGS))
 
 
 _NO_TEXTS: Final = Texts[Any]("", lambda: None, (), str, lambda _: (), lambda _: ())

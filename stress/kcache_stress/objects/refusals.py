@@ -20,7 +20,8 @@ from typing import Final
 
 from kcache_model.foreign import is_any
 
-from ..explorer.events import ACQUIRE, QUERY, READ, RELEASE, TRY, WRITE, parts_of
+from ..explorer.events import QUERY, READ, TRY, WRITE, parts_of
+from ..explorer.held_locks import HeldLocks
 from ..explorer.rendering.naming import attributes, is_library
 from ..explorer.virtual.scheduler import Scheduler
 from ..explorer.weak_objects import original
@@ -60,26 +61,23 @@ class Refusals:
         """
         trace = self._scheduler.trace
         written = self._touched(self._slow, self._began, position)[WRITE]
-        held: set[int] = set()
+        held = HeldLocks()
         met: set[Place] = set()
         finds_taken = False
-        for who, kind, obj, slot in trace[position:]:
+        for event in trace[position:]:
+            held.see(event)
+            who, kind, obj, slot = event
             if who != number:
                 continue
             if kind > WRITE:
-                owner = getattr(obj, "owner", None)
-                is_taken = owner == self._slow and not obj.free  # type: ignore[attr-defined]
+                is_taken = getattr(obj, "owner", None) == self._slow and not obj.free  # type: ignore[attr-defined]
                 finds_taken = finds_taken or (is_taken and (kind == QUERY or (kind == TRY and not slot)))
-                if owner is not None and (kind == ACQUIRE or (kind == TRY and slot)):
-                    held.add(id(obj))
-                elif kind == RELEASE:
-                    held.discard(id(obj))
                 continue
             for how, what, part in parts_of(kind, obj, slot):
                 place = id(original(what)), part
                 if how == READ and place in written:
                     met.add(place)
-                elif how == WRITE and not held and (met or finds_taken):
+                elif how == WRITE and not held.of(number) and (met or finds_taken):
                     return False
         self._met |= met
         return (bool(met) or finds_taken) and met <= self._flags.keys()

@@ -23,7 +23,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Final
 
-from ..explorer.events import ACQUIRE, READ, RELEASE, TRY, WRITE, Imprecise, Trace, location, parts_of
+from ..explorer.events import READ, WRITE, Imprecise, Trace, location, parts_of
+from ..explorer.held_locks import HeldLocks
 from ..explorer.rendering.naming import Names, is_library
 from ..explorer.weak_objects import original
 
@@ -45,8 +46,7 @@ class UnlockedAccesses:
         self._trace = trace
         self._names = Names(_ROOT)
         self._position = 0
-        self._held: defaultdict[int, set[int]] = defaultdict(set)
-        self._signals: set[int] = set()
+        self._held = HeldLocks()
         self._unlocked: set[Access] = set()
         self._written: set[str] = set()
         self._flags: set[str] = set()
@@ -56,8 +56,8 @@ class UnlockedAccesses:
 
     def skip(self) -> None:
         """Take note of who holds which lock, and of nothing else."""
-        for number, kind, obj, slot in self._new_events():
-            self._take(number, kind, obj, slot)
+        for event in self._new_events():
+            self._held.see(event)
 
     def look(self, root: object, call: object = None) -> set[Access]:
         """Take note of what has been done since the last time; the accesses without a lock, if no call made them.
@@ -71,11 +71,12 @@ class UnlockedAccesses:
         events = self._new_events()
         if any(event[1] == WRITE for event in events):
             self._names.forget()
-        for number, kind, obj, slot in events:
+        for event in events:
+            self._held.see(event)
+            number, kind, obj, slot = event
             if kind > WRITE:
-                self._take(number, kind, obj, slot)
                 continue
-            is_locked = bool(self._held[number])
+            is_locked = bool(self._held.of(number))
             for how, what, part in parts_of(kind, obj, slot):
                 place = self._place(original(what), part)
                 if not place:
@@ -109,19 +110,6 @@ class UnlockedAccesses:
     def _new_events(self) -> Trace:
         events, self._position = self._trace[self._position :], len(self._trace)
         return events
-
-    def _take(self, number: int, kind: int, lock: object, slot: object) -> None:
-        """A lock is taken or given back. What others give back is a signal, as a condition makes one for each wait."""
-        if not hasattr(lock, "owner"):
-            return
-        held = self._held[number]
-        if kind == RELEASE:
-            if id(lock) not in held:
-                self._signals.add(id(lock))
-            for other in self._held.values():
-                other.discard(id(lock))
-        elif (kind == ACQUIRE or (kind == TRY and slot)) and id(lock) not in self._signals:
-            held.add(id(lock))
 
     def _place(self, obj: object, slot: object) -> str:
         """The way to a place; empty if none leads there."""

@@ -15,15 +15,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from kcache_model.outcomes import Outcome
 
-from ..events import ACQUIRE, READ, RELEASE, TRY, WRITE, Trace
+from ..events import READ, TRY, WRITE, Trace
 from ..execution import Execution
+from ..held_locks import HeldLocks
 from ..virtual.scheduler import Scheduler
-
-_OF_LOCKS: Final = (ACQUIRE, TRY, RELEASE)
 
 
 @dataclass(frozen=True)
@@ -78,16 +76,13 @@ def given_up_in(execution: Execution[Outcome]) -> tuple[GaveUp, ...]:
 
 def _failed_try(trace: Trace, thread: int, span: tuple[int, int]) -> int | None:
     """The position at which a thread first finds a lock taken that another one holds, and does not wait for it."""
-    held: set[int] = set()
-    for position, (who, kind, lock, slot) in enumerate(itertools.islice(trace, span[1])):
-        if who != thread or kind not in _OF_LOCKS or not hasattr(lock, "owner"):  # in this order: others run code
-            continue
-        if kind == ACQUIRE or (kind == TRY and slot):
-            held.add(id(lock))
-        elif kind == RELEASE:
-            held.discard(id(lock))
-        elif kind == TRY and position >= span[0] and id(lock) not in held:
+    held = HeldLocks()
+    for position, event in enumerate(itertools.islice(trace, span[1])):
+        who, kind, lock, slot = event
+        is_in_vain = who == thread and kind == TRY and not slot and hasattr(lock, "owner")
+        if is_in_vain and position >= span[0] and id(lock) not in held.of(thread):
             return position
+        held.see(event)
     return None
 
 

@@ -99,6 +99,7 @@ class Strategy(ABC):
         most_events: after so many events an execution counts as endless.
         share: of the time that is left, how much it may take where another strategy follows.
         least: how many executions are worth their time in any case.
+        is_trial: it may end all by itself where there is little to search; if it proves nothing, others go on.
     """
 
     scheduler: Scheduler
@@ -106,6 +107,7 @@ class Strategy(ABC):
     most_events = MOST_EVENTS
     share = 1.0
     least = 0
+    is_trial = False
 
     def __init__(self) -> None:
         self.ending = Ending.COMPLETE
