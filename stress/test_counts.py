@@ -181,7 +181,7 @@ def test_a_known_race_in_a_long_loop_is_not_told_again(tmp_path: Path) -> None:
     spared = Spared((found,))
     with one.opened(InterleavedProgram()) as (runner, judge):
         # Thread 1 is interrupted in its first call, and thousands of steps follow.
-        execution, problem, _ = replayed(runner, SparingJudge(judge, runner, spared), ((0, 11), (1, 2), (2, 1_300)))
+        execution, problem, _ = replayed(runner, SparingJudge(judge, runner, spared), ((0, 11), (1, 3), (2, 1_300)))
         assert len(execution.trace) > 2_400
         assert problem is None
         assert spared.met.total() == 1
