@@ -89,7 +89,7 @@ def specification_of(made: ObjectLaboratory) -> Any:
 
 
 def found_in(made: ObjectLaboratory, wanted: ObjectProgram) -> Any:
-    options = ExploreOptions(executions=500, seconds=600.0, minimise_seconds=0.0)
+    options = ExploreOptions(executions=500, seconds=600.0, minimise_seconds=0.0, whole_seconds=2.0)
     return explore(made, wanted, options).finding
 
 

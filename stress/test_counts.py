@@ -176,7 +176,9 @@ def test_a_known_race_in_a_long_loop_is_not_told_again(tmp_path: Path) -> None:
     file = tmp_path / "test_races.py"
     file.write_text(TWO_RACES, encoding="utf-8")
     one, either = (InterleavedLaboratory(f"{file}:{name}") for name in ("test_one", "test_either"))
-    found = explore(one, InterleavedProgram(), ExploreOptions(walk=1, executions=1, seconds=600.0)).finding
+    found = explore(
+        one, InterleavedProgram(), ExploreOptions(walk=1, executions=1, seconds=600.0, whole_seconds=2.0)
+    ).finding
     assert found is not None
     spared = Spared((found,))
     with one.opened(InterleavedProgram()) as (runner, judge):

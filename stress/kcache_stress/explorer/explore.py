@@ -42,7 +42,7 @@ from .virtual.virtual_thread import UncontrolledError
 
 _MINIMISE_ATTEMPTS: Final = 150
 _POSSIBLE_EXECUTIONS: Final = 3_000
-_POSSIBLE_SECONDS: Final = 10.0
+_POSSIBLE_SECONDS: Final = 5.0
 _LEAST_POSSIBLE_SECONDS: Final = 1.0
 """Whether the finding is possible under the GIL is asked so long however late it is."""
 
@@ -73,7 +73,7 @@ class StrategyName(enum.StrEnum):
     """How the interleavings of a program are searched."""
 
     AUTO = "auto"
-    """A few samples, then exhaustively. For tests: one preemption first, guided samples while they show new pairs."""
+    """A few samples, then exhaustively. Tests: the other way round if they are small; guided samples, too."""
     DPOR = "dpor"
     NAIVE = "naive"
     BOUNDED = "bounded"
