@@ -18,7 +18,7 @@ from kcache.testing import run_conformance
 from kcache_conformance import suite
 from kcache_conformance.budget_slices import LEAST_PROGRAMS
 from kcache_conformance.classes import class_type_name
-from kcache_conformance.events import SuiteResult
+from kcache_conformance.events import PhaseFinished, PhaseProgress, PhaseStarted, SuiteResult, TargetLoaded
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
 from kcache_conformance.target_types import target_type_named
@@ -126,6 +126,35 @@ def test_a_phase_that_does_not_come_back_is_ended_and_what_it_did_counts(
     assert set(counts) == {"explorer", "stress"}
     assert counts["explorer"] >= LEAST_PROGRAMS["explorer"]
     assert counts["stress"] >= LEAST_PROGRAMS["stress"]
+
+
+def test_a_phase_that_is_slow_while_nobody_disturbs_it_is_ended_and_says_so() -> None:
+    """A call that waits for the outside world is not interrupted by the end of the budget: its process is ended."""
+    options = SuiteOptions(budget_seconds=10.0, phases=("smoke", "stress"))
+    log = suite._Log(lambda _: None, target_type_named("indexer"), options)
+    most = 11.5
+    log(PhaseStarted("smoke", 1.0))
+    log(TargetLoaded((), seconds=6.0))
+    assert not log.is_late(100.0, most), "it ends by itself"
+    log(PhaseFinished("smoke", {}))
+    log(PhaseStarted("stress", 9.0))
+    log(PhaseProgress("stress", 0.5, {"programs": 3}))
+    assert not log.is_late(12.9, most), "it has had too little time behind the loading"
+    assert not log.is_late(100.0, 1_000.0)
+    assert log.is_late(13.1, most)
+    log.over()
+    result = log.result(13.1, has_name=True)
+    assert result.status is Status.UNKNOWN
+    assert "so slow that the budget was spent after 3 programs" in result.reasons[0]
+
+
+def test_a_process_that_is_not_loaded_yet_is_not_late() -> None:
+    log = suite._Log(lambda _: None, target_type_named("indexer"), SuiteOptions(phases=("stress",)))
+    assert not log.is_late(100.0, 1.0)
+    by_work = suite._Log(lambda _: None, target_type_named("indexer"), SuiteOptions(phases=("stress",), programs=30))
+    by_work(TargetLoaded((), seconds=0.5))
+    by_work(PhaseStarted("stress", 1.0))
+    assert not by_work.is_late(100.0, 1.0), "a number of programs decides"
 
 
 def test_tests_take_a_number_of_programs(tmp_path: Path) -> None:

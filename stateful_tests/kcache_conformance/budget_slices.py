@@ -17,7 +17,17 @@ from typing import Final
 LEAST_PROGRAMS: Final[Mapping[str, int]] = {"stateful": 20, "explorer": 5, "stress": 20}
 """The phases that go on as long as they are given, and how many programs each runs however little time is left."""
 
+_FEW_PROGRAMS: Final = 4
+"""Of a slow target; fewer programs, or rounds, say nothing of it."""
+
 _SHORT_TURN_SECONDS = 2.0
+
+
+def too_few(phase: str, done: int) -> str:
+    """Why a phase whose budget was spent after some programs says nothing; empty if it says something."""
+    if done >= min(_FEW_PROGRAMS, LEAST_PROGRAMS.get(phase, 0)):
+        return ""
+    return f"the target is so slow that the budget was spent after {done} programs; give it a larger one"
 
 
 @dataclass(frozen=True)

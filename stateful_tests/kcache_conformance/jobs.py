@@ -24,7 +24,7 @@ from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
 from kcache_stress.ticks import own_seconds
 
-from .budget_slices import LEAST_PROGRAMS, BudgetSlice, budget_slices
+from .budget_slices import BudgetSlice, budget_slices, too_few
 from .events import Event, FindingAdded, FindingMade, Listener, PhaseFinished, PhaseProgress, PhaseStarted, TargetLoaded
 from .phase import PhaseContext, PhaseOutcome
 from .suite_options import SuiteOptions, decode_options, encode_options
@@ -48,9 +48,6 @@ _LEAST_SECONDS: Final = 5.0
 _MOST_SHARE: Final = 0.5
 """Of the budget that is left, how much a turn may take for its least programs while other turns are to come."""
 
-_FEW_PROGRAMS: Final = 4
-"""Of a slow target; fewer programs, or rounds, say nothing of it."""
-
 _MOST_REPEATED: Final = 3
 """So often may a phase find what is known before its turn is over."""
 
@@ -60,9 +57,9 @@ def run_phases_in_child(
     options: SuiteOptions,
     known: Known,
     listener: Listener,
-    is_over: Callable[[], bool] | None = None,
+    is_over: Callable[[float], bool] | None = None,
 ) -> JobEnd:
-    """Run the phases in a child process, which is ended once ``is_over``; how it ended."""
+    """Run the phases in a child process, which is ended once ``is_over``, as in :func:`.run_job`; how it ended."""
     target_type = target_type_named(options.kind)
     return run_job(
         f"{__name__}:_phases_job",
@@ -326,10 +323,9 @@ class _Turns:
 
     def _too_few(self, phase: str) -> str:
         """Why a phase that the budget has cut short proves too little; empty if it has done what it must."""
-        done, least = self._programs(phase), min(_FEW_PROGRAMS, LEAST_PROGRAMS.get(phase, 0))
-        if self.options.programs is not None or done >= least or not self.is_spent():
+        if self.options.programs is not None or not self.is_spent():
             return ""
-        return f"the target is so slow that the budget was spent after {done} programs; give it a larger one"
+        return too_few(phase, self._programs(phase))
 
 
 def _finished(phase: str, outcome: PhaseOutcome, findings: int, inconclusive: str) -> PhaseFinished:

@@ -14,7 +14,7 @@ from kcache_model.indexers.target import Target
 from kcache_model.verdict import Status
 from kcache_stress.interruption import Interrupted
 
-from .budget_slices import LEAST_PROGRAMS
+from .budget_slices import LEAST_PROGRAMS, too_few
 from .completeness import methods_report
 from .events import (
     INDISPENSABLE,
@@ -54,6 +54,10 @@ _TELLING_SECONDS: Final = 30.0
 _MOST_BUDGET: Final = 1.15
 """Of the budget, how much a phase may use that has done the least of its work; then its process is ended."""
 
+_LEAST_LIFE: Final = 7.0
+"""Seconds of a child behind the loading of the target: one that has not done the least by then, and used up the budget
+while nobody else kept it from running, has a target that is slow, or that waits for the outside world."""
+
 
 def run_suite(
     target: str | Target | Callable[..., Any],
@@ -89,11 +93,13 @@ def run_suite(
     spent = time.monotonic() - began
     left = replace(options, budget_seconds=max(_LEAST_SHARE * options.budget_seconds, options.budget_seconds - spent))
 
-    def is_over() -> bool:
+    def is_over(lived: float) -> bool:
         most = _MOST_BUDGET * options.budget_seconds + options.shrink_seconds
         most *= _programs_for_each_processor() if log.has_to_confirm else 1.0
         most += _TELLING_SECONDS if options.shrink_seconds and log.has_provisional else 0.0
-        return time.monotonic() - began > most and log.has_done_the_least
+        if time.monotonic() - began <= most:
+            return False
+        return log.has_done_the_least or log.is_late(lived, _MOST_BUDGET * left.budget_seconds)
 
     while not log.is_enough:
         try:
@@ -118,7 +124,8 @@ def run_suite(
         phases = tuple(phase for phase in left.phases if phase not in log.finished and phase != log.phase)
         is_known = end.how == "over" and log.is_violated  # what the others would do changes no verdict any more
         # Another child would spend all that is left, and more, on loading the target.
-        is_too_late = end.how == "over" and log.loading_seconds > _LEAST_SHARE * options.budget_seconds
+        is_late = log.loading_seconds > _LEAST_SHARE * options.budget_seconds or not log.has_done_the_least
+        is_too_late = end.how == "over" and is_late
         if not phases or log.is_enough or is_known or is_too_late:
             break
         log.goes_on_with(phases[0])
@@ -254,6 +261,16 @@ class _Log:
         """Whether the phase under way is a random one that has run as many programs as it must, or found something."""
         return self.phase in LEAST_PROGRAMS and (self._provisional is not None or self._is_done(self.phase))
 
+    def is_late(self, lived: float, most_seconds: float) -> bool:
+        """Whether the random phase under way is so slow that it is ended before it has done the least.
+
+        Args:
+            lived: for how many seconds its process has had a chance to run.
+            most_seconds: its budget, and a little more.
+        """
+        is_random = self.phase in LEAST_PROGRAMS and self._options.programs is None and self.loading_seconds > 0.0
+        return is_random and lived > max(most_seconds, self.loading_seconds + _LEAST_LIFE)
+
     @property
     def has_to_confirm(self) -> bool:
         """Whether there is an interleaving that real threads have not run yet."""
@@ -273,7 +290,9 @@ class _Log:
         for phase in self._options.phases:
             is_done = phase == self.phase or (phase in LEAST_PROGRAMS and self._is_done(phase))
             if is_done and phase not in self.finished:
-                self._finish(phase)
+                done = self._so_far[phase].counts.get("programs", 0) if phase in self._so_far else 0
+                found = any(finding.phase == phase for finding in self.known.findings)
+                self._finish(phase, "" if found or self._options.programs is not None else too_few(phase, done))
 
     def goes_on_with(self, phase: str) -> None:
         """Another child does the rest."""

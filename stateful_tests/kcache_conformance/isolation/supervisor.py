@@ -80,7 +80,7 @@ def run_job(
     hash_seed: int = 0,
     environment: Mapping[str, str] | None = None,
     grace_seconds: float = _GRACE_SECONDS,
-    is_over: Callable[[], bool] | None = None,
+    is_over: Callable[[float], bool] | None = None,
 ) -> JobEnd:
     """Run a function in a child process and pass its events on. Never waits much longer than the deadline.
 
@@ -94,8 +94,10 @@ def run_job(
         environment: variables of the child that are not those of this process.
         grace_seconds: how long the child may stay silent beyond its deadline, or after its last event, before it is
             taken for frozen: C code may keep the interpreter to itself.
-        is_over: asked several times a second; once it says so, the child is ended, and what it had sent counts. With
-            it, the deadline counts from the last event: a child whose work goes on is not ended for being slow.
+        is_over: asked several times a second, given for how many seconds the child has had a chance to run, on a clock
+            that stands still while other processes run; once it says so, the child is ended, and what it had sent
+            counts. With it, the deadline counts from the last event: a child whose work goes on is not ended for being
+            slow.
 
     Raises:
         Interrupted: the user has asked to stop; what the child had sent was passed on.
@@ -134,7 +136,7 @@ def _listen(
     on_event: Callable[[Event], None],
     most_seconds: float,
     grace_seconds: float,
-    is_over: Callable[[], bool] | None,
+    is_over: Callable[[float], bool] | None,
 ) -> JobEnd | None:
     """Pass events on until the child ends; ``None`` if it froze."""
     assert child.stdin is not None
@@ -144,7 +146,7 @@ def _listen(
         child.stdin.close()
     lines: queue.Queue[str | None] = queue.Queue()
     threading.Thread(target=_read, args=(child.stdout, lines), daemon=True).start()
-    elapsed = silence = 0.0
+    elapsed = silence = lived = 0.0
     before = time.monotonic()
     ready = False
     while True:
@@ -158,7 +160,7 @@ def _listen(
         now = time.monotonic()
         step, before = min(now - before, 2 * _POLL_SECONDS), now
         elapsed += step
-        if is_over is not None and is_over():
+        if is_over is not None and is_over(lived):
             return JobEnd("over")
         if line == "":
             silence += step
@@ -175,6 +177,7 @@ def _listen(
                 ready = True
                 continue
             case "alive":
+                lived = event["seconds"]
                 continue
             case "done":
                 return JobEnd("done")

@@ -27,7 +27,7 @@ class Watchdog:
         patience_seconds: how long one call may take. Twice as long where threads run: their crew watches them more
             closely and can say more about them, so it speaks first.
         on_hang: told, in the watchdog's thread, where the threads of the process are.
-        on_beat: told now and then that the process is alive.
+        on_beat: told now and then that the process is alive, and for how many seconds, counted in beats.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Watchdog:
         journal: Journal,
         patience_seconds: float,
         on_hang: Callable[[str], None],
-        on_beat: Callable[[], None] = lambda: None,
+        on_beat: Callable[[float], None] = lambda _: None,
     ) -> None:
         self._journal = journal
         self._beats = max(1, round(patience_seconds / _TICK_SECONDS))
@@ -84,7 +84,7 @@ class Watchdog:
             if self._is_over:
                 return
             if number % _BEATS_BETWEEN_SIGNS == 0:
-                self._on_beat()
+                self._on_beat(number * _TICK_SECONDS)
             if not self._busy or self._steps != last:
                 last, still = self._steps, 0
                 continue

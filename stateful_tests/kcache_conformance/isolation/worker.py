@@ -73,8 +73,8 @@ class Outlet:
         self.send({"event": "target_error", "message": message + stacks([thread])})
         os._exit(0)
 
-    def _alive(self) -> None:
-        self.send({"event": "alive"})
+    def _alive(self, seconds: float) -> None:
+        self.send({"event": "alive", "seconds": seconds})
 
     def _hang(self, stacks: str) -> None:
         self.send({"event": "hang", "stacks": stacks, "outside": outside_wait(self._caller)})

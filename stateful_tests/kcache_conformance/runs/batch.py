@@ -171,7 +171,7 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
         elif event["event"] == "finding":
             findings.append(decode_finding(event["finding"], codec))
 
-    def is_over() -> bool:
+    def is_over(_: float) -> bool:
         is_late = time.monotonic() - began > _MOST_BUDGET * batch.seconds + _LEAST_SECONDS
         return is_late and (tally.programs > 0 or bool(findings))
 
