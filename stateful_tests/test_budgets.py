@@ -114,13 +114,14 @@ def test_the_command_line_takes_a_number_of_programs(tmp_path: Path) -> None:
     assert explored.output.splitlines()[-1] == "ok: all 12 programs are correct in every interleaving"
 
 
+@pytest.mark.parametrize("seconds", [1.0, 1000.0])
 def test_a_phase_that_does_not_come_back_is_ended_and_what_it_did_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
     """The clock says at once that the budget is over: each child is ended as soon as it has done the least."""
     passed = itertools.count(0.0, 1000.0)
     monkeypatch.setattr(suite, "time", SimpleNamespace(monotonic=lambda: next(passed)))
-    result = checked(tmp_path, "Counter", budget_seconds=1000.0)
+    result = checked(tmp_path, "Counter", budget_seconds=seconds)
     assert result.status is Status.OK, result.reasons
     counts = {phase.phase: phase.counts["programs"] for phase in result.phases}
     assert set(counts) == {"explorer", "stress"}

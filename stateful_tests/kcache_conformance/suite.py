@@ -54,6 +54,9 @@ _TELLING_SECONDS: Final = 30.0
 _MOST_BUDGET: Final = 1.15
 """Of the budget, how much a phase may use that has done the least of its work; then its process is ended."""
 
+_LONG_LOADING: Final = 3.0
+"""Seconds: what is loaded faster is loaded again for the phases that are left, however small the budget is."""
+
 _LEAST_LIFE: Final = 7.0
 """Seconds of a child behind the loading of the target: one that has not done the least by then, and used up the budget
 while nobody else kept it from running, has a target that is slow, or that waits for the outside world."""
@@ -124,7 +127,8 @@ def run_suite(
         phases = tuple(phase for phase in left.phases if phase not in log.finished and phase != log.phase)
         is_known = end.how == "over" and log.is_violated  # what the others would do changes no verdict any more
         # Another child would spend all that is left, and more, on loading the target.
-        is_late = log.loading_seconds > _LEAST_SHARE * options.budget_seconds or not log.has_done_the_least
+        is_long = log.loading_seconds > max(_LEAST_SHARE * options.budget_seconds, _LONG_LOADING)
+        is_late = is_long or not log.has_done_the_least
         is_too_late = end.how == "over" and is_late
         if not phases or log.is_enough or is_known or is_too_late:
             break
