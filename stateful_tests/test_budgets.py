@@ -47,9 +47,9 @@ class Racy(Counter):
 """
 
 
-def checked(folder: Path, name: str, **options: object) -> SuiteResult:
+def checked(folder: Path, name: str, *, last: str = "", **options: object) -> SuiteResult:
     file = folder / f"counters_{folder.name}.py"
-    file.write_text(COUNTERS, encoding="utf-8")
+    file.write_text(COUNTERS + last, encoding="utf-8")
     target = f"{file}:{name}"
     return run_suite(target, SuiteOptions(kind=class_type_name(target), **options))  # type: ignore[arg-type]
 
@@ -121,7 +121,7 @@ def test_a_phase_that_does_not_come_back_is_ended_and_what_it_did_counts(
     """The clock says at once that the budget is over: each child is ended as soon as it has done the least."""
     passed = itertools.count(0.0, 1000.0)
     monkeypatch.setattr(suite, "time", SimpleNamespace(monotonic=lambda: next(passed)))
-    result = checked(tmp_path, "Counter", budget_seconds=seconds)
+    result = checked(tmp_path, "Counter", budget_seconds=seconds, last="import time; time.sleep(0.4)  # to load it\n")
     assert result.status is Status.OK, result.reasons
     counts = {phase.phase: phase.counts["programs"] for phase in result.phases}
     assert set(counts) == {"explorer", "stress"}
