@@ -72,6 +72,18 @@ def test_what_runs_have_changed_is_restored_in_place() -> None:
     assert things.cached("key") is not first
 
 
+def test_the_same_value_under_another_name_is_restored_each_time() -> None:
+    things = module()
+    things.last = object()
+    (state,) = shared_states(things.Thing)
+    state.restore()
+    for _ in range(2):
+        things.other = vars(things).pop("last")
+        state.restore()
+        assert hasattr(things, "last")
+        assert not hasattr(things, "other")
+
+
 def test_the_standard_library_stays_as_it_is() -> None:
     assert shared_states(collections.UserDict) == []
     assert shared_states(itertools.count) == []

@@ -47,9 +47,9 @@ class Racy(Counter):
 """
 
 
-def checked(folder: Path, name: str, *, last: str = "", **options: object) -> SuiteResult:
+def checked(folder: Path, name: str, **options: object) -> SuiteResult:
     file = folder / f"counters_{folder.name}.py"
-    file.write_text(COUNTERS + last, encoding="utf-8")
+    file.write_text(COUNTERS, encoding="utf-8")
     target = f"{file}:{name}"
     return run_suite(target, SuiteOptions(kind=class_type_name(target), **options))  # type: ignore[arg-type]
 
@@ -114,14 +114,13 @@ def test_the_command_line_takes_a_number_of_programs(tmp_path: Path) -> None:
     assert explored.output.splitlines()[-1] == "ok: all 12 programs are correct in every interleaving"
 
 
-@pytest.mark.parametrize("seconds", [1.0, 1000.0])
 def test_a_phase_that_does_not_come_back_is_ended_and_what_it_did_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The clock says at once that the budget is over: each child is ended as soon as it has done the least."""
     passed = itertools.count(0.0, 1000.0)
     monkeypatch.setattr(suite, "time", SimpleNamespace(monotonic=lambda: next(passed)))
-    result = checked(tmp_path, "Counter", budget_seconds=seconds, last="import time; time.sleep(0.4)  # to load it\n")
+    result = checked(tmp_path, "Counter", budget_seconds=1000.0)
     assert result.status is Status.OK, result.reasons
     counts = {phase.phase: phase.counts["programs"] for phase in result.phases}
     assert set(counts) == {"explorer", "stress"}
@@ -156,6 +155,34 @@ def test_a_process_that_is_not_loaded_yet_is_not_late() -> None:
     by_work(TargetLoaded((), seconds=0.5))
     by_work(PhaseStarted("stress", 1.0))
     assert not by_work.is_late(100.0, 1.0), "a number of programs decides"
+
+
+def test_a_test_is_one_program_and_never_late() -> None:
+    log = suite._Log(lambda _: None, target_type_named("test"), SuiteOptions(kind="test", phases=("explorer",)))
+    log(TargetLoaded((), seconds=0.5))
+    log(PhaseStarted("explorer", 2.0))
+    assert not log.is_late(100.0, 2.3)
+
+
+@pytest.mark.parametrize(
+    ("budget", "loading", "programs", "expected"),
+    [
+        (1.0, 0.6, 20, False),  # most of the budget, but soon done again
+        (10.0, 3.5, 20, True),
+        (60.0, 3.5, 20, False),
+        (60.0, 0.6, 3, True),  # it was late in this phase, and would be in the next one
+    ],
+)
+def test_another_child_does_what_is_left_unless_it_would_take_long(
+    budget: float, loading: float, programs: int, expected: bool
+) -> None:
+    options = SuiteOptions(budget_seconds=budget, phases=("stateful", "stress"))
+    log = suite._Log(lambda _: None, target_type_named("indexer"), options)
+    log(TargetLoaded((), seconds=loading))
+    log(PhaseStarted("stateful", budget))
+    log(PhaseProgress("stateful", 1.0, {"programs": programs}))
+    log.over()
+    assert log.is_too_late is expected
 
 
 def test_tests_take_a_number_of_programs(tmp_path: Path) -> None:

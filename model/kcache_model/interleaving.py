@@ -190,7 +190,7 @@ class Interleaving:
         return tuple(functions for _, functions in sorted(self.meetings(), key=lambda one: -one[0]))
 
     def meetings(self) -> Iterator[tuple[int, frozenset[str]]]:
-        """What :attr:`conflicts` has, each with how much it tells, in the order of the events, as it is asked for."""
+        """For each interruption, in the order of the events: how much it tells, and its part of :attr:`conflicts`."""
         return (self._met(at, thread) for at, thread in self._interruptions())
 
     def _interruptions(self) -> Iterator[tuple[int, int]]:

@@ -58,8 +58,8 @@ _LONG_LOADING: Final = 3.0
 """Seconds: what is loaded faster is loaded again for the phases that are left, however small the budget is."""
 
 _LEAST_LIFE: Final = 7.0
-"""Seconds of a child behind the loading of the target: one that has not done the least by then, and used up the budget
-while nobody else kept it from running, has a target that is slow, or that waits for the outside world."""
+"""Seconds for which a child may run, once the target is loaded, before it counts as late: then its target is slow, or
+waits for the outside world."""
 
 
 def run_suite(
@@ -126,10 +126,7 @@ def run_suite(
         # The phases behind the one that ended the process, with what is left of the time.
         phases = tuple(phase for phase in left.phases if phase not in log.finished and phase != log.phase)
         is_known = end.how == "over" and log.is_violated  # what the others would do changes no verdict any more
-        # Another child would spend all that is left, and more, on loading the target.
-        is_long = log.loading_seconds > max(_LEAST_SHARE * options.budget_seconds, _LONG_LOADING)
-        is_late = is_long or not log.has_done_the_least
-        is_too_late = end.how == "over" and is_late
+        is_too_late = end.how == "over" and log.is_too_late
         if not phases or log.is_enough or is_known or is_too_late:
             break
         log.goes_on_with(phases[0])
@@ -272,8 +269,18 @@ class _Log:
             lived: for how many seconds its process has had a chance to run.
             most_seconds: its budget, and a little more.
         """
-        is_random = self.phase in LEAST_PROGRAMS and self._options.programs is None and self.loading_seconds > 0.0
-        return is_random and lived > max(most_seconds, self.loading_seconds + _LEAST_LIFE)
+        is_random = self.phase in LEAST_PROGRAMS and self._options.programs is None
+        has_many = (
+            self._type.exploring is None or self._type.exploring.only is None
+        )  # of one program, none is the least
+        is_loaded = self.loading_seconds > 0.0
+        return is_random and has_many and is_loaded and lived > max(most_seconds, self.loading_seconds + _LEAST_LIFE)
+
+    @property
+    def is_too_late(self) -> bool:
+        """Whether another child, which has to load the target again, would come too late for the phases left."""
+        is_long = self.loading_seconds > max(_LEAST_SHARE * self._options.budget_seconds, _LONG_LOADING)
+        return is_long or not self.has_done_the_least
 
     @property
     def has_to_confirm(self) -> bool:
@@ -284,7 +291,10 @@ class _Log:
     def _is_done(self, phase: str) -> bool:
         least = LEAST_PROGRAMS.get(phase, 0)
         least = least if self._options.programs is None else min(least, self._options.programs)
-        return phase in self._so_far and self._so_far[phase].counts.get("programs", 0) >= least
+        return phase in self._so_far and self._programs(phase) >= least
+
+    def _programs(self, phase: str) -> int:
+        return self._so_far[phase].counts.get("programs", 0) if phase in self._so_far else 0
 
     def over(self) -> None:
         """The phase under way did not come back after the budget was spent: what all have done by then counts."""
@@ -294,9 +304,9 @@ class _Log:
         for phase in self._options.phases:
             is_done = phase == self.phase or (phase in LEAST_PROGRAMS and self._is_done(phase))
             if is_done and phase not in self.finished:
-                done = self._so_far[phase].counts.get("programs", 0) if phase in self._so_far else 0
                 found = any(finding.phase == phase for finding in self.known.findings)
-                self._finish(phase, "" if found or self._options.programs is not None else too_few(phase, done))
+                few = "" if found or self._options.programs is not None else too_few(phase, self._programs(phase))
+                self._finish(phase, few)
 
     def goes_on_with(self, phase: str) -> None:
         """Another child does the rest."""

@@ -52,7 +52,7 @@ class SharedState:
         self.has_changed = False
         self._module = space["__name__"]
         self._owners: dict[int, tuple[Any, dict[str, object]]] = {}
-        self._all: dict[int, tuple[list[object], list[object]]] = {}
+        self._all: dict[int, list[object]] = {}
         self._containers: dict[int, tuple[Any, list[object]]] = {}
         self._counts: list[tuple[Any, str, str]] = []
         self._caches: list[functools._lru_cache_wrapper[Any]] = []
@@ -79,11 +79,10 @@ class SharedState:
 
     def _restore_names(self, owner: Any, then: dict[str, object]) -> None:
         space = own_attributes(owner) if type(owner) is not dict else owner
-        names, values = self._all.get(id(owner), ([], []))
-        if _is_same([*space.values()], values) and _is_same([*space], names) and values:
+        if id(owner) in self._all and _is_same([*space, *space.values()], self._all[id(owner)]):
             return  # as nearly always, and to look which names count takes ten times as long
         self._restore_counting(owner, space, then)
-        self._all[id(owner)] = [*space], [*space.values()]
+        self._all[id(owner)] = [*space, *space.values()]
 
     def _restore_counting(self, owner: Any, space: Any, then: dict[str, object]) -> None:
         """Restore the names that count: no modules, and nothing that the interpreter or the explorer adds."""

@@ -94,10 +94,9 @@ def run_job(
         environment: variables of the child that are not those of this process.
         grace_seconds: how long the child may stay silent beyond its deadline, or after its last event, before it is
             taken for frozen: C code may keep the interpreter to itself.
-        is_over: asked several times a second, given for how many seconds the child has had a chance to run, on a clock
-            that stands still while other processes run; once it says so, the child is ended, and what it had sent
-            counts. With it, the deadline counts from the last event: a child whose work goes on is not ended for being
-            slow.
+        is_over: asked several times a second. It is given the seconds for which the child could run: these do not pass
+            while other processes use the processors. Once it says so, the child is ended, and what it had sent counts.
+            With it, the deadline counts from the last event: a child whose work goes on is not ended for being slow.
 
     Raises:
         Interrupted: the user has asked to stop; what the child had sent was passed on.

@@ -307,7 +307,7 @@ class _Exploration(Generic[P, A]):
                 strict = self.options.strict_errors
                 shown = laboratory.finding(program, result.problem, result.counterexample, strict_errors=strict)
                 self.on_finding(with_confirmation(shown, _NOT_TRIED, result.unseen))
-            half = (until - time.monotonic()) / 2
+            half = (until - time.monotonic()) / 2  # the other one is for a schedule with fewer preemptions
             program, result = self._smaller(program, result, min(self.options.minimise_seconds, half))
             left = until - time.monotonic()
             result = with_fewest_preemptions(lambda granularity: self._opened(program, granularity), result, left)

@@ -11,8 +11,8 @@ from .events import ACQUIRE, RELEASE, TRY, Event
 class HeldLocks:
     """Takes note of events, one after another.
 
-    A lock is a signal where a thread gives it back that has not taken it, as a condition makes one for each wait. From
-    then on nobody holds it.
+    If a thread gives back a lock that it has not taken, the lock is a signal: a condition makes such a lock for each
+    wait. From then on, no thread counts as its holder.
     """
 
     def __init__(self) -> None:

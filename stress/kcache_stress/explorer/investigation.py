@@ -206,12 +206,10 @@ def _search(
             continue  # samples may find something all the same
         executions += result.executions
         spent += result.seconds
-        if result.problem is not None or result.coverage is Coverage.EXHAUSTED:
-            break
-        if strategy.is_trial:
-            continue
+        if strategy.is_trial and result.coverage is Coverage.NO_PROOF:
+            continue  # it is blind to a part
         note = note or result.note
-        if result.coverage.is_complete:
+        if result.problem is not None or result.coverage.is_complete:
             break
         note = note or strategy.shortfall
     if result.note == PATIENT:

@@ -1,0 +1,112 @@
+"""A trial: a short exhaustive search before the samples. If it proves nothing, it costs no finding, and no proof."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcache_model.finding import FindingKind
+from kcache_model.interleaved_program import InterleavedProgram
+from kcache_stress.explorer.explore import ExploreOptions, explore
+from kcache_stress.explorer.investigation import Investigation, investigate
+from kcache_stress.explorer.strategies.dpor import DivergedError, Dpor
+from kcache_stress.explorer.strategies.interface import Coverage, Strategy
+from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+
+BODIES = """
+import threading
+
+
+def counted(add):
+    threads = [threading.Thread(target=add) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+class Counter:
+    def __init__(self):
+        self.count, self.lock = 0, threading.Lock()
+
+    def add(self):
+        count = self.count
+        self.count = count + 1
+
+    def add_locked(self):
+        with self.lock:
+            self.add()
+
+
+def test_racy():
+    counter = Counter()
+    counted(counter.add)
+    assert counter.count == 2
+
+
+def test_locked():
+    counter = Counter()
+    counted(counter.add_locked)
+    assert counter.count == 2
+"""
+
+
+class Blind(Dpor):
+    """Ends after one execution, in which some code was not seen."""
+
+    def has_more(self) -> bool:
+        self.doubts["unseen.py:1: calls code in C"] = None
+        return False
+
+
+class Diverging(Dpor):
+    """Cannot repeat what it did."""
+
+    def choose(self, running: int) -> int:
+        raise DivergedError(f"thread {running + 1} is somewhere else")
+
+
+@pytest.fixture
+def bodies(tmp_path: Path) -> Path:
+    file = tmp_path / "test_bodies.py"
+    file.write_text(BODIES, encoding="utf-8")
+    return file
+
+
+def found(file: Path, name: str, first: Strategy, *, is_trial: bool) -> Investigation[object]:
+    laboratory = InterleavedLaboratory(f"{file}:{name}")
+    first.is_trial = is_trial
+    return investigate(
+        lambda _: laboratory.opened(InterleavedProgram()), lambda _: [(first, 10), (Dpor(), 1_000)], seconds=600.0
+    )
+
+
+def test_what_a_blind_trial_misses_is_found_by_those_behind_it(bodies: Path) -> None:
+    result = found(bodies, "test_racy", Blind(), is_trial=True)
+    assert result.problem is not None
+    assert result.problem.kind is FindingKind.FAILURE
+    alone = found(bodies, "test_racy", Blind(), is_trial=False)
+    assert (alone.problem, alone.coverage) == (None, Coverage.NO_PROOF)
+
+
+def test_what_it_does_not_see_is_no_doubt_about_those_behind_it(bodies: Path) -> None:
+    result = found(bodies, "test_locked", Blind(), is_trial=True)
+    assert (result.problem, result.coverage, result.note) == (None, Coverage.EXHAUSTED, "")
+
+
+def test_a_trial_that_cannot_be_repeated_is_left_out(bodies: Path) -> None:
+    result = found(bodies, "test_racy", Diverging(), is_trial=True)
+    assert result.problem is not None
+    assert result.problem.kind is FindingKind.FAILURE
+    alone = found(bodies, "test_racy", Diverging(), is_trial=False)
+    assert alone.problem is not None
+    assert alone.problem.kind is FindingKind.NONDETERMINISM
+
+
+def test_a_small_test_is_exhausted_by_the_trial_alone(bodies: Path) -> None:
+    laboratory = InterleavedLaboratory(f"{bodies}:test_locked")
+    options = ExploreOptions(walk=200, seconds=600.0)
+    result = explore(laboratory, InterleavedProgram(), options)
+    assert result.coverage is Coverage.EXHAUSTED
+    assert result.executions - result.audited <= 20
