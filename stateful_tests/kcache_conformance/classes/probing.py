@@ -160,14 +160,22 @@ class Probed:
     def _drifting(self, calls: Iterable[MethodCall]) -> Iterator[str]:
         """The calls that return something else than at first because time has passed: they read a clock."""
         first = {call: self.first[call] for call in calls if call in self.first and not self.first[call].waits}
-        later = {call: self._tries(self._with_needed(call)) for call in first}
-        left = {call: outcome for call, outcome in later.items() if outcome != first[call]}
-        for seconds in _CLOCK_TICKS if left else ():
+        changed = [call for call in first if self._tries(self._with_needed(call)) != first[call]]
+        # They are the only ones from here on, in one order: what others leave behind where objects share state is no
+        # time that passes. Which calls come last is a matter of how quick they are.
+        then = [self._round(changed) for _ in range(2)][-1]
+        left = set(changed)
+        for seconds in _CLOCK_TICKS:
+            if not left:
+                return
             time.sleep(seconds)
-            drifting = [call for call, outcome in left.items() if self._tries(self._with_needed(call)) != outcome]
-            for call in drifting:
-                del left[call]
-                yield call.name
+            now = self._round(changed)
+            drifting = [call for call in changed if call in left and now[call] != then[call]]
+            left.difference_update(drifting)
+            yield from (call.name for call in drifting)
+
+    def _round(self, calls: Iterable[MethodCall]) -> dict[MethodCall, Outcome]:
+        return {call: self._tries(self._with_needed(call)) for call in calls}
 
     def _require_own_state(self) -> None:
         """Refuse a class whose objects share state.
