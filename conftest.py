@@ -154,6 +154,12 @@ _IMPORTED_BY_CHILDREN = [
     "kcache_conformance.fuzzing.session",
     "kcache_conformance.fuzzing.search_job",
     "kcache_conformance.fuzzing.replaying",
+    "kcache_conformance.classes.call_replay",
+    "kcache_conformance.classes.class_type",
+    "kcache_conformance.objects.concurrent_phases",
+    "kcache_conformance.objects.sequential",
+    "kcache_stress.interleaved.script",
+    "kcache_stress.objects.laboratory",
 ]
 
 

@@ -1,10 +1,12 @@
 """Sockets, pipes, select and signals under the explorer: found is what goes wrong, and a correct twin passes."""
 
+import importlib
 import textwrap
 from pathlib import Path
 
 import pytest
 
+from kcache_stress.explorer.reach import Kind, kind_of, unit_of
 from kcache_stress.explorer.scenarios import Scenario, ScenarioResult, explore_scenario
 from kcache_stress.explorer.strategies.interface import Coverage
 
@@ -231,6 +233,60 @@ def test_a_server_of_the_standard_library(tmp_path):
     result = explored(tmp_path, made, "self.server.serve_forever()", ask, check="self.got == [b'A\\n']", executions=60)
     assert result.problem is None, told(result)
     assert result.refused == ""
+
+
+HTTP = """
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'A')
+    def log_message(self, *_): pass
+self.server, self.got = HTTPServer(('localhost', 0), Handler), []
+self.urlopen, self.HTTPConnection = urlopen, HTTPConnection
+self.url = 'http://localhost:%d/' % self.server.server_address[1]
+"""
+CLIENTS = {
+    "urllib.request": "with self.urlopen(self.url) as answer: self.got.append(answer.read())",
+    "http.client": """
+        client = self.HTTPConnection('localhost', self.server.server_address[1])
+        client.request('GET', '/')
+        self.got.append(client.getresponse().read())
+    """,
+}
+
+
+@pytest.mark.parametrize("client", CLIENTS.values(), ids=CLIENTS)
+def test_a_client_of_the_standard_library_talks_to_its_server(tmp_path, client):
+    imports = (
+        "from http.client import HTTPConnection\n"
+        "from http.server import BaseHTTPRequestHandler, HTTPServer\n"
+        "from urllib.request import urlopen\n"
+    )
+    made = imports + textwrap.dedent(HTTP)
+    result = explored(tmp_path, made, "self.server.handle_request()", client, check="self.got == [b'A']", executions=40)
+    assert result.problem is None, told(result)
+    assert result.refused == ""
+    late = f"{textwrap.dedent(client).strip()}\nself.got.append(b'A')"
+    result = explored(tmp_path, made, "self.server.handle_request()", late, check="self.got == [b'A']", executions=40)
+    assert result.problem is not None
+
+
+@pytest.mark.parametrize("name", ["urllib.request", "xmlrpc.client", "wsgiref.simple_server", "smtplib"])
+def test_who_talks_to_other_threads_is_virtual_and_who_imports_it(tmp_path, monkeypatch, name):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "talking.py").write_text(f"import {name}\n")
+    package, _, part = name.rpartition(".")
+    source = f"from {package} import ({part}, other)" if package else f"from {name} import SMTP"
+    (tmp_path / "talking_from.py").write_text(f"{source}\n")
+    (tmp_path / "parsing.py").write_text("from urllib.parse import urlsplit\nfrom urllib import parse\n")
+    importlib.invalidate_caches()
+    kinds = [kind_of(unit_of(unit, is_no_root), is_no_root) for unit in (name, "talking", "talking_from", "parsing")]
+    assert kinds == [Kind.VIRTUAL, Kind.VIRTUAL, Kind.VIRTUAL, Kind.PLAIN]
+
+
+def is_no_root(_: str) -> bool:
+    return False
 
 
 REFUSED = {

@@ -24,6 +24,7 @@ from .search import SearchLimits, SearchResult, search
 from .strategies.interface import Coverage
 from .strategies.preemption_bounded import PreemptionBounded
 from .strategies.scheduled import Replay
+from .virtual.deadlines import Hidden
 
 SHOWN_ONCE = "it showed a problem once"
 """Begins what is said of a problem that the same schedule does not show again."""
@@ -113,10 +114,29 @@ def smallest(runner: Runner[A], judge: Judge[A], found: Counterexample[A], secon
 
 
 def replayed(runner: Runner[A], judge: Judge[A], schedule: Schedule) -> tuple[Execution[A], Problem | None, bool]:
-    """Run one schedule: what happened, what is wrong with it, and whether the schedule could be followed."""
+    """Run one schedule: what happened, what is wrong with it, and whether the schedule could be followed.
+
+    What goes wrong in a hurried execution is run twice more, and threads do not learn of the time that passes while
+    they, or others, can go on. If it goes wrong then, too, the execution does not count as hurried.
+    """
     strategy = Replay(schedule)
     execution = runner.run(strategy)
-    return execution, judge.judge(execution), strategy.followed
+    problem = judge.judge(execution)
+    if problem is not None and execution.hurry and _goes_wrong_unhurried(runner, judge, schedule, problem):
+        execution.hurry = ""
+    return execution, problem, strategy.followed
+
+
+def _goes_wrong_unhurried(runner: Runner[A], judge: Judge[A], schedule: Schedule, problem: Problem) -> bool:
+    haste = runner.sandbox.scheduler.haste
+    try:
+        for haste.hides in (Hidden.OWN, Hidden.ALL):
+            shown = judge.judge(runner.run(Replay(schedule)))
+            if shown is None or shown.kind is not problem.kind:
+                return False
+    finally:
+        haste.hides = Hidden.NOTHING
+    return True
 
 
 def _repeated(runner: Runner[A], judge: Judge[A], schedule: Schedule) -> Counterexample[A] | None:
@@ -138,7 +158,9 @@ def _bounded(runner: Runner[A], judge: Judge[A], found: Counterexample[A], secon
     if result.problem is not None and result.execution is not None:
         schedule = schedule_of(result.execution.trace, runner.sandbox.granularity)
         smaller = _repeated(runner, judge, schedule)
-        return None if smaller is None else replace(smaller, is_minimal=True)
+        if smaller is None or not _is_as_good(smaller.execution, smaller.problem, found):
+            return None
+        return replace(smaller, is_minimal=True)
     return None if result.coverage is Coverage.BUDGET_SPENT else replace(found, is_minimal=True)
 
 
@@ -157,7 +179,7 @@ def _coarse(runner: Runner[A], judge: Judge[A], found: Counterexample[A], deadli
             return False
         execution, problem, _ = replayed(runner, judge, candidate)
         shown = schedule_of(execution.trace, runner.sandbox.granularity)
-        if problem is None or problem.kind is not found.problem.kind or len(shown) >= len(best):
+        if not _is_as_good(execution, problem, found) or len(shown) >= len(best):
             return False
         best = shown
         return True
@@ -181,6 +203,12 @@ def _coarse(runner: Runner[A], judge: Judge[A], found: Counterexample[A], deadli
     return smaller or found
 
 
+def _is_as_good(execution: Execution[A], problem: Problem | None, found: Counterexample[A]) -> bool:
+    """Whether an execution shows a problem of the same kind, and leaves no more in doubt."""
+    is_in_doubt = bool(execution.hurry) and not found.execution.hurry
+    return problem is not None and problem.kind is found.problem.kind and not is_in_doubt
+
+
 def _grouped(schedule: Schedule) -> Schedule:
     """All runs of each thread as one, in the order of the first ones."""
     counts: dict[int, int] = {}
@@ -201,7 +229,7 @@ def _greedy(runner: Runner[A], judge: Judge[A], found: Counterexample[A], deadli
             continue
         left -= 1
         execution, problem, _ = replayed(runner, judge, _joined(best.schedule, position))
-        if problem is not None and problem.kind is best.problem.kind:
+        if _is_as_good(execution, problem, best):
             schedule = schedule_of(execution.trace, runner.sandbox.granularity)
             smaller = _repeated(runner, judge, schedule)
             if smaller is not None and len(smaller.schedule) < len(best.schedule):

@@ -62,6 +62,7 @@ class Execution(Generic[A]):
         was_patient: whether a long wait might have, which ends only when nothing else can go on.
         preemptions: how often a thread was left that could have gone on.
         doubts: why it is no part of a proof, whatever the order: ``FILE:LINE: what``.
+        hurry: ``FILE:LINE: what``, if code has read the clock after a wait had ended while other threads could go on.
         seconds: of virtual time that were waited for.
         broken: the invariants that do not hold afterwards; to be asked before the next execution.
     """
@@ -81,6 +82,7 @@ class Execution(Generic[A]):
     was_patient: bool = False
     preemptions: int = 0
     doubts: tuple[str, ...] = ()
+    hurry: str = ""
     seconds: float = 0.0
     broken: Callable[[], list[BrokenRule]] = field(default=list, repr=False)
 

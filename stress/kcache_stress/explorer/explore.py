@@ -338,6 +338,8 @@ class _Exploration(Generic[P, A]):
             found = self._investigated(candidate, options, first.granularity)
             if found.counterexample is None or found.problem is None or found.problem.kind is not kind:
                 return False
+            if found.is_in_doubt and not first.is_in_doubt:
+                return False
             best = found
             return True
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from math import inf
@@ -24,6 +25,7 @@ from .strategies.naive import Naive
 from .strategies.partial_order_sampling import PartialOrderSampling
 from .strategies.scheduled import Replay
 from .uncertainty import LATE
+from .virtual.deadlines import SHORTEST
 from .virtual.virtual_thread import UncontrolledError
 
 _UNREDUCED_EXECUTIONS: Final = 1_000
@@ -103,6 +105,11 @@ class Investigation(Generic[A]):
         return () if self.counterexample is None else self.counterexample.schedule
 
     @property
+    def is_in_doubt(self) -> bool:
+        """Whether time may be the cause: a wait has ended while other threads could go on."""
+        return self.counterexample is not None and bool(self.counterexample.execution.hurry)
+
+    @property
     def preemptions(self) -> int:
         """How often the counterexample leaves a thread that could have gone on; 0 if there is none."""
         return 0 if self.counterexample is None else self.counterexample.preemptions
@@ -119,6 +126,10 @@ def investigate(
 ) -> Investigation[A]:
     """Search the interleavings until something is wrong, nothing is left, or the budget is spent.
 
+    What goes wrong in a hurried execution may go wrong because time has passed, not because of the order of the
+    threads. Then the search begins anew, where waits end only when no thread can go on. If it finds nothing, what was
+    found stays in doubt.
+
     Args:
         opened: the experiment at a granularity.
         plan: the strategies.
@@ -130,9 +141,10 @@ def investigate(
     """
     began = time.monotonic()
     seen: set[object] | None = set() if samples else None
+    least = _LEAST_SHARE * seconds
 
     def searched(experiment: Experiment[A]) -> SearchResult[A]:
-        left = max(_LEAST_SHARE * seconds, seconds - (time.monotonic() - began)) if seconds < inf else inf
+        left = max(least, seconds - (time.monotonic() - began)) if seconds < inf else inf
         return _search(experiment, plan(experiment), left, seen)
 
     result = _investigated(opened, granularity, searched, seconds)
@@ -142,6 +154,10 @@ def investigate(
         if seen:
             seen.clear()  # schedules are followed where modules are loaded as they were for the search
         result = _after(result, _investigated(opened, granularity, searched, seconds))
+    if result.is_in_doubt:
+        least = max(least, result.seconds)
+        again = _investigated(lambda at: _unhurried(opened(at)), granularity, searched, seconds)
+        result = _after(result, again) if again.counterexample is not None else _after(again, result)
     if result.problem is not None or not result.coverage.is_complete or seen is None:
         return result
     lacking = ""
@@ -174,8 +190,21 @@ def with_fewest_preemptions(
             best = smallest(runner, judge, found.counterexample, seconds)
         except (DivergedError, UncontrolledError):
             return found
-        unseen = runner.sandbox.unseen(best.execution.trace)
+        unseen = runner.sandbox.unseen(best.execution.trace, best.execution.hurry)
     return replace(found, problem=best.problem, counterexample=best, unseen=unseen)
+
+
+@contextlib.contextmanager
+def _unhurried(opened: Opened[A]) -> Iterator[Experiment[A]]:
+    """An experiment in which no wait ends while another thread can go on."""
+    with opened as experiment:
+        scheduler = experiment.runner.sandbox.scheduler
+        before = scheduler.longest, scheduler.tolerance
+        scheduler.longest, scheduler.tolerance = 0.0, SHORTEST
+        try:
+            yield experiment
+        finally:
+            scheduler.longest, scheduler.tolerance = before
 
 
 def _after(first: Investigation[A], second: Investigation[A]) -> Investigation[A]:
@@ -295,7 +324,7 @@ def _shown(
         return replace(result, note=_UNSEEN if is_free else _UNSETTLED)
     if isinstance(shown, Problem):
         return replace(result, problem=shown)
-    unseen = runner.sandbox.unseen(shown.execution.trace)
+    unseen = runner.sandbox.unseen(shown.execution.trace, shown.execution.hurry)
     return replace(result, problem=shown.problem, counterexample=shown, unseen=unseen)
 
 
@@ -319,6 +348,6 @@ def _in_new_modules(
         return replace(result, coverage=Coverage.NO_PROOF, note=f"{leftover or _INHERITED}: {problem.summary}")
     if not leftover:
         return _shown(experiment, result, replace(found, problem=shown, execution=again, order=order), seconds)
-    unseen = runner.sandbox.unseen(again.trace)
+    unseen = runner.sandbox.unseen(again.trace, again.hurry)
     found_again = Counterexample(schedule, shown, again, again.preemptions)
     return replace(result, problem=shown, counterexample=found_again, unseen=unseen)

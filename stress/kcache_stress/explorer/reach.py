@@ -23,9 +23,16 @@ from kcache_model.foreign import own_attributes
 
 from .virtual.uncontrolled import ABSENT, STAND_INS, WHY
 
-LIBRARY: Final = frozenset({"logging", "sched", "socketserver", "http"})
-"""What of the standard library is virtual: the rest of it calls nobody back and waits for nobody while it holds a lock,
-or its classes are what everybody exchanges."""
+LIBRARY: Final = frozenset({"logging", "sched", "socketserver", "http", "urllib", "xmlrpc", "wsgiref"}) | {
+    "smtplib",
+    "ftplib",
+    "poplib",
+    "imaplib",
+    "nntplib",
+    "telnetlib",
+}
+"""What of the standard library is virtual: what logs, calls back, or talks to other threads over sockets. The rest of
+it waits for nobody while it holds a lock, or its classes are what everybody exchanges."""
 
 HARNESS: Final = frozenset(
     {"kcache", "kcache_model", "kcache_stress", "kcache_conformance", "greenlet", "_greenlet"}
@@ -41,14 +48,20 @@ REAL_LOCKS: Final = (
 _EXCHANGED: Final = frozenset({"typing_extensions", "annotated_types"})
 """Packages that lock nothing, and whose classes others know by identity."""
 
+_MIXED: Final = frozenset({"urllib"})
+"""Packages that are virtual without those that import them, which may want nothing but its functions on texts."""
+
 _SEEDS: Final = (
     frozenset({"_thread", "threading", "_threading_local", "queue", "_queue", "concurrent", "time", "random"})
     | {"socket", "_socket", "select", "selectors", "signal", "sqlite3", "_sqlite3"}
-    | LIBRARY
+    | (LIBRARY - _MIXED)
+    | {"urllib.request", "urllib.robotparser"}
     | WHY.keys()
     | ABSENT
 )
-_IMPORT: Final = re.compile(rb"^[ \t]*(?:import[ \t]+([^#;\n]+)|from[ \t]+([\w.]+)[ \t]+import\b)", re.MULTILINE)
+_IMPORT: Final = re.compile(
+    rb"^[ \t]*(?:import[ \t]+([^#;\n]+)|from[ \t]+([\w.]+)[ \t]+import\b([^#;\n]*))", re.MULTILINE
+)
 _EXTENSIONS: Final = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 _NOT_REACHED: Final = frozenset({"tests", "test", "__pycache__"})
 
@@ -99,7 +112,7 @@ def kind_of(unit: str, is_root: Callable[[str], bool]) -> Kind:
             if name in _SEEDS or (is_root(name) and name.partition(".")[0] != unit.partition(".")[0]):
                 return Kind.VIRTUAL
             other = unit_of(name, is_root)
-            if other is None or other in seen or other in _EXCHANGED:
+            if other is None or other in seen or other in _EXCHANGED | _MIXED:
                 continue
             if own_kind(other) is Kind.PLAIN:
                 seen.add(other)
@@ -202,8 +215,11 @@ def files_of(origin: str) -> Collection[str]:
 def imported_by(file: str) -> frozenset[str]:
     """What the imports of a file name, wherever they stand; a text that only looks like one does no harm."""
     found: set[str] = set()
-    for plain, source in _IMPORT.findall(Path(file).read_bytes()):
-        names = [source] if source else [part.split()[0] for part in plain.split(b",") if part.split()]
+    for plain, source, parts in _IMPORT.findall(Path(file).read_bytes()):
+        names = [part.split()[0] for part in (plain or parts).strip(b" ()\\").split(b",") if part.split()]
+        if source:
+            within = (source + b"." + name for name in names)
+            names = [source, *(name for name in within if name.decode("utf-8", "replace") in _SEEDS)]
         found.update(name.decode("utf-8", "replace") for name in names if not name.startswith(b"."))
     tops = {name: name.partition(".")[0] for name in found}
     return frozenset(top if top in _SEEDS else name for name, top in tops.items())

@@ -51,7 +51,7 @@ def follow(
             if problem is None and runner.leftover and runner.start_anew():
                 execution, problem, followed = replayed(runner, judge, token.schedule)
             is_same = fingerprint_of(runner.sandbox.sources) == token.fingerprint
-            unseen = runner.sandbox.unseen(execution.trace)
+            unseen = runner.sandbox.unseen(execution.trace, execution.hurry)
             runner.clean_up()
             watch.rest()
         if problem is not None:

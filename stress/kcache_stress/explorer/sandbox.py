@@ -229,8 +229,10 @@ class Sandbox:
         unreported = () if self.is_strict else self.gate.met  # unknown code, of which no event tells
         return tuple(dict.fromkeys((*self.scheduler.doubts, *self.gate.lasting, *unreported)))
 
-    def unseen(self, trace: Trace) -> str:
+    def unseen(self, trace: Trace, hurry: str = "") -> str:
         """Why real threads may not do what an execution did; empty if nothing is known."""
+        if hurry:
+            return hurry
         if self.granularity.is_of_opcodes:  # no event tells of such code: all of it is traced
             files = {getattr(module, "__file__", None) for module in self._modules.private.values()}
             unseen = unseen_opcodes(trace, lambda code: code.co_filename not in files and self.gate.is_opaque(code))

@@ -243,6 +243,7 @@ class ScenarioRunner:
             was_patient=scheduler.was_patient,
             preemptions=scheduler.preemptions,
             doubts=self.sandbox.doubts,
+            hurry=scheduler.haste.seen,
             seconds=scheduler.now - scheduler.polled,
         )
 

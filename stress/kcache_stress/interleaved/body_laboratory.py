@@ -16,7 +16,7 @@ from kcache_model.interleaving import Interleaving
 from kcache_model.progress import ProgressListener
 
 from ..explorer.audit import AuditShare
-from ..explorer.confirmation import Confirmation, why_not_repeated
+from ..explorer.confirmation import Answer, Confirmation, why_not_repeated
 from ..explorer.counterexample import SHOWN_ONCE, Counterexample
 from ..explorer.execution import Problem
 from ..explorer.granularity import Granularity
@@ -228,6 +228,8 @@ class InterleavedLaboratory:
     ) -> Confirmation:
         """Run the test with real threads."""
         del is_seen, strict_errors
+        if found.execution.hurry:
+            return Confirmation(Answer.NOT_TRIED)  # where real threads are paused, time passes, too
         assert self._whole is not None
         trial = replace(self._trial(program), seconds=found.execution.seconds)
         return confirm(trial, self._whole, finding.kind, watch.alive)

@@ -99,8 +99,14 @@ def instrument(
         return compile(rewritten, path, "exec", dont_inherit=True)
 
 
+@functools.lru_cache(maxsize=_KEPT)
 def with_virtual_dates(source: bytes, path: str) -> CodeType:
     """The code of a module that is left as it is, but asks a hook what time it is, as instrumented code does."""
+    code: CodeType = kept(("dates", digest(source), path), lambda: _with_virtual_dates(source, path))
+    return code
+
+
+def _with_virtual_dates(source: bytes, path: str) -> CodeType:
     tree = ast.parse(source, path)
     for node in ast.walk(tree) if any(name.encode() in source for name in CLOCK_NAMES) else ():
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CLOCK_NAMES:

@@ -77,7 +77,7 @@ class TimeToPass:
 
     def __init__(self, scheduler: Scheduler, frame: FrameType, since: int, *, is_made: bool) -> None:
         self.is_made = is_made
-        self._where = f"{file_name(frame.f_code.co_filename)}:{frame.f_lineno}"
+        self._where = _place(frame)
         self._scheduler = scheduler
         self._thread = scheduler.current
         self._seen = since
@@ -136,11 +136,18 @@ class Clock:
             readings = scheduler.clock_reads.get(scheduler.current)
             if readings is None:
                 readings = scheduler.clock_reads[scheduler.current] = Readings()
-            if self._passes(readings, _of_caller(sys._getframe(1))):
+            frame = _of_caller(sys._getframe(1))
+            if scheduler.haste.where and frame is not None and not _is_of_library(frame):
+                self._note_haste(frame)
+            if self._passes(readings, frame):
                 return scheduler.now
         scheduler.polled += scheduler.tick
         scheduler.now += scheduler.tick
-        return scheduler.now
+        return scheduler.now - scheduler.haste.hidden(scheduler.current)
+
+    def _note_haste(self, frame: FrameType) -> None:
+        haste = self._scheduler.haste
+        haste.seen = haste.seen or f"{haste.where}: {TIME_WAS_MADE} though threads could go on, as {_place(frame)} sees"
 
     def sleep(self, seconds: float) -> None:
         """Wait until that much time has passed, which others may use."""
@@ -238,13 +245,21 @@ def _of_caller(frame: FrameType | None) -> FrameType | None:
     return frame
 
 
+def _place(frame: FrameType) -> str:
+    return f"{file_name(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+def _is_of_library(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] in sys.stdlib_module_names
+
+
 def _frames(frame: FrameType | None) -> Iterator[FrameType]:
     """The frames of a thread, the innermost first, without those of the harness and of the standard library."""
     for _ in range(_MOST_FRAMES):
         frame = _of_caller(frame)
         if frame is None:
             return
-        if str(frame.f_globals.get("__name__")).partition(".")[0] not in sys.stdlib_module_names:
+        if not _is_of_library(frame):
             yield frame
         frame = frame.f_back
 

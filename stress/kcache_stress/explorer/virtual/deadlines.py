@@ -3,12 +3,20 @@
 The virtual clock is exact, the clock of real threads is not: of two threads that sleep for the same second, either may
 wake first, and the other one may wake before the first has done anything. So waits that are to end at about the same
 time may end in any order, and together.
+
+A short wait may also end while other threads can go on: they are slow. Whoever reads the clock then sees that time has
+passed, and a test that asserts how long something takes fails, as it would on a machine that stands still for a while.
+Such an execution is *hurried*. It is no proof of a race: see :func:`~..counterexample.replayed` and
+:func:`~..investigation.investigate`.
 """
 
 from __future__ import annotations
 
+import enum
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf
 from threading import Condition
 from types import FrameType
 from typing import TYPE_CHECKING, Final
@@ -32,29 +40,82 @@ MOST_TIES: Final = 4
 """How often in one execution waits may end together: each time doubles the interleavings of threads that poll."""
 
 
-def next_timeouts(threads: Mapping[int, VirtualThread], now: float) -> list[int]:
+class Hidden(enum.Enum):
+    """The time that passes while threads can go on, of which threads do not learn when they read the clock."""
+
+    NOTHING = enum.auto()
+    OWN = enum.auto()
+    """What has passed while the thread itself could go on."""
+    ALL = enum.auto()
+    """What has passed while any could. A thread that has slept meanwhile does not learn of its own sleep."""
+
+
+@dataclass
+class Haste:
+    """Time that has passed while threads could go on: they were slow.
+
+    Attributes:
+        hides: what threads that read the clock do not learn of.
+        where: the first wait that ended then.
+        seen: who has read the clock after that: ``FILE:LINE: what``; empty if nobody has.
+        behind: thread -> the seconds that have passed while it could go on.
+        seconds: those that have passed while any thread could go on.
+    """
+
+    hides: Hidden = Hidden.NOTHING
+    where: str = ""
+    seen: str = ""
+    behind: dict[int, float] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    def start_over(self) -> None:
+        """A new execution begins."""
+        self.where = self.seen = ""
+        self.behind, self.seconds = {}, 0.0
+
+    def add(self, seconds: float, threads: Sequence[int], where: str) -> None:
+        """So many seconds pass while these threads can go on."""
+        if threads:
+            self.where = self.where or where
+            self.seconds += seconds
+        for thread in threads:
+            self.behind[thread] = self.behind.get(thread, 0.0) + seconds
+
+    def hidden(self, thread: int) -> float:
+        """The seconds that a thread does not learn of."""
+        if self.hides is Hidden.NOTHING:
+            return 0.0
+        return self.behind.get(thread, 0.0) if self.hides is Hidden.OWN else self.seconds
+
+
+def next_timeouts(threads: Mapping[int, VirtualThread], now: float, tolerance: float = TOLERANCE) -> list[int]:
     """The threads whose wait is the next to end; the one that ends first comes first."""
     timed = sorted(
         (thread.waits_for.deadline, number)
         for number, thread in threads.items()
         if not thread.finished and isinstance(thread.waits_for, Timed)
     )
-    return [number for deadline, number in timed if deadline <= max(timed[0][0] + TOLERANCE, now)]
+    return [number for deadline, number in timed if deadline <= max(timed[0][0] + tolerance, now)]
 
 
 def let_end_together(scheduler: Scheduler, ended: Timed) -> None:
     """A wait has timed out: those that are to end at about the same time may end now, too."""
-    is_early = ended.is_early or (not ended.is_due and any(map(_can_go_on, scheduler.threads.values())))
+    others = [thread for number, thread in scheduler.threads.items() if number != scheduler.current]
+    is_early = ended.is_early or (not ended.is_due and any(map(_can_go_on, others)))
+    seconds = ended.deadline - scheduler.now
+    if seconds >= SHORTEST and scheduler.longest < inf:
+        left_behind = [thread.number for thread in others if _can_go_on(thread) or _is_late(thread, ended.deadline)]
+        scheduler.haste.add(seconds, left_behind, ended.where)
     scheduler.timeouts.append(Timeout(scheduler.current, len(scheduler.trace), _waiters(), is_early))
-    latest = max(ended.deadline, scheduler.now) + TOLERANCE
-    waits = (thread.waits_for for thread in scheduler.threads.values() if not thread.finished)
-    others = [wait for wait in waits if isinstance(wait, Timed) and not wait.is_due and wait.deadline <= latest]
-    if others and not scheduler.ties_left:
-        withheld = (wait.where for wait in others if not wait.free)
+    latest = max(ended.deadline, scheduler.now) + scheduler.tolerance
+    waits = (thread.waits_for for thread in others if not thread.finished)
+    ending = [wait for wait in waits if isinstance(wait, Timed) and not wait.is_due and wait.deadline <= latest]
+    if ending and not scheduler.ties_left:
+        withheld = (wait.where for wait in ending if not wait.free)
         scheduler.timeouts_withheld = next(withheld, scheduler.timeouts_withheld)
-    elif others:
+    elif ending:
         scheduler.ties_left -= 1
-        for wait in others:
+        for wait in ending:
             wait.is_due, wait.is_early = True, is_early
 
 
@@ -77,6 +138,12 @@ def _can_go_on(thread: VirtualThread) -> bool:
     if isinstance(wait, Timed):
         return not thread.finished and (wait.is_due or wait.waitable.free)
     return thread.enabled
+
+
+def _is_late(thread: VirtualThread, now: float) -> bool:
+    """Whether a wait of a thread was to end long ago."""
+    wait = thread.waits_for
+    return not thread.finished and isinstance(wait, Timed) and wait.deadline + SHORTEST <= now
 
 
 def let_time_pass(scheduler: Scheduler, deadline: float | None) -> bool:

@@ -22,7 +22,7 @@ from ..equal_threads import NONE_EQUAL
 from ..events import JOIN, PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace, namespaces
 from ..garbage import NoCollections
 from ..weak_objects import start_over, weakly
-from .deadlines import MOST_TIES, SHORTEST, let_end_together, let_time_pass, next_timeouts
+from .deadlines import MOST_TIES, SHORTEST, TOLERANCE, Haste, let_end_together, let_time_pass, next_timeouts
 from .library import own_idents
 from .opcode_tracer import OpcodeTracer
 from .pool import GreenletPool
@@ -75,6 +75,7 @@ class Scheduler:
         timeouts: see :class:`~..execution.Execution`.
         timeouts_withheld: the place of a wait that would have been allowed to time out, had there been more of these.
         ends_any_time: whether each wait may time out at any moment; else ``was_patient`` if one had to wait for others.
+        tolerance, haste: see :mod:`~.deadlines`.
         failures: what escaped from threads of the target. preemptions: how often a thread was left that could go on.
         equal_threads: which do the same; tells_identities: whether any of them has asked who it is.
         doubts: why the execution is no part of a proof; is_choosing: whether a strategy is at work, not a thread.
@@ -91,10 +92,10 @@ class Scheduler:
         self.trace: Trace = []
         self.watched: Container[int] = ()
         self.threads: dict[int, VirtualThread] = {}
-        self.now, self.polled, self.tick, self.longest = 0.0, 0.0, TICK, float("inf")
+        self.now, self.polled, self.tick, self.longest, self.tolerance = 0.0, 0.0, TICK, float("inf"), TOLERANCE
         self.timeouts_left = self.ties_left = self.ident_gap = 0
         self.clock_reads: dict[int, Readings] = {}
-        self.timeouts_withheld, self.was_patient, self.ends_any_time = "", False, False
+        self.timeouts_withheld, self.was_patient, self.ends_any_time, self.haste = "", False, False, Haste()
         self.asks_at_starts = self.tells_identities = self.is_choosing = self._is_watched = self._stopped = False
         self.equal_threads = NONE_EQUAL
         self.failures: list[BaseException] = []
@@ -250,7 +251,7 @@ class Scheduler:
 
     def next_timeouts(self) -> list[int]:
         """The threads whose timeout is the next to end: who goes on when nobody else can. The first comes first."""
-        return next_timeouts(self.threads, self.now)
+        return next_timeouts(self.threads, self.now, self.tolerance)
 
     def program_is_over(self) -> bool:
         """Whether all threads of the program have ended."""
@@ -322,11 +323,12 @@ class Scheduler:
         self._pool.fill(program_threads + _SPARE_GREENLETS)
         restore_locks(trace)
         self.trace, self.failures, self.doubts, self.timeouts = [], [], {}, []
-        if not self.is_stuck:
-            self._strategy_failure = None
+        self._strategy_failure = self._strategy_failure if self.is_stuck else None
         self.preemptions, self.clock_reads, self.clock_seen = 0, {}, 0
-        self.now = self.polled = 0.0
-        self.timeouts_withheld, self.was_patient, self.asks_at_starts, self.tells_identities = "", False, False, False
+        self.now, self.polled = 0.0, 0.0
+        self.haste.start_over()
+        self.timeouts_withheld, self.was_patient = "", False
+        self.asks_at_starts = self.tells_identities = False
         self.equal_threads = NONE_EQUAL
         self.program_threads = self.next_number = program_threads
         namespaces.clear()
