@@ -16,7 +16,7 @@ import errno, os, select, selectors, signal, socket, socketserver, threading, ti
 
 
 def explored(
-    folder: Path, made: str, *threads: str, check: str = "True", executions: int = 2_000, keep=None, **options
+    folder: Path, made: str, *threads: str, check="True", executions=2_000, keep=None, imports="", **options
 ) -> ScenarioResult:
     """All interleavings of threads, each some lines in a method of an object that ``made`` makes."""
     methods = "".join(
@@ -26,7 +26,7 @@ def explored(
     made = textwrap.indent(textwrap.dedent(made), " " * 8)
     file = folder / "using.py"
     file.write_text(
-        f"{IMPORTS}\nclass Made:\n    def __init__(self):\n{made}\n{methods}\n"
+        f"{IMPORTS}{imports}\nclass Made:\n    def __init__(self):\n{made}\n{methods}\n"
         f"    def is_right(self):\n        return {check}\n"
     )
     objects = []
@@ -235,6 +235,11 @@ def test_a_server_of_the_standard_library(tmp_path):
     assert result.refused == ""
 
 
+HTTP_IMPORTS = """
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from urllib.request import urlopen
+"""
 HTTP = """
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
@@ -243,13 +248,12 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(b'A')
     def log_message(self, *_): pass
 self.server, self.got = HTTPServer(('localhost', 0), Handler), []
-self.urlopen, self.HTTPConnection = urlopen, HTTPConnection
 self.url = 'http://localhost:%d/' % self.server.server_address[1]
 """
 CLIENTS = {
-    "urllib.request": "with self.urlopen(self.url) as answer: self.got.append(answer.read())",
+    "urllib.request": "with urlopen(self.url) as answer: self.got.append(answer.read())",
     "http.client": """
-        client = self.HTTPConnection('localhost', self.server.server_address[1])
+        client = HTTPConnection('localhost', self.server.server_address[1])
         client.request('GET', '/')
         self.got.append(client.getresponse().read())
     """,
@@ -258,17 +262,14 @@ CLIENTS = {
 
 @pytest.mark.parametrize("client", CLIENTS.values(), ids=CLIENTS)
 def test_a_client_of_the_standard_library_talks_to_its_server(tmp_path, client):
-    imports = (
-        "from http.client import HTTPConnection\n"
-        "from http.server import BaseHTTPRequestHandler, HTTPServer\n"
-        "from urllib.request import urlopen\n"
-    )
-    made = imports + textwrap.dedent(HTTP)
-    result = explored(tmp_path, made, "self.server.handle_request()", client, check="self.got == [b'A']", executions=40)
+    def talking(client: str) -> ScenarioResult:
+        serve, check = "self.server.handle_request()", "self.got == [b'A']"
+        return explored(tmp_path, HTTP, serve, client, check=check, executions=40, imports=HTTP_IMPORTS)
+
+    result = talking(client)
     assert result.problem is None, told(result)
     assert result.refused == ""
-    late = f"{textwrap.dedent(client).strip()}\nself.got.append(b'A')"
-    result = explored(tmp_path, made, "self.server.handle_request()", late, check="self.got == [b'A']", executions=40)
+    result = talking(f"{textwrap.dedent(client).strip()}\nself.got.append(b'A')")
     assert result.problem is not None
 
 
