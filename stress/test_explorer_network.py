@@ -235,6 +235,36 @@ def test_a_server_of_the_standard_library(tmp_path):
     assert result.refused == ""
 
 
+def test_a_poll_waits_for_a_pipe_or_for_a_descriptor_of_the_system(tmp_path):
+    """As a reader of inotify does, which a byte in a pipe ends; the file is made known by the system."""
+    made = """
+        self.reader, self.writer = os.pipe()
+        self.far, self.near = socket.socketpair()
+        self.got, self.poll = [], select.poll()
+        self.poll.register(self.reader, select.POLLIN)
+        self.poll.register(self.near.fileno(), select.POLLIN)
+    """
+    read = "for fd, event in self.poll.poll():\n    self.got.append((fd == self.reader, event == select.POLLIN))"
+    write = "os.write(self.writer, b'a')"
+    result = explored(tmp_path, made, read, write, check="self.got == [(True, True)]")
+    assert passes(result), told(result)
+    result = explored(tmp_path, made, read, f"{write}; self.far.send(b'a')", check="self.got == [(True, True)]")
+    assert result.problem is not None
+    outside = """
+        import posix
+        self.reader, self.writer = os.pipe()
+        self.outer, self.inner = posix.pipe()
+        self.got = []
+    """
+    read = "self.got += select.select([self.reader, self.outer], [], [])[0] == [self.outer],"
+    result = explored(
+        tmp_path, outside, read, "import posix; posix.write(self.inner, b'a')", check="self.got == [True]"
+    )
+    assert (result.problem, result.refused) == (None, ""), told(result)
+    result = explored(tmp_path, outside, read, "pass")
+    assert "a descriptor of the system, which nobody here will make ready" in result.refused, told(result)
+
+
 HTTP_IMPORTS = """
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, HTTPServer

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 import pytest
 
-from body_support import STARTED
+from body_support import STARTED, Searched, searched
 from kcache_model.finding import Finding
 from kcache_model.interleaved_program import InterleavedProgram
-from kcache_stress.explorer.explore import ExploreOptions, explore
+from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
+from kcache_stress.explorer.strategies.single_preemption import SinglePreemption
 from kcache_stress.explorer.uncertainty import TIME_WAS_MADE
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
 
@@ -94,13 +96,40 @@ assert count == [2]
 
 
 def found(folder: Path, body: str) -> Finding:
+    finding = explored(folder, body).finding
+    assert finding is not None
+    return finding
+
+
+def explored(folder: Path, body: str) -> Explored:
     file = folder / "bodies.py"
     lines = body.strip().splitlines()
     file.write_text(STARTED + "\ndef body():\n" + "".join(f"    {line}\n" for line in lines), encoding="utf-8")
-    options = ExploreOptions(samples=50, walk=40, executions=500, seconds=60.0, minimise_seconds=1.0)
-    explored = explore(InterleavedLaboratory(f"{file}:body"), InterleavedProgram(), options)
-    assert explored.finding is not None
-    return explored.finding
+    options = ExploreOptions(samples=30, walk=20, executions=30, seconds=60.0, minimise_seconds=1.0)
+    return explore(InterleavedLaboratory(f"{file}:body"), InterleavedProgram(), options)
+
+
+ASKING = """
+stop, count, lock = threading.Event(), [0], threading.Lock()
+def work():
+    while not stop.is_set():
+        {asks}
+    {counts}
+threads = [threading.Thread(target=work) for _ in range(2)]
+for thread in threads: thread.start()
+time.sleep(1)
+stop.set()
+for thread in threads: thread.join()
+assert count == [2]
+"""
+READING = """
+done, items = [], list(range(3_000))
+thread = threading.Thread(target=lambda: done.append(sum([item for item in items])))
+thread.start()
+time.sleep(0.1)
+assert done
+thread.join()
+"""
 
 
 @pytest.mark.parametrize("body", MEASURED.values(), ids=MEASURED)
@@ -113,3 +142,19 @@ def test_a_race_is_found_where_no_time_passes_meanwhile(tmp_path: Path, body: st
     finding = found(tmp_path, body)
     assert not finding.unconfirmed
     assert finding.interleaving is not None
+
+
+@pytest.mark.parametrize("asks", ["pass", "with lock: pass"])
+def test_time_passes_while_threads_do_nothing_but_ask_whether_it_has(tmp_path: Path, asks: str) -> None:
+    def shown(counts: str) -> Searched:
+        body = textwrap.indent(ASKING.format(asks=asks, counts=counts), "    ")
+        (result,) = searched(tmp_path, f"\ndef test_body():\n{body}", 40, SinglePreemption)
+        return result
+
+    assert "count = [1]" in shown("seen = count[0]; count[0] = seen + 1").problem
+    right = shown("with lock: count[0] += 1")
+    assert (right.problem, right.seconds) == ("", 1.0)
+
+
+def test_time_does_not_pass_while_a_loop_reads_what_it_needs(tmp_path: Path) -> None:
+    assert explored(tmp_path, READING).finding is None

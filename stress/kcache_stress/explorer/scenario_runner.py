@@ -29,13 +29,14 @@ from .roots import Roots
 from .sandbox import Sandbox
 from .state.namespaces import instrumented_modules
 from .state.weak_registries import WeakRegistries
-from .strategies.interface import MOST_EVENTS, Ending, Strategy
+from .strategies.interface import MOST_ASKED, MOST_EVENTS, Ending, Strategy
 from .strategies.scheduled import Replay
 from .virtual.library import import_settings_restored
+from .virtual.polling import OUTSIDE, OutsideWakeup
 from .virtual.scheduler import FOREVER, MOST_PROGRAM_THREADS, Scheduler
 from .virtual.standstill import Watched
 from .virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
-from .waiting import standstill_text, waits
+from .waiting import cycle, standstill_text, waits
 
 Load: TypeAlias = "Callable[[str | Path], ModuleType]"
 """The private copy of a module: of what a scenario instruments, of a file, of ``threading``, ``queue`` or ``time``."""
@@ -228,6 +229,8 @@ class ScenarioRunner:
         try:
             parts, problem = self._perform(strategy)
         except SetupDeadlockError as error:
+            if isinstance(error.waitable, OutsideWakeup):
+                raise UncontrolledError(f"it waits for {OUTSIDE}") from None
             return Execution(Ending.DEADLOCK, [], 0, [], [], problem=Problem(FindingKind.DEADLOCK, str(error)))
         ending = strategy.ending if strategy.ending is not Ending.ENDLESS or problem is None else Ending.DEADLOCK
         return Execution(
@@ -333,7 +336,11 @@ class ScenarioRunner:
     def _standstill(self, ending: Ending, most_events: int) -> Problem | None:
         """What is wrong with an execution whose threads never came to their ends."""
         if ending is Ending.DEADLOCK:
-            return Problem(FindingKind.DEADLOCK, standstill_text(waits(self.sandbox.scheduler)))
+            found = waits(self.sandbox.scheduler)
+            outside = next((wait for wait in found if wait.what == OUTSIDE and not cycle(found)), None)
+            if outside is not None:
+                raise UncontrolledError(f"{outside.where} waits for {OUTSIDE}")
+            return Problem(FindingKind.DEADLOCK, standstill_text(found))
         return self.livelock(most_events) if ending is Ending.ENDLESS else None
 
 
@@ -412,7 +419,7 @@ def _impatient(strategy: Strategy, scheduler: Scheduler, alive: Callable[[], Non
             scheduler.left = FOREVER
         chosen = strategy.choose(running)
         is_capped = scheduler.left == FOREVER
-        scheduler.left = min(scheduler.left, MOST_EVENTS)
+        scheduler.left = min(scheduler.left, MOST_ASKED)  # whoever only asks for something is looked at then
         return chosen
 
     return choose

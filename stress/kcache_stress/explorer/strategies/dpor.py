@@ -136,7 +136,7 @@ class Dpor(Strategy):
             }
         if thread is None or not thread.enabled:
             timed_out = thread is not None and not thread.finished and chosen in scheduler.next_timeouts()
-            if not timed_out or scheduler.enabled():
+            if not timed_out or self.busy(scheduler.enabled()):
                 if not is_last:
                     raise DivergedError(f"thread {chosen + 1} could not go on where it did before")
                 self.end(Ending.INFEASIBLE)

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import enum
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Final, Protocol
 
 from kcache_model.outcomes import Outcome
 
-from ..events import SPAWN, Trace, imprecise_slots
+from ..events import ACQUIRE, PAUSE, QUERY, READ, RELEASE, SPAWN, TRY, Trace, imprecise_slots
 from ..happens_before import HappensBefore
+from ..virtual.clock import is_in_while
 from ..virtual.scheduler import HUB, Scheduler
 
 MOST_EVENTS: Final = 20_000
 """Events after which an execution is taken for one that never ends."""
+
+_ASKING: Final = frozenset({READ, QUERY, PAUSE, ACQUIRE, TRY, RELEASE})
+MOST_ASKED: Final = 2_000
+"""After so many events that change nothing, it is the turn of others, or time passes for those that sleep."""
+_PLACES_ASKED: Final = 100
+"""A loop that asks for the same again and again reads few places; one that computes something reads many."""
 
 _MOST_EVENTS_AFTERWARDS: Final = 2_000
 """Events of the target's own threads after the program's have ended."""
@@ -129,6 +139,8 @@ class Strategy(ABC):
         """An execution is about to start."""
         self.scheduler = scheduler
         self._alone: int | None = None
+        self._looked_at = 0
+        self._asked: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
 
     @abstractmethod
     def choose(self, running: int) -> int:
@@ -157,9 +169,35 @@ class Strategy(ABC):
             return self.end(Ending.COMPLETE)
         if length >= self.most_events:
             return self.end(Ending.ENDLESS)
-        if not enabled:
-            enabled = scheduler.next_timeouts()
-        return enabled or self.end(Ending.DEADLOCK)
+        return self.busy(enabled) or scheduler.next_timeouts() or enabled or self.end(Ending.DEADLOCK)
+
+    def busy(self, enabled: list[int]) -> list[int]:
+        """Those of the threads that can go on which do not just ask for something."""
+        if not enabled or self.scheduler.longest == inf:
+            return enabled
+        asking = self._asking(enabled)
+        return [thread for thread in enabled if thread not in asking]
+
+    def _asking(self, enabled: Collection[int]) -> Collection[int]:
+        """The threads that do nothing but ask in loops, since anything has changed, for what others bring about.
+
+        A function of the trace alone: a schedule that is repeated comes to the same answer at the same place.
+        """
+        trace, own, asked = self.scheduler.trace, self.scheduler, self._asked
+        for at in range(self._looked_at, len(trace)):
+            thread, kind, obj, slot = trace[at]
+            if kind in _ASKING or obj is own:
+                asked[thread].append((id(obj), id(slot)))
+            else:
+                asked.clear()
+        self._looked_at = len(trace)
+        return [
+            thread
+            for thread in enabled
+            if len(asked.get(thread, ())) >= MOST_ASKED
+            and len(set(asked[thread][-MOST_ASKED:])) <= _PLACES_ASKED
+            and is_in_while(sys._getframe() if thread == own.current else own.threads[thread].frame)
+        ]
 
     def _events_alone(self) -> int:
         """How many events came before the program's first thread started another: they are no part of a schedule."""

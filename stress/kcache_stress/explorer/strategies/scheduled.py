@@ -72,7 +72,7 @@ class Replay(Strategy):
         scheduler = self.scheduler
         if scheduler.threads[running].enabled:
             return True
-        return not scheduler.enabled() and running in scheduler.next_timeouts()
+        return not self.busy(scheduler.enabled()) and running in scheduler.next_timeouts()
 
     def has_more(self) -> bool:
         """It is one schedule."""

@@ -197,7 +197,7 @@ class Clock:
     def _is_long(self, readings: Readings, frame: FrameType) -> bool:
         """Whether a loop that does some work seems to go on until a moment comes."""
         now, events = self._scheduler.now, len(self._scheduler.trace)
-        if readings.count > (_WORKING_READINGS if events > _MOST_EVENTS and _is_in_while(frame) else _MOST_READINGS):
+        if readings.count > (_WORKING_READINGS if events > _MOST_EVENTS and is_in_while(frame) else _MOST_READINGS):
             return True
         return _is_at_condition(frame) and any(moment > now for moment in _moments(frame, now))
 
@@ -298,7 +298,7 @@ def _variables(value: object) -> dict[str, object]:
     return found if type(found) is dict and not issubclass(type(value), type) else {}
 
 
-def _is_in_while(frame: FrameType) -> bool:
+def is_in_while(frame: FrameType | None) -> bool:
     """Whether the innermost loop that a thread is in goes on while something holds; it ends by itself if not."""
     found = _innermost_loop(frame)
     return found is not None and not found[1].is_for
@@ -310,7 +310,7 @@ def _is_at_condition(frame: FrameType) -> bool:
     return found is not None and not found[1].is_for and found[0].f_lineno == found[1].line
 
 
-def _innermost_loop(frame: FrameType) -> tuple[FrameType, _Loop] | None:
+def _innermost_loop(frame: FrameType | None) -> tuple[FrameType, _Loop] | None:
     for outer in _frames(frame):
         loops = [loop for loop in _loops(outer.f_code) if loop.begin <= outer.f_lasti <= loop.end]
         if loops:

@@ -45,6 +45,11 @@ class Wakeup(VirtualLock):
         super().__init__()
         self.free = False
 
+    @property
+    def is_of_system(self) -> bool:
+        """Whether it is over for a reason that lies outside."""
+        return False
+
     def ring(self) -> None:
         """Let it go on; several changes may."""
         scheduler = self.scheduler
@@ -339,7 +344,7 @@ class Network:
         scheduler: of the threads that use it.
 
     Attributes:
-        ends: descriptor -> what it stands for.
+        ends: descriptor -> what it stands for. make_wakeup: makes what a thread waits for.
         default_timeout: how long calls of new sockets wait; ``None`` for ever.
     """
 
@@ -347,7 +352,7 @@ class Network:
         self.scheduler = scheduler
         own = {"scheduler": scheduler, "__slots__": ()}
         self._lock_type: type[VirtualLock] = type("lock", (VirtualLock,), own)
-        self._wakeup_type: type[Wakeup] = type("Wakeup", (Wakeup,), own)
+        self.make_wakeup: type[Wakeup] = type("Wakeup", (Wakeup,), own)
         self.ends: dict[int, Any] = {}
         self.default_timeout: float | None = None
         self._first_timeout: float | None = None
@@ -420,9 +425,7 @@ class Network:
     def port(self, place: Any, address: Any) -> Port:
         """The port at a place, which is the same for all that the address may be written like."""
         self._doubt("addresses")
-        if place not in self._ports:
-            self._ports[place] = Port(self, address)
-        return self._ports[place]
+        return self._ports.get(place) or self._ports.setdefault(place, Port(self, address))
 
     def linked(self, name: Any = "", peer: Any = "") -> tuple[End, End]:
         """The two ends of a new link that goes both ways."""
@@ -457,7 +460,7 @@ class Network:
                         raise failure(errno.EAGAIN)
                     thing.link.changed()
                     return found
-                wakeup = self._wakeup_type()
+                wakeup = self.make_wakeup()
                 thing.link.watch(wakeup)
             if timeout is not None and deadline is None:
                 deadline = self.scheduler.deadline(timeout)
@@ -466,17 +469,20 @@ class Network:
                     thing.leave()
                 raise TimeoutError("timed out")
 
-    def ready(self, things: Sequence[_Open | None], reads: Sequence[bool], timeout: float | None) -> list[bool]:
+    def ready(
+        self, things: Sequence[_Open | None], reads: Sequence[bool], timeout: float | None, make: Callable[[], Wakeup]
+    ) -> list[bool]:
         """For each of the things, whether it can be read, or be written; waits until one can, or too long.
 
         Args:
             things: the things; ``None`` for a socket that is neither connected nor listens.
             reads: for each, whether it is to be read.
             timeout: how long to wait; ``None`` for ever.
+            make: makes what is waited for.
         """
         deadline = None
         while True:
-            found, wakeup = [], self._wakeup_type()
+            found, wakeup = [], make()
             for thing, is_read in zip(things, reads, strict=True):
                 if thing is None:
                     found.append(False)
@@ -490,5 +496,5 @@ class Network:
                 return found
             if timeout is not None and deadline is None:
                 deadline = self.scheduler.deadline(timeout)
-            if not wakeup.wait(deadline):
+            if not wakeup.wait(deadline) or wakeup.is_of_system:
                 return found

@@ -325,10 +325,9 @@ class Scheduler:
         self.trace, self.failures, self.doubts, self.timeouts = [], [], {}, []
         self._strategy_failure = self._strategy_failure if self.is_stuck else None
         self.preemptions, self.clock_reads, self.clock_seen = 0, {}, 0
-        self.now, self.polled = 0.0, 0.0
+        self.now = self.polled = 0.0
         self.haste.start_over()
-        self.timeouts_withheld, self.was_patient = "", False
-        self.asks_at_starts = self.tells_identities = False
+        self.timeouts_withheld, self.was_patient, self.asks_at_starts, self.tells_identities = "", False, False, False
         self.equal_threads = NONE_EQUAL
         self.program_threads = self.next_number = program_threads
         namespaces.clear()

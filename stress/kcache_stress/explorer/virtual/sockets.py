@@ -332,32 +332,3 @@ def make_socket_module(network: Network) -> ModuleType:
     )
     module.__dict__.pop("CAPI", None)
     return module
-
-
-class _Select:
-    """``select.select``: no function, for `selectors` keeps it in a class, where that would become a method."""
-
-    def __init__(self, network: Network) -> None:
-        self._network = network
-
-    def __call__(
-        self, reads: Any, writes: Any, failing: Any, timeout: float | None = None
-    ) -> tuple[list[Any], list[Any], list[Any]]:
-        if timeout is not None and timeout < 0:
-            raise ValueError("timeout must be non-negative")
-        reads, writes, _ = list(reads), list(writes), list(failing)
-        network = self._network
-        things = [network.end_of(file if isinstance(file, int) else file.fileno()) for file in (*reads, *writes)]
-        ready = network.ready(things, [True] * len(reads) + [False] * len(writes), timeout)
-        return (
-            [file for file, found in zip(reads, ready, strict=False) if found],
-            [file for file, found in zip(writes, ready[len(reads) :], strict=True) if found],
-            [],
-        )
-
-
-def make_select_module(network: Network) -> ModuleType:
-    """A module that stands in for ``select``, with ``select`` alone, as on Windows: `selectors` makes do with that."""
-    module = ModuleType("select")
-    module.__dict__.update(select=_Select(network), error=OSError)
-    return module

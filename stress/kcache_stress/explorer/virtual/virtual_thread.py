@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import greenlet
@@ -129,6 +130,11 @@ class VirtualThread:
     def enabled(self) -> bool:
         """Whether it can go on now."""
         return not self.finished and (self.waits_for is None or self.waits_for.free)
+
+    @property
+    def frame(self) -> FrameType | None:
+        """Where it is; ``None`` while it runs, and before it has begun."""
+        return None if self.greenlet is None else self.greenlet.gr_frame
 
     @property
     def is_due(self) -> bool:

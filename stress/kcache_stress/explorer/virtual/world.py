@@ -28,10 +28,11 @@ from .databases import Databases, make_sqlite_module
 from .library import found_as, make_queue_accelerator, no_process_hooks, with_simple_queue
 from .network import Network
 from .opcode_tracer import THREADING_CLASSES
+from .polling import make_select_module
 from .refusal import refuse
 from .scheduler import HUB, MOST_PROGRAM_THREADS, Scheduler
 from .signals import make_signal_module
-from .sockets import make_select_module, make_socket_module
+from .sockets import make_socket_module
 from .thread_class import simplify_threads
 from .threads import make_thread_module
 from .uncontrolled import STAND_INS
