@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from body_support import searched
 from kcache_stress.explorer.reach import Kind, kind_of, unit_of
 from kcache_stress.explorer.scenarios import Scenario, ScenarioResult, explore_scenario
 from kcache_stress.explorer.strategies.interface import Coverage
+from kcache_stress.explorer.virtual.virtual_thread import UncontrolledError
 
 IMPORTS = """
 import errno, os, select, selectors, signal, socket, socketserver, threading, time
@@ -412,3 +414,32 @@ def test_the_search_reaches_what_samples_reach(tmp_path, race):
         assert result.problem is None, told(result)
     assert reached["dpor"] >= reached["pos"], reached["pos"] - reached["dpor"]
     assert len(reached["dpor"]) > 1
+
+
+BODIES = """
+import fcntl, os, socket, ssl
+
+def test_tls():
+    near, far = socket.socketpair()
+    started(int)
+    ssl.create_default_context().wrap_socket(near, server_hostname="x", do_handshake_on_connect=False)
+
+def test_fcntl():
+    reader, writer = os.pipe()
+    started(int)
+    fcntl.fcntl(reader, fcntl.F_GETFL)
+
+def test_closed_while_it_is_used():
+    reader, writer = os.pipe()
+    os.write(writer, b"a")
+    started(lambda: os.close(reader))
+    os.read(reader, 1)
+"""
+
+
+def test_a_virtual_descriptor_is_no_bad_one_because_the_system_does_not_know_it(tmp_path):
+    for name in ("test_tls", "test_fcntl"):
+        with pytest.raises(UncontrolledError, match=f"in {name} gives a virtual socket or pipe to code"):
+            list(searched(tmp_path, BODIES, 2, names=[name]))
+    (closed,) = searched(tmp_path, BODIES, 2, names=["test_closed_while_it_is_used"])
+    assert "Bad file descriptor" in closed.problem

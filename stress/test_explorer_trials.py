@@ -12,6 +12,8 @@ from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.investigation import Investigation, investigate
 from kcache_stress.explorer.strategies.dpor import DivergedError, Dpor
 from kcache_stress.explorer.strategies.interface import Coverage, Strategy
+from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
+from kcache_stress.explorer.virtual.scheduler import Scheduler
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
 
 BODIES = """
@@ -110,3 +112,49 @@ def test_a_small_test_is_exhausted_by_the_trial_alone(bodies: Path) -> None:
     result = explore(laboratory, InterleavedProgram(), options)
     assert result.coverage is Coverage.EXHAUSTED
     assert result.executions - result.audited <= 20
+
+
+class Once(Dpor):
+    """Has one execution in all, and runs none beyond that."""
+
+    coverage = Coverage.BUDGET_SPENT
+    executions = 0
+
+    def begin(self, scheduler: Scheduler) -> None:
+        Once.executions += 1
+        assert Once.executions == 1
+        super().begin(scheduler)
+
+    def has_more(self) -> bool:
+        return False
+
+
+def test_a_strategy_that_has_no_more_is_not_asked_a_second_time(tmp_path: Path) -> None:
+    file = tmp_path / "bodies.py"
+    file.write_text(BODIES, encoding="utf-8")
+    laboratory = InterleavedLaboratory(f"{file}:test_locked")
+    once, other = Once(), PartialOrderSampling(0)
+    result = investigate(
+        lambda _: laboratory.opened(InterleavedProgram()), lambda _: [(once, 5), (other, 5), (once, 5)], seconds=60.0
+    )
+    assert (result.problem, Once.executions) == (None, 1)
+
+
+KEEPS_A_LOCK = """
+import logging, threading
+
+
+def test_keeps_the_lock_of_logging():
+    thread = threading.Thread(target=int)
+    thread.start()
+    thread.join()
+    logging._lock.acquire()
+"""
+
+
+def test_a_lock_that_an_execution_kept_does_not_stop_the_next_one(tmp_path: Path) -> None:
+    file = tmp_path / "bodies.py"
+    file.write_text(KEEPS_A_LOCK, encoding="utf-8")
+    options = ExploreOptions(samples=2, walk=2, executions=5, seconds=60.0)
+    explored = explore(InterleavedLaboratory(f"{file}:test_keeps_the_lock_of_logging"), InterleavedProgram(), options)
+    assert (explored.finding, explored.refused) == (None, "")

@@ -221,7 +221,9 @@ def _search(
     on_execution = None if seen is None else lambda run: seen.add(runner.outcome(run))
     result = SearchResult[A](Coverage.BUDGET_SPENT, 0, 0)
     executions, spent, note, limit = 0, 0.0, "", 0
-    for strategy, limit in plan:
+    for number, (strategy, limit) in enumerate(plan):
+        if not strategy.has_more() and any(strategy is earlier for earlier, _ in plan[:number]):
+            continue
         left = seconds - spent
         if left <= 0 and executions and runner.is_long:
             break  # one more execution would take longer than a small budget

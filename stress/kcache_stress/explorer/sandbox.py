@@ -72,7 +72,7 @@ class Sandbox:
         sources: path -> source of each instrumented module.
         opaque: modules below the roots that have no Python source: each of their calls counts as one access.
         codes: id of a code object -> the code, of all that is instrumented.
-        gate: watches the threads for code that is not instrumented.
+        gate: watches the threads for code that is not instrumented. network: has their sockets and pipes.
         is_strict: such code was met: what it may change is never taken to stay as it is.
         absent: packages that the code under test was told are not installed.
         late: the modules that executions import.
@@ -94,10 +94,9 @@ class Sandbox:
         self.is_strict = False
         self.while_loading: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
         self.late = LateImports(self.scheduler)
-        self._executions = 0
         self._watched: set[Hashable] = set()
         self.absent: set[str] = set()
-        self._grown = False
+        self._executions, self._grown = 0, False
         self._kinds: dict[str, Kind] = {}
         self._met: set[str] = set()
         self._stand_ins: dict[str, ModuleType] = {}
@@ -264,8 +263,9 @@ class Sandbox:
         self._world.forget_threads(program_threads, random_seed)
         self._environment.start_over()
         self.locks.start_over()
-        if "logging" in self._modules.private:
-            self._modules.private["logging"].root.manager._clear_cache()  # of levels: each logger asks for its own once
+        if (logging := self._modules.private.get("logging")) is not None:
+            logging._lock._at_fork_reinit()  # who was unwound before the threads began, or after them, may have kept it
+            logging.root.manager._clear_cache()  # of levels: each logger asks for its own once
 
     def _start_over(self) -> None:
         self.sources.clear()
@@ -284,7 +284,8 @@ class Sandbox:
         library = make_importlib(self._meet, self.active)
         own = {"builtins": self._builtins, "importlib": library, "importlib.util": vars(library)["util"]}
         self._world = World(self.scheduler, self._compile_library if is_rewritten else None, self._hooks, own)
-        self._environment = Environment(self.scheduler, self._world.network)
+        self.network = self._world.network
+        self._environment = Environment(self.scheduler, self.network)
         self.locks = SharedLocks(self._world.module, self._shares_locks)
         self._modules = PrivateModules(self.is_private, Finder(self), self._units, self.is_copy)
 

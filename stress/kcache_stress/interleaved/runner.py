@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType, SimpleNamespace
@@ -20,7 +21,7 @@ from ..explorer.search import SearchLimits, search
 from ..explorer.strategies.interface import MOST_EVENTS, Coverage, Ending, Strategy
 from ..explorer.strategies.preemption_bounded import PreemptionBounded
 from ..explorer.strategies.scheduled import Replay
-from ..explorer.virtual.refusal import refuse
+from ..explorer.virtual.refusal import BYPASSED, is_bypassed, refuse, where
 from ..explorer.virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
 from ..stacks import variables_of
 from .named_test import InterleavedTest
@@ -283,6 +284,10 @@ class InterleavedRunner(ScenarioRunner):
             return None
         if is_skip(error):
             return None
+        bad = next(filter(is_bypassed, (error, *self.sandbox.scheduler.failures)), None)
+        if bad is not None and self.sandbox.network.given:
+            *_, (frame, _) = traceback.walk_tb(bad.__traceback__)
+            raise UncontrolledError(f"{where(frame)} {BYPASSED}")
         if isinstance(error, AssertionError):
             return Problem(FindingKind.FAILURE, failed_check(error))
         if error is not None:

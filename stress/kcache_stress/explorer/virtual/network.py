@@ -344,7 +344,7 @@ class Network:
         scheduler: of the threads that use it.
 
     Attributes:
-        ends: descriptor -> what it stands for. make_wakeup: makes what a thread waits for.
+        ends: descriptor -> what it stands for. given: how many were. make_wakeup: makes what a thread waits for.
         default_timeout: how long calls of new sockets wait; ``None`` for ever.
     """
 
@@ -357,7 +357,7 @@ class Network:
         self.default_timeout: float | None = None
         self._first_timeout: float | None = None
         self._ports: dict[Any, Port] = {}
-        self._given: dict[tuple[str, int], int] = {}
+        self.given: dict[tuple[str, int], int] = {}
 
     def make_lock(self) -> VirtualLock:
         """A new lock."""
@@ -368,7 +368,7 @@ class Network:
         self.default_timeout = self._first_timeout
         self.ends.clear()
         self._ports.clear()
-        self._given.clear()
+        self.given.clear()
 
     def _doubt(self, what: str) -> None:
         if self.scheduler.live and not self.scheduler.steps_are_events:
@@ -384,7 +384,7 @@ class Network:
     def _next(self, what: str) -> int:
         """Counts what a thread was given: no order of threads shows in it."""
         key = what, self.scheduler.current
-        given = self._given[key] = self._given.get(key, -1) + 1
+        given = self.given[key] = self.given.get(key, -1) + 1
         return given
 
     def descriptor(self, end: Any) -> int:
