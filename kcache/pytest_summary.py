@@ -46,7 +46,6 @@ _ADVICE: Final = (
     ("kcache itself failed", "please report it"),
     ("too long", "run fewer calls or threads in the test"),
     ("did not return", "it may wait for something outside: replace that in the test"),
-    ("while other threads run", "do this before the threads start, or after they have ended"),
     ("is not instrumented", "name its package with --instrument"),
     ("is not known", "name its package with --instrument, or replace this line in the test"),
     ("time out at", "wait for an event without a timeout in the test, where that is possible"),

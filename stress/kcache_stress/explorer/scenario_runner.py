@@ -419,7 +419,7 @@ def _impatient(strategy: Strategy, scheduler: Scheduler, alive: Callable[[], Non
             scheduler.left = FOREVER
         chosen = strategy.choose(running)
         is_capped = scheduler.left == FOREVER
-        scheduler.left = min(scheduler.left, MOST_ASKED)  # whoever only asks for something is looked at then
+        scheduler.left = min(scheduler.left, MOST_ASKED if is_capped else MOST_EVENTS)
         return chosen
 
     return choose

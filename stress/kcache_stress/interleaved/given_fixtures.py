@@ -1,7 +1,7 @@
 """Fixtures of pytest that a test under the explorer uses with more care than elsewhere.
 
 What they do to modules and streams no event tells. That is sound as long as nothing else runs: before the threads of
-the test begin, or after they have ended. Beside another thread the test is refused.
+the test begin, or after they have ended. Beside another thread it counts as a step of unknown code.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NOTHING: Final = object()
 
 
 class Watched:
-    """A fixture of pytest whose use is refused while other threads run: it changes or reads what no event tells.
+    """A fixture of pytest whose use is one step of unknown code: it changes or reads what no event tells.
 
     Args:
         name: of the fixture.

@@ -163,12 +163,12 @@ class InterleavedRunner(ScenarioRunner):
         return work if isinstance(work, (FunctionType, MethodType)) else call
 
     def unseen(self, what: str, item: object, name: str, frame: FrameType) -> None:
-        """A fixture is about to do what no event tells: refused where another thread may run meanwhile."""
-        scheduler = self.sandbox.scheduler
-        if sum(not thread.finished for thread in scheduler.threads.values()) > 1:
-            self.refuse(f"({what}) while other threads run: that cannot be scheduled", frame)
+        """A fixture is about to do what no event tells: one step of unknown code, if other threads may see it."""
+        gate, threads = self.sandbox.gate, self.sandbox.scheduler.threads.values()
         if isinstance(item, (type, ModuleType)):
-            self.sandbox.gate.rebinds(name)
+            gate.rebinds(name)
+        if sum(not thread.finished for thread in threads) > 1:
+            gate.enter(frame, what, () if item is None else (item,), is_contained=item is not None)
 
     def refuse(self, why: str, frame: FrameType) -> NoReturn:
         """The test asks for what only pytest can make."""

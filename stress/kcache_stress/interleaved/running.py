@@ -86,7 +86,7 @@ class Control(Protocol):
         ...
 
     def unseen(self, what: str, item: object, name: str, frame: FrameType) -> None:
-        """A fixture is about to do what no event tells: refused where another thread may run meanwhile."""
+        """A fixture is about to do what no event tells, while another thread may run."""
         ...
 
     def refuse(self, why: str, frame: FrameType) -> NoReturn:
@@ -147,7 +147,7 @@ def is_controlled() -> bool:
 
 
 def unseen(what: str, item: object = None, name: str = "") -> None:
-    """A fixture is about to do what no event tells; returns where that is sound.
+    """A fixture is about to do what no event tells.
 
     Args:
         what: it does.

@@ -11,7 +11,7 @@ import random
 
 from ..happens_before import HappensBefore
 from ..virtual.scheduler import FOREVER, Scheduler
-from .interface import STOP, Sampling, Step
+from .interface import MOST_ASKED, STOP, Sampling, Step
 
 
 class Pct(Sampling):
@@ -51,7 +51,7 @@ class Pct(Sampling):
         for thread in candidates:
             if thread not in self._priorities:
                 self._priorities[thread] = self._random.random()
-        scheduler.left = max(1, self._changes[-1] - position) if self._changes else FOREVER
+        scheduler.left = min(MOST_ASKED, max(1, self._changes[-1] - position)) if self._changes else FOREVER
         return max(candidates, key=self._priorities.__getitem__)
 
     def learn(self, step: Step) -> HappensBefore | None:

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from ..events import ACQUIRE, QUERY, RELEASE, SPAWN, TRY, WRITE, Imprecise, Pending, Trace, identity, location, parts_of
 from ..happens_before import HappensBefore
 from ..virtual.scheduler import FOREVER, Scheduler
-from .interface import STOP, Ending, Sampling, Step
+from .interface import MOST_ASKED, STOP, Ending, Sampling, Step
 
 _LATER: Final = 4
 """How many places of a sort come before the first one is tried in another way."""
@@ -82,7 +82,7 @@ class SinglePreemption(Sampling):
                 scheduler.left = FOREVER
                 return others[plan.target]
         patient = [thread for thread in candidates if not scheduler.threads[thread].is_timing_out] or candidates
-        scheduler.left = ahead
+        scheduler.left = ahead if ahead == FOREVER else min(ahead, MOST_ASKED)
         return running if running in patient else self._in_order(patient)[0]
 
     def _in_order(self, threads: list[int]) -> list[int]:
