@@ -158,7 +158,7 @@ def _bounded(runner: Runner[A], judge: Judge[A], found: Counterexample[A], secon
     if result.problem is not None and result.execution is not None:
         schedule = schedule_of(result.execution.trace, runner.sandbox.granularity)
         smaller = _repeated(runner, judge, schedule)
-        if smaller is None or not _is_as_good(smaller.execution, smaller.problem, found):
+        if smaller is None or _is_in_doubt(smaller.execution, found):
             return None
         return replace(smaller, is_minimal=True)
     return None if result.coverage is Coverage.BUDGET_SPENT else replace(found, is_minimal=True)
@@ -205,8 +205,12 @@ def _coarse(runner: Runner[A], judge: Judge[A], found: Counterexample[A], deadli
 
 def _is_as_good(execution: Execution[A], problem: Problem | None, found: Counterexample[A]) -> bool:
     """Whether an execution shows a problem of the same kind, and leaves no more in doubt."""
-    is_in_doubt = bool(execution.hurry) and not found.execution.hurry
-    return problem is not None and problem.kind is found.problem.kind and not is_in_doubt
+    is_same = problem is not None and problem.kind is found.problem.kind
+    return is_same and not _is_in_doubt(execution, found)
+
+
+def _is_in_doubt(execution: Execution[A], found: Counterexample[A]) -> bool:
+    return bool(execution.hurry) and not found.execution.hurry
 
 
 def _grouped(schedule: Schedule) -> Schedule:

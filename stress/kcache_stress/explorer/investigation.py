@@ -222,7 +222,7 @@ def _search(
     result = SearchResult[A](Coverage.BUDGET_SPENT, 0, 0)
     executions, spent, note, limit = 0, 0.0, "", 0
     for number, (strategy, limit) in enumerate(plan):
-        if not strategy.has_more() and any(strategy is earlier for earlier, _ in plan[:number]):
+        if any(strategy is earlier for earlier, _ in plan[:number]) and not strategy.has_more():
             continue
         left = seconds - spent
         if left <= 0 and executions and runner.is_long:
