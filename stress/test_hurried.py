@@ -12,6 +12,7 @@ from kcache_model.finding import Finding
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
 from kcache_stress.explorer.strategies.single_preemption import SinglePreemption
+from kcache_stress.explorer.strategies.time_slices import TimeSlices
 from kcache_stress.explorer.uncertainty import TIME_WAS_MADE
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
 
@@ -122,6 +123,22 @@ stop.set()
 for thread in threads: thread.join()
 assert count == [2]
 """
+WORKING = """
+def test_body():
+    lock, stop, count, counts = threading.Lock(), [], [0], []
+    def work():
+        done = 0
+        while not stop:
+            {adds}
+            done += 1
+        counts.append(done)
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads: thread.start()
+    time.sleep(0.05)
+    stop.append(1)
+    for thread in threads: thread.join()
+    assert count == [sum(counts)]
+"""
 READING = """
 done, items = [], list(range(3_000))
 thread = threading.Thread(target=lambda: done.append(sum([item for item in items])))
@@ -158,3 +175,16 @@ def test_time_passes_while_threads_do_nothing_but_ask_whether_it_has(tmp_path: P
 
 def test_time_does_not_pass_while_a_loop_reads_what_it_needs(tmp_path: Path) -> None:
     assert explored(tmp_path, READING).finding is None
+
+
+class Slices(TimeSlices):
+    def __init__(self) -> None:
+        super().__init__(0)
+
+
+def test_a_thread_that_sleeps_wakes_while_others_work_without_end(tmp_path: Path) -> None:
+    (wrong,) = searched(tmp_path, WORKING.format(adds="seen = count[0]; count[0] = seen + 1"), 4, Slices)
+    assert "count = " in wrong.problem
+    (right,) = searched(tmp_path, WORKING.format(adds="with lock: count[0] += 1"), 4, Slices)
+    assert (right.problem, right.executions, right.seconds) == ("", 4, 0.05)
+    assert right.events > 5_000

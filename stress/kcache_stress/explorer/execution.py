@@ -105,6 +105,11 @@ class Runner(Protocol[A]):
         """Whether an execution has so many events that few can be run."""
         ...
 
+    @property
+    def is_very_long(self) -> bool:
+        """Whether it has so many that a handful can be run."""
+        ...
+
     def run(self, strategy: Strategy) -> Execution[A]:
         """Run the threads once under ``strategy``, and unwind them."""
         ...

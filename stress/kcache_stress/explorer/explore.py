@@ -405,6 +405,8 @@ def _plan(options: ExploreOptions, experiment: Experiment[Any]) -> Sequence[tupl
             sliced = (TimeSlices(options.seed), _SLICED_EXECUTIONS)
             pct = (Pct(options.seed, options.depth), options.executions // 2)
             first = [(strategy, _FIRST_SINGLE_EXECUTIONS) for strategy, _ in single]
+            if experiment.runner.is_very_long:
+                first = []  # there is time for a handful: one preemption rarely shows anything
             return [*first, sliced, *single, pct, (Dpor(), options.executions)]
         trial = Dpor()
         trial.is_trial, trial.share = True, _TRIAL_SHARE

@@ -188,6 +188,11 @@ class ScenarioRunner:
         return False
 
     @property
+    def is_very_long(self) -> bool:
+        """Whether it has so many that a handful can be run."""
+        return False
+
+    @property
     def logs_calls(self) -> bool:
         """Whether strategies are told of the object and its calls."""
         return False

@@ -44,6 +44,7 @@ _MOST_SECONDS: Final = 10.0
 _TOO_LONG: Final = "too long: one execution"
 
 _LONG_EVENTS: Final = 5_000
+_VERY_LONG_EVENTS: Final = 20_000
 _FAIR_STEPS: Final = 50
 
 _MOST_ORDERS: Final = 1_000
@@ -178,6 +179,11 @@ class InterleavedRunner(ScenarioRunner):
     def is_long(self) -> bool:
         """Whether an execution has so many events that few can be run."""
         return self._shape.events > _LONG_EVENTS
+
+    @property
+    def is_very_long(self) -> bool:
+        """Whether it has so many that a handful can be run."""
+        return self._shape.events > _VERY_LONG_EVENTS
 
     def alive(self) -> None:
         """Called now and then while an execution makes events.

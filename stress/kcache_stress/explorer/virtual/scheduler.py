@@ -435,7 +435,7 @@ class Scheduler:
         return following
 
     def _time_out(self, wait: Timed) -> None:
-        if self.timeouts_left > 0 and not (wait.is_due or wait.is_patient):
+        if self.timeouts_left > 0 and not (wait.is_due or wait.is_patient or wait.is_overdue):
             self.timeouts_left -= 1
         let_end_together(self, wait)  # first of all: from here on it is open which of them goes on
         # The clock is shared: who read it before, or began a wait, is to be tried after this too.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from math import inf
 from types import FrameType
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
@@ -53,6 +54,9 @@ class _Never:
 
 NEVER: Final = _Never()
 
+EVENTS_PER_SECOND: Final = 200_000
+"""What threads do at least, while another one sleeps: a slow machine needs some microseconds for each event."""
+
 
 class Timeout(NamedTuple):
     """A wait has timed out.
@@ -76,9 +80,10 @@ class Timed:
     Attributes:
         is_due: whether another wait has timed out that was to end at about the same time.
         is_early: whether it did so while another thread could go on.
+        latest: the length of the trace at which it is overdue: the other threads have worked for so long.
     """
 
-    __slots__ = ("deadline", "is_due", "is_early", "is_patient", "scheduler", "waitable", "where")
+    __slots__ = ("deadline", "is_due", "is_early", "is_patient", "latest", "scheduler", "waitable", "where")
 
     def __init__(self, scheduler: Scheduler, waitable: Waitable, deadline: float, *, is_patient: bool = False) -> None:
         self.scheduler = scheduler
@@ -86,13 +91,15 @@ class Timed:
         self.deadline = deadline
         self.is_due = self.is_early = False
         self.where = where(sys._getframe(1)) or "a wait"  # never empty: where one is withheld, nothing is proved
-        is_long = deadline - scheduler.now >= scheduler.longest and not scheduler.ends_any_time
+        seconds = deadline - scheduler.now
+        self.latest = len(scheduler.trace) + seconds * EVENTS_PER_SECOND if scheduler.longest < inf else inf
+        is_long = seconds >= scheduler.longest and not scheduler.ends_any_time
         self.is_patient = scheduler.live and (is_patient or is_long or scheduler.is_patient())
 
     @property
     def free(self) -> bool:
         """Whether the wait is over, or may be cut short by the scheduler's choice."""
-        if self.is_due or self.waitable.free:
+        if self.is_due or self.waitable.free or self.is_overdue:
             return True
         if self.is_patient:
             self.scheduler.was_patient = True
@@ -101,6 +108,11 @@ class Timed:
             return True
         self.scheduler.timeouts_withheld = self.where
         return False
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether it must have ended by now: time passes while others work, though nobody knows how much."""
+        return len(self.scheduler.trace) >= self.latest
 
 
 class VirtualThread:
@@ -139,9 +151,10 @@ class VirtualThread:
     @property
     def is_due(self) -> bool:
         """Whether it waits for a moment, and another wait for about the same moment has ended."""
-        return isinstance(self.waits_for, Timed) and self.waits_for.is_due
+        return isinstance(self.waits_for, Timed) and (self.waits_for.is_due or self.waits_for.is_overdue)
 
     @property
     def is_timing_out(self) -> bool:
         """Whether all that it could do now is to give up waiting."""
-        return isinstance(self.waits_for, Timed) and not self.waits_for.waitable.free
+        wait = self.waits_for
+        return isinstance(wait, Timed) and not (wait.waitable.free or wait.is_overdue)
