@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from kcache_model.indexers.driver import Driver, missing_operations
 from kcache_model.indexers.items import Item, Semantics, Style
 from kcache_model.indexers.operations import OperationName
 from kcache_model.indexers.target import Target, make_target
+from kcache_model.object_types.plain_driver import plain_value
 from kcache_model.outcomes import ErrorKind, returned
 
 A = Item("a", "v1", {"node": ("n1",), "tags": ("t", "t")})
@@ -170,3 +172,11 @@ def test_factories_that_take_semantics_are_told() -> None:
 
     Target("t", factory).create(str, {}, Semantics.CURRENT)
     assert told == ["current"]
+
+
+def test_what_tells_who_has_called_is_not_compared() -> None:
+    """As ``logging.Logger.findCaller`` and ``traceback.format_stack`` do: kcache calls from elsewhere in each phase."""
+    ours = [f'File "{os.sep}here{os.sep}kcache_stress{os.sep}threads.py", line {line}' for line in (1, 2)]
+    assert plain_value(("pool.py", 7, ours)) == plain_value(("other.py", 8, [*ours, ours[0]])) == plain_value(ours[0])
+    own = f'File "{os.sep}here{os.sep}kcache_stress.py", line 1'
+    assert plain_value(("pool.py", 7, [own])) != plain_value(("pool.py", 8, [own]))
