@@ -270,9 +270,8 @@ class _Log:
             most_seconds: its budget, and a little more.
         """
         is_random = self.phase in LEAST_PROGRAMS and self._options.programs is None
-        has_many = (
-            self._type.exploring is None or self._type.exploring.only is None
-        )  # of one program, none is the least
+        exploring = self._type.exploring
+        has_many = exploring is None or exploring.only is None  # a type with one program has no least number of them
         is_loaded = self.loading_seconds > 0.0
         return is_random and has_many and is_loaded and lived > max(most_seconds, self.loading_seconds + _LEAST_LIFE)
 

@@ -31,8 +31,8 @@ LIBRARY: Final = frozenset({"logging", "sched", "socketserver", "http", "urllib"
     "nntplib",
     "telnetlib",
 }
-"""What of the standard library is virtual: what logs, calls back, or talks to other threads over sockets. The rest of
-it waits for nobody while it holds a lock, or its classes are what everybody exchanges."""
+"""The modules of the standard library that are virtual: they log, call back, or talk to other threads over sockets. The
+other modules wait for nobody while they hold a lock, or all code exchanges objects of their classes."""
 
 HARNESS: Final = frozenset(
     {"kcache", "kcache_model", "kcache_stress", "kcache_conformance", "greenlet", "_greenlet"}

@@ -45,6 +45,7 @@ _TOO_LONG: Final = "too long: one execution"
 
 _LONG_EVENTS: Final = 5_000
 _VERY_LONG_EVENTS: Final = 20_000
+"""One execution takes a few tenths of a second: a budget of 2 s is enough for a handful."""
 _FAIR_STEPS: Final = 50
 
 _MOST_ORDERS: Final = 1_000

@@ -4,9 +4,9 @@ The virtual clock is exact, the clock of real threads is not: of two threads tha
 wake first, and the other one may wake before the first has done anything. So waits that are to end at about the same
 time may end in any order, and together.
 
-A short wait may also end while other threads can go on: they are slow. Whoever reads the clock then sees that time has
-passed, and a test that asserts how long something takes fails, as it would on a machine that stands still for a while.
-Such an execution is *hurried*. It is no proof of a race: see :func:`~..counterexample.replayed` and
+A short wait may also end while other threads can go on: they are slow. Code that reads the clock then sees that time
+has passed. So a test fails if it asserts how long something takes. On a machine that stands still for a while, it would
+fail, too. Such an execution is *hurried*. It is no proof of a race: see :func:`~..counterexample.replayed` and
 :func:`~..investigation.investigate`.
 """
 
@@ -45,9 +45,9 @@ class Hidden(enum.Enum):
 
     NOTHING = enum.auto()
     OWN = enum.auto()
-    """What has passed while the thread itself could go on."""
+    """The time that passed while the thread that reads the clock could go on."""
     ALL = enum.auto()
-    """What has passed while any could. A thread that has slept meanwhile does not learn of its own sleep."""
+    """The time that passed while any thread could go on. A thread that slept does not see its own sleep."""
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Haste:
     Attributes:
         hides: what threads that read the clock do not learn of.
         where: the first wait that ended then.
-        seen: who has read the clock after that: ``FILE:LINE: what``; empty if nobody has.
+        seen: ``FILE:LINE: what``, if code has read the clock after that; else empty.
         behind: thread -> the seconds that have passed while it could go on.
         seconds: those that have passed while any thread could go on.
     """

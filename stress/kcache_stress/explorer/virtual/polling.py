@@ -7,6 +7,7 @@ does then is no part of a proof: no event tells when they change.
 
 from __future__ import annotations
 
+import errno
 import select
 import sys
 from collections.abc import Callable, Iterable
@@ -132,7 +133,7 @@ class Poll:
             OSError: it is not registered.
         """
         if _descriptor(fd) not in self._masks:
-            raise failure(2)
+            raise failure(errno.ENOENT)
         self.register(fd, eventmask)
 
     def unregister(self, fd: Any) -> None:

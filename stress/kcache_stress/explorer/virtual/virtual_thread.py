@@ -55,7 +55,7 @@ class _Never:
 NEVER: Final = _Never()
 
 EVENTS_PER_SECOND: Final = 200_000
-"""What threads do at least, while another one sleeps: a slow machine needs some microseconds for each event."""
+"""If another thread sleeps for a second, threads do at least so much: an event takes a slow machine 5 microseconds."""
 
 
 class Timeout(NamedTuple):
@@ -111,7 +111,7 @@ class Timed:
 
     @property
     def is_overdue(self) -> bool:
-        """Whether it must have ended by now: time passes while others work, though nobody knows how much."""
+        """Whether the other threads have worked for as long as it was to last."""
         return len(self.scheduler.trace) >= self.latest
 
 
