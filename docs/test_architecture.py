@@ -197,6 +197,7 @@ EXPLORER_MAY_IMPORT = (
     "kcache_model.foreign",
     "kcache_model.places",
     "kcache_model.rules",
+    "kcache_model.shared_state",
     "kcache_model.verdict",
     "kcache_model.history",
     "kcache_model.interleaving",

@@ -8,7 +8,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from kcache_model.object_types.shared_state import shared_states
+from kcache_model.shared_state import SharedState, shared_states
 
 SOURCE = """
 import collections, functools, itertools, threading
@@ -88,3 +88,30 @@ def test_the_standard_library_stays_as_it_is() -> None:
     assert shared_states(collections.UserDict) == []
     assert shared_states(itertools.count) == []
     assert "__kcache_shared_state__" not in vars(sys.modules["collections"])
+
+
+def test_changes_are_taken_back_where_they_are_still_there() -> None:
+    things = module()
+    state = SharedState(vars(things))
+    before = things.kept, things.lock
+    assert things.Thing().change
+    things.registry.names.add("y")
+    taken_back = list(state.changes())
+    things.kept["later"] = things.Thing.made = 9
+    things.registry.names.add("z")
+    for take_back in taken_back:
+        take_back()
+    assert (things.kept, things.lock) == ({"a": [1], "later": 9}, before[1])
+    assert things.kept is before[0]
+    assert things.registry.names == {"z"}
+    assert (things.Thing._instance, things.Thing.made, hasattr(things.Thing, "extra")) == (None, 9, False)
+    assert things.counter == collections.Counter("aab")
+
+
+def test_names_that_are_to_be_left_alone_do_not_count_as_changed() -> None:
+    things = module()
+    state = SharedState(vars(things), frozenset({"kept", "lock"}))
+    things.kept["b"] = things.lock = 1
+    assert not list(state.changes())
+    things.counter["c"] = 1
+    assert len(list(state.changes())) == 1

@@ -34,10 +34,10 @@ from ..foreign import all_attributes
 from ..history import PREFIX_THREAD, thread_text
 from ..outcomes import UNTOLD, Outcome, error_text, raised, returned, with_article
 from ..places import frames_of
+from ..shared_state import shared_states
 from .callbacks import CallbackFunction
 from .method_call import MOST_ITEMS, OPERATORS, Form, LateArgument, MethodCall, NoResultError
 from .object_type import Load
-from .shared_state import shared_states
 
 NOT_CALLED: Final = "not called"
 """The error of a call that needs the result of a call which returned none."""

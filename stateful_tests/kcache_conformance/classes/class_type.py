@@ -23,9 +23,9 @@ from kcache_model.object_types.plain import (
 )
 from kcache_model.object_types.plain_driver import PlainDriver
 from kcache_model.object_types.replayed import ReplaySpecification
-from kcache_model.object_types.shared_state import shared_states
 from kcache_model.object_types.vocabulary import Vocabulary
 from kcache_model.outcomes import Outcome, error_text
+from kcache_model.shared_state import shared_states
 from kcache_model.target_name import Applied
 from kcache_stress.loading import load_object
 

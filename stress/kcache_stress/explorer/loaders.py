@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from kcache_model.errors import CannotExploreError
 from kcache_model.foreign import own_attributes
 from kcache_model.outcomes import error_text
 
+from ..loading import name_of_file
 from .instrument.names import HOOK_MARK
 from .reach import find
 from .rendering.step_renderer import place_of
@@ -142,11 +145,30 @@ class _PlainLoader(importlib.machinery.SourceFileLoader):
         settle_module(module, instrumented=False)
 
 
+def load_file(path: Path, home: Sandbox) -> ModuleType:
+    """The private copy of a module that no name finds."""
+    name = name_of_file(path)
+    found = sys.modules.get(name)
+    if found is not None:
+        return found
+    spec = importlib.util.spec_from_file_location(name, path, loader=InstrumentingLoader(name, str(path), home))
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    assert spec.loader is not None
+    spec.loader.exec_module(module)
+    return module
+
+
+class LoadedOnceError(CannotExploreError):
+    """Modules raise where they are loaded a second time."""
+
+
 def refusal(error: BaseException) -> CannotExploreError:
     """The refusal of modules that raised ``error``: some can be loaded once only."""
     if isinstance(error, UncontrolledError):
         return CannotExploreError(str(error))
     place, _ = place_of(reversed([*traceback.walk_tb(error.__traceback__)]))
-    return CannotExploreError(
+    return LoadedOnceError(
         f"its modules cannot be loaded a second time for the explorer: {error_text(error)} ({place})"
     )

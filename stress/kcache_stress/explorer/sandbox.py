@@ -11,8 +11,6 @@ import ast
 import builtins
 import contextlib
 import importlib
-import importlib.machinery
-import importlib.util
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -23,8 +21,9 @@ from typing import Any
 from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.foreign import is_a, own_attributes
 
-from ..loading import TARGET_PREFIX, name_of_file
+from ..loading import TARGET_PREFIX
 from .events import Pending, Together, Trace
+from .first_load import FIRST_LOAD
 from .gate import Gate, codes_within
 from .granularity import Granularity
 from .instrument.code import instrumented, instrumented_library, read, with_virtual_dates
@@ -32,7 +31,7 @@ from .instrument.facts import Facts
 from .instrument.hooks import HOOK_MARK, make_hooks, silent
 from .instrument.names import hook_name
 from .late_imports import LateImports
-from .loaders import Finder, InstrumentingLoader, refusal
+from .loaders import Finder, LoadedOnceError, load_file, refusal
 from .private_modules import PrivateModules
 from .reach import HARNESS, LIBRARY, REAL_LOCKS, Kind, find, kind_of, unit_of
 from .roots import SHARED_MODULES, Roots, Seen
@@ -100,7 +99,7 @@ class Sandbox:
         self._kinds: dict[str, Kind] = {}
         self._met: set[str] = set()
         self._stand_ins: dict[str, ModuleType] = {}
-        self._is_scouting = not granularity.is_of_opcodes
+        self._is_scouting, self._loads_as_first = not granularity.is_of_opcodes, False
         self._expected = expected
         self._facts = self._settled_facts = Facts()
         self._start_over()
@@ -115,11 +114,18 @@ class Sandbox:
             self._start_over()  # some code imported more since, and it writes what was taken to be left alone
         for _ in range(_MOST_ATTEMPTS):
             known, was_scouting = self._facts, self._is_scouting
-            with self._importing():
-                for other in self._expected if was_scouting else ():
-                    self._load(other)
-                loaded = self._load(module)
-                self.late.load()
+            try:
+                with self._importing():
+                    for other in self._expected if was_scouting else ():
+                        self._load(other)
+                    loaded = self._load(module)
+                    self.late.load()
+            except LoadedOnceError:
+                if self._loads_as_first or not FIRST_LOAD.known:
+                    raise
+                self._loads_as_first = True
+                self._start_over()
+                continue
             if not self.granularity.is_of_opcodes:
                 self._facts = self._facts.merge(Facts(derivations=frozenset(self._metaclasses())))
             self._settled_facts = self._facts
@@ -268,6 +274,8 @@ class Sandbox:
             logging.root.manager._clear_cache()  # of levels: each logger asks for its own once
 
     def _start_over(self) -> None:
+        if self._loads_as_first:
+            FIRST_LOAD.take_back()
         self.sources.clear()
         self.opaque.clear()
         scheduler = self.scheduler
@@ -361,7 +369,9 @@ class Sandbox:
     def _decide(self, name: str) -> None:
         unit = unit_of(name, self.is_instrumented)
         if unit is not None and unit not in self._kinds:
-            self._kinds[unit] = kind_of(unit, self.is_instrumented)
+            kind = self._kinds[unit] = kind_of(unit, self.is_instrumented)
+            if kind is Kind.PLAIN and self._loads_as_first and unit not in FIRST_LOAD.known:
+                self._kinds[unit] = Kind.VIRTUAL  # the target may have entered itself there
             self._modules.judge_again()
             if self._kinds[unit] in (Kind.NATIVE, Kind.PLAIN):
                 self.locks.cover_again()
@@ -372,7 +382,7 @@ class Sandbox:
         scheduler = self.scheduler
         before, scheduler.loading = scheduler.loading, True
         try:
-            with self.active(), self.locks:
+            with self.active(), self.locks, FIRST_LOAD.recorded() if self._loads_as_first else contextlib.nullcontext():
                 yield
         except (CannotExploreError, TargetError, KeyboardInterrupt):
             raise
@@ -388,7 +398,7 @@ class Sandbox:
 
     def _load(self, module: str | Path) -> ModuleType:
         if isinstance(module, Path):
-            return self._load_file(module)
+            return load_file(module, self)
         self._meet(module)
         try:
             return importlib.import_module(module)
@@ -401,19 +411,6 @@ class Sandbox:
             for name in earlier:
                 importlib.import_module(name)
             return importlib.import_module(module)
-
-    def _load_file(self, path: Path) -> ModuleType:
-        name = name_of_file(path)
-        found = sys.modules.get(name)
-        if found is not None:
-            return found
-        spec = importlib.util.spec_from_file_location(name, path, loader=InstrumentingLoader(name, str(path), self))
-        assert spec is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        assert spec.loader is not None
-        spec.loader.exec_module(module)
-        return module
 
     def is_private(self, name: str) -> bool:
         """Whether code in the sandbox sees a copy of its own of that module."""

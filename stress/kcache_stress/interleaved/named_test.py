@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import inspect
+import os
 import sys
 import unittest
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kcache_model.errors import TargetError
 
 from ..explorer.beside_c import looks_into
+from ..explorer.first_load import FIRST_LOAD
 from ..explorer.reach import Kind, folder_of, imported_by, own_kind, unit_of
 from ..explorer.scenario_runner import Load
 from ..loading import load_module, load_object, loaded_module, name_of_file, named_packages
@@ -155,6 +157,11 @@ def load_test(spec: Any) -> InterleavedTest:
     Raises:
         TargetError: there is no such test.
     """
+    with FIRST_LOAD.recorded():
+        return _loaded_test(spec)
+
+
+def _loaded_test(spec: Any) -> InterleavedTest:
     if not isinstance(spec, str):
         raise TargetError(
             f"{getattr(spec, '__qualname__', spec)} cannot be loaded by name: a test under the explorer is a function "
@@ -207,14 +214,22 @@ def _items(module: ModuleType, attribute: str, source: Path) -> PytestItems | No
     if not (is_taking or is_set_up or is_usual):
         return None
     if importlib.util.find_spec("pytest") is not None:
-        from .pytest_items import PytestItems
+        from .pytest_items import ARGUMENTS
 
-        return PytestItems(source, attribute.split("."))
+        return _configured(module, attribute, source, (os.environ.get(ARGUMENTS), os.getcwd()))
     if is_taking or is_set_up:
         raise TargetError(
             f'{attribute} takes arguments that pytest builds, which is not installed: pip install "kcache[pytest]"'
         )
     return None
+
+
+@functools.lru_cache(maxsize=1)
+def _configured(module: ModuleType, attribute: str, source: Path, where: tuple[str | None, str]) -> PytestItems:  # noqa: ARG001
+    """What builds a test by pytest; for the same test once, for a ``conftest.py`` may be one to load once only."""
+    from .pytest_items import PytestItems
+
+    return PytestItems(source, attribute.split("."))
 
 
 def _require_no_maker(spec: str, function: object, holder: object) -> None:

@@ -24,7 +24,11 @@ def load_object_target(object_type: ObjectType, target: Any) -> Any:
         TargetError: there is no such thing, or it is no factory of such objects.
     """
     if isinstance(target, str):
-        return object_type.make_target(load_object(target), target)
+        from ..explorer.first_load import FIRST_LOAD  # of the explorer, which is not always needed
+
+        with FIRST_LOAD.recorded():
+            found = load_object(target)
+        return object_type.make_target(found, target)
     return object_type.make_target(target, str(getattr(target, "__qualname__", repr(target))))
 
 

@@ -18,12 +18,13 @@ import itertools
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from operator import is_
 from types import FunctionType, ModuleType
 from typing import Any, Final, cast
 
-from ..foreign import own_attributes
-from ..target_name import Applied
+from .foreign import own_attributes
+from .target_name import Applied
 
 _KEY: Final = "__kcache_shared_state__"
 """Where a module keeps its record: each private copy of a module has a record of its own."""
@@ -34,6 +35,7 @@ _INSTRUMENTED: Final = "_kc_"
 """Names that the explorer adds to instrumented modules begin with this."""
 _IS_PLAIN_COUNT: Final = re.compile(r"count\([-+.\d]+(, [-+.\d]+)?\)")
 """The text of a counter whose numbers are plain: from Python 3.14 on, no copy of a counter can be made."""
+_NOTHING: Final = object()
 _SEQUENCES: Final = (list, collections.deque, set)
 _MAPPINGS: Final = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
 
@@ -43,13 +45,15 @@ class SharedState:
 
     Args:
         space: the globals of the module.
+        but: names there that are left alone.
 
     Attributes:
         has_changed: whether some run has left anything else than it found.
     """
 
-    def __init__(self, space: dict[str, Any]) -> None:
+    def __init__(self, space: dict[str, Any], but: frozenset[str] = frozenset()) -> None:
         self.has_changed = False
+        self._but = but
         self._module = space["__name__"]
         self._owners: dict[int, tuple[Any, dict[str, object]]] = {}
         self._all: dict[int, list[object]] = {}
@@ -77,6 +81,18 @@ class SharedState:
                 then[name] = itertools.count(*ast.literal_eval(f"{text.removeprefix('count')[:-1]},)"))
                 _bind(owner, name, then[name])
 
+    def changes(self) -> Iterator[Callable[[], None]]:
+        """What has changed since this was made, as functions that take one change back if it is still there."""
+        for owner, then in self._owners.values():
+            now = dict(self._named(owner if type(owner) is dict else own_attributes(owner)))
+            for name in now.keys() | then.keys():
+                if now.get(name, _NOTHING) is not then.get(name, _NOTHING):
+                    yield partial(_put_back, owner, name, now.get(name, _NOTHING), then.get(name, _NOTHING))
+        for container, then_within in self._containers.values():
+            now_within = _contents(container)
+            if not _is_same(now_within, then_within):
+                yield partial(_take_out, container, now_within, then_within)
+
     def _restore_names(self, owner: Any, then: dict[str, object]) -> None:
         space = own_attributes(owner) if type(owner) is not dict else owner
         if id(owner) in self._all and _is_same([*space, *space.values()], self._all[id(owner)]):
@@ -86,7 +102,7 @@ class SharedState:
 
     def _restore_counting(self, owner: Any, space: Any, then: dict[str, object]) -> None:
         """Restore the names that count: no modules, and nothing that the interpreter or the explorer adds."""
-        now = dict(_named(space))
+        now = dict(self._named(space))
         if now.keys() == then.keys() and all(map(is_, now.values(), map(then.__getitem__, now))):
             return
         self.has_changed = True
@@ -96,9 +112,15 @@ class SharedState:
             elif now.get(name, _KEY) is not then[name]:
                 _bind(owner, name, then[name])
 
+    def _named(self, space: Any) -> Iterator[tuple[str, object]]:
+        for name, value in list(space.items()):
+            is_hidden = not isinstance(name, str) or name.startswith(("__", _INSTRUMENTED)) or name in _KEPT
+            if not is_hidden and name not in self._but and not issubclass(type(value), ModuleType):
+                yield name, value
+
     def _record_owner(self, owner: Any, space: Any) -> None:
         if id(owner) not in self._owners and len(self._owners) < _MOST_PARTS:
-            names = dict(_named(space))
+            names = dict(self._named(space))
             self._owners[id(owner)] = owner, names
             self._record_all(names.values())
             counts = ((name, repr(value)) for name, value in names.items() if type(value) is itertools.count)
@@ -162,13 +184,6 @@ def _functions_of(value: object) -> Iterator[FunctionType]:
             yield inner
 
 
-def _named(space: Any) -> Iterator[tuple[str, object]]:
-    for name, value in list(space.items()):
-        is_hidden = not isinstance(name, str) or name.startswith(("__", _INSTRUMENTED)) or name in _KEPT
-        if not is_hidden and not issubclass(type(value), ModuleType):
-            yield name, value
-
-
 def _contents(container: Any) -> list[object]:
     """What is in a container; the keys of a mapping, then its values."""
     return [*container, *container.values()] if isinstance(container, _MAPPINGS) else [*container]
@@ -188,6 +203,32 @@ def _refill(container: Any, contents: list[object]) -> None:
         container.update(contents)
     else:
         container.extend(contents)
+
+
+def _put_back(owner: Any, name: str, now: object, then: object) -> None:
+    """Let a name stand for what it stood for, unless it stands for something else than ``now`` meanwhile."""
+    space = owner if type(owner) is dict else own_attributes(owner)
+    if space.get(name, _NOTHING) is not now:
+        return
+    if then is _NOTHING:
+        _unbind(owner, name)
+    else:
+        _bind(owner, name, then)
+
+
+def _take_out(container: Any, now: list[object], then: list[object]) -> None:
+    """Take out what has come into a container, and leave in it what has come later."""
+    if _is_same(_contents(container), now):
+        _refill(container, then)
+    elif isinstance(container, _MAPPINGS):
+        kept, come = (dict(zip(some[: len(some) // 2], some[len(some) // 2 :], strict=True)) for some in (then, now))
+        for key in come:
+            if container.get(key, _NOTHING) is come[key] is not kept.get(key, _NOTHING):
+                container.pop(key)
+        container |= {key: value for key, value in kept.items() if key not in container}
+    else:
+        known = set(map(id, now)) - set(map(id, then))
+        _refill(container, [one for one in container if id(one) not in known])
 
 
 def _bind(owner: Any, name: str, value: object) -> None:
