@@ -35,21 +35,21 @@ class FirstLoad:
     def __init__(self) -> None:
         self.known: frozenset[str] = frozenset()
         self._undone_by: list[Callable[[], None]] = []
-        self._is_recording = False
+
+    def begun(self) -> contextlib.AbstractContextManager[None]:
+        """While this is entered, a target is loaded: that of the process if it is the first one."""
+        if self.known:
+            return contextlib.nullcontext()
+        self.known = frozenset(sys.modules)
+        return self.recorded()
 
     @contextlib.contextmanager
     def recorded(self) -> Iterator[None]:
-        """While this is entered, targets are loaded; it takes some 20 ms where hundreds of modules are loaded."""
-        if self._is_recording:
-            yield
-            return
-        self._is_recording = True
-        self.known = self.known or frozenset(sys.modules)
+        """While this is entered, modules are imported; it takes some 30 ms where hundreds of modules are loaded."""
         states = [SharedState(space, _OF_IMPORTS if space is vars(sys) else frozenset()) for space in _spaces()]
         try:
             yield
         finally:
-            self._is_recording = False
             self._undone_by += (undo for state in states for undo in state.changes())
 
     def take_back(self) -> None:

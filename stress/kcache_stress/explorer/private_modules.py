@@ -58,9 +58,12 @@ class PrivateModules:
         self._real_finders: list[Any] | None = None
         self._before: tuple[list[Any] | None, list[str]] = None, []
 
-    def judge_again(self) -> None:
-        """Other modules than before are private."""
-        self._judged.clear()
+    def judge_again(self, unit: str) -> None:
+        """A package has become private, or is no longer."""
+        below = f"{unit}."
+        self._judged = {
+            name: is_so for name, is_so in self._judged.items() if name != unit and not name.startswith(below)
+        }
         self._looked_at = -1
 
     @property

@@ -317,7 +317,7 @@ class Sandbox:
         if reading.builds_on_the_reference and "kcache" not in self.roots.packages:
             self.roots = replace(self.roots, packages=self.roots.packages | {"kcache"})
             self._grown = True
-            self._modules.judge_again()
+            self._modules.judge_again("kcache")
         self.sources[path] = source
         self.scheduler.lets_die = self.scheduler.lets_die or any(word in source for word in _OF_DEATHS)
         if not self.granularity.is_of_opcodes:
@@ -372,9 +372,9 @@ class Sandbox:
             kind = self._kinds[unit] = kind_of(unit, self.is_instrumented)
             if kind is Kind.PLAIN and self._loads_as_first and unit not in FIRST_LOAD.known:
                 self._kinds[unit] = Kind.VIRTUAL  # the target may have entered itself there
-            self._modules.judge_again()
+            self._modules.judge_again(unit)
             if self._kinds[unit] in (Kind.NATIVE, Kind.PLAIN):
-                self.locks.cover_again()
+                self.locks.cover_unit(unit)
 
     @contextlib.contextmanager
     def _importing(self) -> Iterator[None]:

@@ -157,7 +157,7 @@ def load_test(spec: Any) -> InterleavedTest:
     Raises:
         TargetError: there is no such test.
     """
-    with FIRST_LOAD.recorded():
+    with FIRST_LOAD.begun():
         return _loaded_test(spec)
 
 

@@ -26,7 +26,7 @@ def load_object_target(object_type: ObjectType, target: Any) -> Any:
     if isinstance(target, str):
         from ..explorer.first_load import FIRST_LOAD  # of the explorer, which is not always needed
 
-        with FIRST_LOAD.recorded():
+        with FIRST_LOAD.begun():
             found = load_object(target)
         return object_type.make_target(found, target)
     return object_type.make_target(target, str(getattr(target, "__qualname__", repr(target))))

@@ -31,6 +31,10 @@ _REAL: Final = {id(module): (module.__name__, "") for module in _NAMES} | {
 _LOCKS: Final = (type(_thread.allocate_lock()), _thread.RLock)
 
 
+_KNOWN: Final[dict[str, tuple[dict[str, Any], int, list[str]]]] = {}
+"""Of modules of the standard library: their globals, how many these are, and which of them each sandbox looks at."""
+
+
 class SharedLocks:
     """While this is entered, shared modules take virtual locks. It may be entered again meanwhile.
 
@@ -82,13 +86,11 @@ class SharedLocks:
         for lock in self._locks.values():
             lock._at_fork_reinit()
 
-    def cover_again(self) -> None:
-        """Other modules than before are shared: look at all of them again."""
+    def cover_unit(self, unit: str) -> None:
+        """A package is shared from now on: look at its modules again."""
         with self.suspended():
-            self._known.clear()
+            self._known -= {name for name in self._known if name == unit or name.startswith(f"{unit}.")}
             self._looked_at = 0
-            self._names.clear()
-            self._attributes.clear()
 
     def _show(self) -> None:
         self.is_entered = True
@@ -117,7 +119,8 @@ class SharedLocks:
 
     def _cover_module(self, module: str, namespace: dict[str, Any]) -> None:
         virtual = {}
-        for name, value in list(namespace.items()):
+        for name in _to_look_at(module, namespace):
+            value = namespace.get(name)
             if id(value) in _REAL or type(value) in _LOCKS:
                 virtual[name] = self._counterpart(value)
             elif isinstance(value, type) and value.__module__ == module and not name.startswith("__"):
@@ -147,3 +150,25 @@ class SharedLocks:
             self._locks[id(value)] = found
         shared: object = found
         return shared
+
+
+def _to_look_at(module: str, namespace: dict[str, Any]) -> list[str]:
+    """The names in a module that may stand for locks, for what makes them, or for classes that have some.
+
+    Each sandbox asks for hundreds of modules of the standard library, which stay as they are.
+    """
+    if module.partition(".")[0] not in sys.stdlib_module_names:
+        return list(namespace)
+    known, size, names = _KNOWN.get(module, (None, 0, []))
+    if known is not namespace or size != len(namespace):
+        names = [name for name, value in list(namespace.items()) if _may_lock(module, value)]
+        _KNOWN[module] = namespace, len(namespace), names
+    return names
+
+
+def _may_lock(module: str, value: object) -> bool:
+    """Whether a global is a lock, makes locks, is a class that keeps one, or may become one, as ``None`` does."""
+    if value is None or id(value) in _REAL or type(value) in _LOCKS:
+        return True
+    own: Mapping[str, object] = type.__dict__["__dict__"].__get__(value) if isinstance(value, type) else {}
+    return own.get("__module__") == module and any(type(one) in _LOCKS for one in list(own.values()))
