@@ -1,6 +1,8 @@
 """What a test leaves in modules is not there when its next execution begins: singletons and caches are explored."""
 
+import gc
 import textwrap
+import weakref
 from math import inf
 from pathlib import Path
 
@@ -10,8 +12,10 @@ from kcache_model.finding import FindingKind
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.progress import NoProgress
 from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
+from kcache_stress.explorer.happens_before import happens_before
 from kcache_stress.explorer.replay import follow
 from kcache_stress.explorer.replay_answer import ReplayAnswer
+from kcache_stress.explorer.strategies.scheduled import Replay
 from kcache_stress.interleaved.body_laboratory import TOKENS, InterleavedLaboratory
 
 QUICK = ExploreOptions(seconds=inf, candidates=ExploreOptions(executions=20))  # no GIL is asked about
@@ -44,6 +48,43 @@ BODIES = """
             cache["key"] = object()
         return cache["key"]
 
+    class Slot:
+        __slots__ = ("made",)
+
+        def __init__(self):
+            self.made = None
+
+    slot = Slot()
+
+    def of_slot():
+        if slot.made is None:
+            slot.made = object()
+        return slot.made
+
+    class Reader(threading.Thread):
+        shared = None
+
+        def __init__(self):
+            super().__init__(daemon=True)
+            self.is_over = threading.Event()
+
+        def run(self):
+            self.is_over.wait()
+
+        @classmethod
+        def get(cls):
+            if cls.shared is None:
+                cls.shared = cls()
+                cls.shared.start()
+            return cls.shared
+
+    def starts_a_reader():
+        reader = Reader.get()
+        assert reader.is_alive()
+        reader.is_over.set()
+        reader.join()
+        assert not reader.is_alive()
+
     def same(get):
         one, other = kt.run(get, get)
         assert one is other
@@ -51,6 +92,7 @@ BODIES = """
     def of_class_fails(): same(Settings.get)
     def of_module_fails(): same(of_module)
     def of_cache_fails(): same(of_cache)
+    def of_slot_fails(): same(of_slot)
 
     def in_threads_fails():
         found = []
@@ -69,6 +111,7 @@ BODIES = """
     def of_class_passes(): same(locked(Settings.get))
     def of_module_passes(): same(locked(of_module))
     def of_cache_passes(): same(locked(of_cache))
+    def of_slot_passes(): same(locked(of_slot))
 
     def in_threads_passes():
         found = []
@@ -90,7 +133,7 @@ def explored(folder: Path, name: str) -> Explored:
     return explore(laboratory(folder, name), InterleavedProgram(), QUICK)
 
 
-@pytest.mark.parametrize("name", ["of_class", "of_module", "of_cache", "in_threads"])
+@pytest.mark.parametrize("name", ["of_class", "of_module", "of_cache", "of_slot", "in_threads"])
 def test_what_is_made_lazily_is_made_in_each_execution(name: str, tmp_path: Path) -> None:
     finding = explored(tmp_path, f"{name}_fails").finding
     assert finding is not None
@@ -100,8 +143,39 @@ def test_what_is_made_lazily_is_made_in_each_execution(name: str, tmp_path: Path
     assert replayed.note == "the same schedule still fails"
 
 
-@pytest.mark.parametrize("name", ["of_class", "of_module", "of_cache", "in_threads"])
+@pytest.mark.parametrize("name", ["of_class", "of_module", "of_cache", "of_slot", "in_threads"])
 def test_its_locked_twin_is_exhausted(name: str, tmp_path: Path) -> None:
     shown = explored(tmp_path, f"{name}_passes")
+    assert shown.finding is None
+    assert shown.is_exhausted, shown.note
+
+
+@pytest.mark.parametrize(("name", "is_restored"), [("of_class", True), ("of_cache", True), ("of_slot", False)])
+def test_modules_are_loaded_anew_only_where_they_cannot_be_restored(
+    name: str, is_restored: bool, tmp_path: Path
+) -> None:
+    found = laboratory(tmp_path, f"{name}_passes")
+    explore(found, InterleavedProgram(), QUICK)
+    assert found._copies.is_restored
+    assert found._copies.starts_anew is not is_restored
+
+
+def test_copies_of_which_no_execution_is_left_die(tmp_path: Path) -> None:
+    found = laboratory(tmp_path, "of_slot_passes")
+    explore(found, InterleavedProgram(), QUICK)
+    with found.opened(InterleavedProgram()) as (runner, _):
+        copies = []
+        for _ in range(3):
+            execution = runner.run(Replay(()))
+            happens_before(execution.trace, execution.threads)
+            copies.append(weakref.ref(found.sandbox.load(tmp_path / "lazy.py").Slot))
+        copy = copies[0]
+        del execution
+    gc.collect()
+    assert copy() is None
+
+
+def test_what_was_begun_before_threads_were_known_of_is_not_left_behind(tmp_path: Path) -> None:
+    shown = explored(tmp_path, "starts_a_reader")
     assert shown.finding is None
     assert shown.is_exhausted, shown.note

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import queue
 import threading
@@ -164,6 +165,7 @@ def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[
         use_imports(decoded.import_path, decoded.module_files)
     with outlet.loading(spec):
         target = target_type.load(spec)
+    gc.freeze()  # code under test may collect garbage in each execution, and would look through all of this each time
     require_recorded_files()
     codec = target_type.codec
     found = Known(target_type.rules)

@@ -124,6 +124,7 @@ WHOLE = "in C"
 _CONTAINERS = (dict, list, set, deque, bytearray, array, BaseException, SimpleNamespace)
 """Containers, and what shows its arguments or all its attributes."""
 _IS_CONTAINER: dict[type, bool] = {}
+_TAKEN_AS_A_WHOLE: set[type] = set()
 
 
 def identity(obj: object) -> int:
@@ -143,7 +144,14 @@ def unite(obj: object, names: object) -> None:
 def take_as_a_whole(kind: type) -> None:
     """Let each object of a type be one place: its fields are not known."""
     _IS_CONTAINER[kind] = True
+    _TAKEN_AS_A_WHOLE.add(kind)
     hold(kind)
+
+
+def forget_types() -> None:
+    """Let the classes die that were looked at: with each goes the copy of its module, as large as what that imports."""
+    _IS_CONTAINER.clear()
+    _IS_CONTAINER.update(dict.fromkeys(_TAKEN_AS_A_WHOLE, True))
 
 
 def location(obj: object, slot: object) -> object:

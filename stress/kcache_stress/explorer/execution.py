@@ -142,7 +142,10 @@ class Runner(Protocol[A]):
         ...
 
     def start_anew(self) -> bool:
-        """From now on do that before each execution, unless it takes too long; whether it is done."""
+        """From now on let each execution find them as they were loaded, unless that takes too long; whether it does.
+
+        To be called again where something is left nevertheless.
+        """
         ...
 
 

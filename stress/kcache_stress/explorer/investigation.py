@@ -31,8 +31,8 @@ from .virtual.virtual_thread import UncontrolledError
 _UNREDUCED_EXECUTIONS: Final = 1_000
 _LEAST_SHARE: Final = 0.2
 """Of the time of an investigation, for a search that begins anew."""
-_MOST_BEGINNINGS: Final = 2
-"""How often a search begins anew: once for each of the reasons that there are."""
+_MOST_BEGINNINGS: Final = 3
+"""How often a search begins anew: modules do what they were not loaded for, are restored, and are loaded anew."""
 _INHERITED: Final = "only after what other programs have left in its modules"
 _UNSEEN: Final = (
     "calls depend on each other in code that cannot be seen (C, eval, another package): what looks independent is not; "
@@ -147,13 +147,7 @@ def investigate(
         left = max(least, seconds - (time.monotonic() - began)) if seconds < inf else inf
         return _search(experiment, plan(experiment), left, seen)
 
-    result = _investigated(opened, granularity, searched, seconds)
-    for _ in range(_MOST_BEGINNINGS):
-        if not (result.is_surprised or result.starts_anew):
-            break
-        if seen:
-            seen.clear()  # schedules are followed where modules are loaded as they were for the search
-        result = _after(result, _investigated(opened, granularity, searched, seconds))
+    result = _settled(opened, granularity, searched, seconds, seen)
     if result.is_in_doubt:
         least = max(least, result.seconds)
         again = _investigated(lambda at: _unhurried(opened(at)), granularity, searched, seconds)
@@ -167,7 +161,7 @@ def investigate(
         found, lacking = audit(experiment.runner, experiment.judge, samples, seed, seen=seen)
         return found
 
-    shown = _investigated(opened, sampling_granularity(granularity), audited, seconds)
+    shown = _settled(opened, sampling_granularity(granularity), audited, seconds)
     is_late = LATE in shown.unseen  # who traces opcodes holds what variables held: this is no finding, and no proof
     if shown.problem is not None and not is_late:
         return replace(_after(result, shown), audited=shown.executions)
@@ -192,6 +186,24 @@ def with_fewest_preemptions(
             return found
         unseen = runner.sandbox.unseen(best.execution.trace, best.execution.hurry)
     return replace(found, problem=best.problem, counterexample=best, unseen=unseen)
+
+
+def _settled(
+    opened: Callable[[Granularity], Opened[A]],
+    granularity: Granularity,
+    searched: Callable[[Experiment[A]], SearchResult[A]],
+    seconds: float,
+    seen: set[object] | None = None,
+) -> Investigation[A]:
+    """What a search gave where modules are loaded as their code needs it; the ends of other searches are not seen."""
+    result = _investigated(opened, granularity, searched, seconds)
+    for _ in range(_MOST_BEGINNINGS):
+        if not (result.is_surprised or result.starts_anew):
+            break
+        if seen:
+            seen.clear()
+        result = _after(result, _investigated(opened, granularity, searched, seconds))
+    return result
 
 
 @contextlib.contextmanager

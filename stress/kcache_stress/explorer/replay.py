@@ -48,7 +48,7 @@ def follow(
         opened = laboratory.opened(program, strict_errors=strict_errors, pulse=watch.alive)
         with seeking_data_races(opened) if seeks_data_races else opened as (runner, judge):
             execution, problem, followed = replayed(runner, judge, token.schedule)
-            if problem is None and runner.leftover and runner.start_anew():
+            while problem is None and runner.leftover and runner.start_anew():
                 execution, problem, followed = replayed(runner, judge, token.schedule)
             is_same = fingerprint_of(runner.sandbox.sources) == token.fingerprint
             unseen = runner.sandbox.unseen(execution.trace, execution.hurry)

@@ -22,7 +22,7 @@ from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.foreign import is_a, own_attributes
 
 from ..loading import TARGET_PREFIX
-from .events import Pending, Together, Trace
+from .events import Pending, Together, Trace, forget_types
 from .first_load import FIRST_LOAD
 from .gate import Gate, codes_within
 from .granularity import Granularity
@@ -278,6 +278,7 @@ class Sandbox:
             FIRST_LOAD.take_back()
         self.sources.clear()
         self.opaque.clear()
+        forget_types()
         scheduler = self.scheduler
         self._hooks: dict[str, Any] = {
             Granularity.FREE: lambda: make_hooks(scheduler.access, self.gate, together=self._touch_together),

@@ -7,6 +7,7 @@ happens anew in each execution, so that what an execution does depends on its sc
 from __future__ import annotations
 
 import contextlib
+import sys
 import traceback
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from typing import ClassVar, Final, TypeAlias
 from kcache_model.errors import CannotExploreError
 from kcache_model.finding import FindingKind
 from kcache_model.outcomes import error_text
+from kcache_model.shared_state import SharedState
 
 from .audit import plain
 from .equal_threads import NONE_EQUAL, EqualThreads
@@ -101,7 +103,9 @@ class Copies:
     Attributes:
         registries: the weak containers of the modules.
         is_used: whether some scenario was run on them, and may have left something.
-        starts_anew: whether they are loaded again before each execution.
+        is_restored: whether what an execution changes in them is undone before the next one.
+        states: what they were like when they were loaded, if they are restored.
+        starts_anew: whether they are loaded again before each execution, which takes much longer.
     """
 
     def __init__(
@@ -115,7 +119,8 @@ class Copies:
         self.sandbox = Sandbox(Roots(frozenset(instrument), folder), granularity, expected)
         self.modules: dict[str | Path, ModuleType] = {}
         self.registries = WeakRegistries(())
-        self.is_used = self.starts_anew = False
+        self.is_used = self.is_restored = self.starts_anew = False
+        self.states: list[SharedState] = []
         self._served = 0
         self._others: dict[Granularity, Copies] = {}
 
@@ -124,6 +129,13 @@ class Copies:
         self._served += 1
         return not self._served & (self._served - 1)
 
+    def keep_state(self) -> None:
+        """Remember what the modules are like, which no execution has used yet."""
+        modules = self.sandbox.private_modules
+        self.registries = WeakRegistries(modules)
+        own = [one for one in modules if one.__name__.partition(".")[0] not in sys.stdlib_module_names]
+        self.states = [SharedState(vars(one)) for one in own] if self.is_restored else []
+
     def at(self, granularity: Granularity) -> Copies:
         """Copies of the same modules for another granularity; made once."""
         if granularity is self.sandbox.granularity:
@@ -131,6 +143,7 @@ class Copies:
         instrument, folder, expected = self._given
         if granularity not in self._others:
             self._others[granularity] = Copies(instrument, granularity, folder, expected)
+            self._others[granularity].is_restored = self.is_restored
             self._others[granularity].starts_anew = self.starts_anew
         return self._others[granularity]
 
@@ -157,7 +170,7 @@ class ScenarioRunner:
         self._threads = 0
         self._own = object()
         self._modules = copies.modules
-        self.inherits, copies.is_used = copies.is_used, True
+        self.inherits, copies.is_used = copies.is_used or copies.is_restored, True
         self._rehearse()
         looks = (copies.serve() or self.is_only) and not copies.starts_anew
         self.leftovers = self._leftovers(looks)
@@ -173,7 +186,10 @@ class ScenarioRunner:
         self._load_anew(is_strict=self.sandbox.is_strict)
 
     def start_anew(self) -> bool:
-        """From now on load them anew before each execution, too, unless that takes too long; whether that is so."""
+        """From now on let each execution find them as they were loaded, unless that takes too long; whether it does.
+
+        What can be restored is restored. If that is not enough, they are loaded anew before each execution.
+        """
         return False
 
     def _load_anew(self, *, is_strict: bool) -> None:
@@ -290,6 +306,8 @@ class ScenarioRunner:
         """Unwind the last execution."""
         self.sandbox.reset(self._threads)
         self._copies.registries.restore()
+        for state in self._copies.states:
+            state.restore()
 
     def _rehearse(self) -> None:
         """Run ``setup`` until it loads the same copies each time: a module may change how others are rewritten."""
@@ -312,7 +330,7 @@ class ScenarioRunner:
         with self.sandbox.while_loading() if known is None else contextlib.nullcontext():
             loaded = self._modules[name] = self.sandbox.load(name)
         if loaded is not known:
-            self._copies.registries = WeakRegistries(self.sandbox.private_modules)
+            self._copies.keep_state()
         return loaded
 
     def livelock(self, most_events: int) -> Problem | None:

@@ -15,6 +15,7 @@ import shutil
 import sys
 import tempfile
 import warnings
+import weakref
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -49,6 +50,9 @@ _QUIET: Final = ("-p", "no:threadexception", "-p", "no:unraisableexception")
 
 _AROUND: Final = ("_xunit_setup_", "_unittest_")
 """Begins the names of the fixtures of pytest that call setUp, setup_method and the like of the test."""
+
+_HAVE_FIXTURES: Final[weakref.WeakKeyDictionary[ModuleType, bool]] = weakref.WeakKeyDictionary()
+"""Plugins, and copies of each conftest.py, of which there may be one for each execution."""
 
 Key = str | Path
 """A module by its name, or by its file where no name finds it."""
@@ -101,9 +105,11 @@ class PytestItems:
         if module is not self._module or copies != self._copies:
             self._module, self._copies = module, dict(copies)
             plugins = self._config.pluginmanager
+            told: list[Any] = plugins.hook.pytest_plugin_registered._call_history or []
             for name in ("session", "funcmanage"):
                 if plugins.has_plugin(name):
-                    plugins.unregister(name=name)
+                    past = plugins.unregister(name=name)
+                    told[:] = [call for call in told if call[0]["plugin"] is not past]  # or it would live for ever
             self.session = pytest.Session.from_config(self._config)
             self.session._setupstate = SetupState()
             with warnings.catch_warnings():
@@ -339,10 +345,11 @@ def _run(item: Any) -> None:
     item.obj(**{name: item.funcargs[name] for name in names})
 
 
-@functools.lru_cache(maxsize=200)
 def _has_fixtures(plugin: ModuleType) -> bool:
     """Whether a plugin has fixtures; of dozens few do, and to parse them all takes time."""
-    return bool(fixtures_of(plugin))
+    if plugin not in _HAVE_FIXTURES:
+        _HAVE_FIXTURES[plugin] = bool(fixtures_of(plugin))
+    return _HAVE_FIXTURES[plugin]
 
 
 def _is_of_pytest(fixture: Any) -> bool:

@@ -207,8 +207,11 @@ class InterleavedRunner(ScenarioRunner):
         return execution
 
     def start_anew(self) -> bool:
-        """From now on load the modules anew before each execution; always so, for a test is but one program."""
-        self._copies.starts_anew = True
+        """See the base class; always so, for a test is but one program."""
+        self._copies.starts_anew = self._copies.is_restored
+        self._copies.is_restored = True
+        self.load_anew()
+        self.leftovers = self._leftovers(not self._copies.starts_anew)
         return True
 
     def outcome(self, execution: Execution[object]) -> object:
@@ -218,6 +221,13 @@ class InterleavedRunner(ScenarioRunner):
 
     def livelock(self, most_events: int) -> None:
         """Nothing yet: whoever searches asks whether the threads end if all of them get turns."""
+
+    def _rehearse(self) -> None:
+        """See the base class. A body that was left where it started a thread may have left half of something behind."""
+        was_whole = self._shape.is_whole
+        super()._rehearse()
+        if self._shape.is_whole and not was_whole:
+            self.load_anew()
 
     def _threads_of(self, load: Load) -> Sequence[Work]:
         """The threads of the test, as its body asks for them."""

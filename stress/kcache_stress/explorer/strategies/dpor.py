@@ -16,7 +16,6 @@ from ..equal_threads import NONE_EQUAL
 from ..events import ACQUIRE, BLOCKED, COMPOUND, JOIN, WRITE, Pending, Trace, are_dependent, imprecise_slots
 from ..happens_before import Clock, HappensBefore, happens_before
 from ..virtual.scheduler import FOREVER, Scheduler
-from ..virtual.virtual_thread import Timed
 from .interface import STOP, Ending, Step, Strategy
 
 
@@ -96,9 +95,9 @@ class Dpor(Strategy):
         scheduler = self.scheduler
         if self._segments:
             if scheduler.left > 0 and not scheduler.threads[running].finished:
-                if not isinstance(scheduler.threads[running].waits_for, Timed):
+                if not scheduler.threads[running].enabled and not self._times_out(running):
                     raise DivergedError(f"thread {running + 1} has to wait where it did not before")
-                return running  # its wait timed out, as it did before
+                return running
             return self._repeat()
         if self._asleep:
             self._wake(scheduler.trace)
@@ -134,15 +133,17 @@ class Dpor(Strategy):
                 for sleeper in sleepers
                 if sleeper is not None and sleeper.pending is not None
             }
-        if thread is None or not thread.enabled:
-            timed_out = thread is not None and not thread.finished and chosen in scheduler.next_timeouts()
-            if not timed_out or self.busy(scheduler.enabled()):
-                if not is_last:
-                    raise DivergedError(f"thread {chosen + 1} could not go on where it did before")
-                self.end(Ending.INFEASIBLE)
-                return STOP
+        if thread is None or not (thread.enabled or self._times_out(chosen)):
+            if not is_last:
+                raise DivergedError(f"thread {chosen + 1} could not go on where it did before")
+            self.end(Ending.INFEASIBLE)
+            return STOP
         scheduler.left = count
         return chosen
+
+    def _times_out(self, thread: int) -> bool:
+        """Whether a thread that waits goes on because its wait is the next to end, and no other one can go on."""
+        return thread in self.scheduler.next_timeouts() and not self.busy(self.scheduler.enabled())
 
     def _wake(self, trace: Trace) -> None:
         """A sleeping thread wakes when somebody does what its next event depends on."""
