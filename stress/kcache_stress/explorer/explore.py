@@ -55,8 +55,10 @@ _ENDED: Final = Confirmation(Answer.NOT_TRIED, "not tried with real threads to t
 
 _SLICED_EXECUTIONS: Final = 40
 """The most in time slices, of long executions: what they miss so often needs something rarer."""
-_FIRST_SINGLE_EXECUTIONS: Final = 8
+_FIRST_SINGLE_EXECUTIONS: Final = 3
 """With one preemption, before time slices: what these find takes long to be made small, and to be read."""
+_DENSE_EXECUTIONS: Final = 2
+"""With a choice at each event, of long executions: many threads in a small window meet in the first one or never."""
 _SINGLE_EXECUTIONS: Final = 1_000
 """The most with one preemption before samples are taken."""
 
@@ -407,7 +409,8 @@ def _plan(options: ExploreOptions, experiment: Experiment[Any]) -> Sequence[tupl
             first = [(strategy, _FIRST_SINGLE_EXECUTIONS) for strategy, _ in single]
             if experiment.runner.is_very_long:
                 first = []  # there is time for a handful: one preemption rarely shows anything
-            return [*first, sliced, *single, pct, (Dpor(), options.executions)]
+            dense = (PartialOrderSampling(options.seed), _DENSE_EXECUTIONS)
+            return [*first, dense, sliced, *single, pct, (Dpor(), options.executions)]
         trial = Dpor()
         trial.is_trial, trial.share = True, _TRIAL_SHARE
         # The walk is ahead where there are many threads, what is guided where a bug is deep.

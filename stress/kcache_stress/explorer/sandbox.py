@@ -32,6 +32,7 @@ from .instrument.hooks import HOOK_MARK, make_hooks, silent
 from .instrument.names import hook_name
 from .late_imports import LateImports
 from .loaders import Finder, LoadedOnceError, load_file, refusal
+from .present import Present
 from .private_modules import PrivateModules
 from .reach import HARNESS, LIBRARY, REAL_LOCKS, Kind, find, kind_of, unit_of
 from .roots import SHARED_MODULES, Roots, Seen
@@ -40,6 +41,7 @@ from .virtual.dates import dates
 from .virtual.environment import Environment
 from .virtual.library import Replaced, make_builtins, make_importlib, make_plain_functools
 from .virtual.opcode_tracer import OpcodeTracer
+from .virtual.process_settings import ProcessSettings
 from .virtual.scheduler import Scheduler
 from .virtual.shared_locks import SharedLocks
 from .virtual.standstill import not_watched
@@ -99,6 +101,7 @@ class Sandbox:
         self._kinds: dict[str, Kind] = {}
         self._met: set[str] = set()
         self._stand_ins: dict[str, ModuleType] = {}
+        self._settings = ProcessSettings()
         self._is_scouting, self._loads_as_first = not granularity.is_of_opcodes, False
         self._expected = expected
         self._facts = self._settled_facts = Facts()
@@ -167,9 +170,9 @@ class Sandbox:
         with self._untraced(), self._modules.active():
             yield
 
-    def present(self) -> _Present:
+    def present(self) -> Present:
         """An execution is under way: code that looks in ``sys.modules`` finds the copies that its imports find."""
-        return _Present(self._modules, self._environment, self.locks)
+        return Present(self._modules, self._environment, self.locks)
 
     def unheard(self) -> Replaced:
         """While this is entered, instrumented code reports nothing: the threads have ended, and nobody listens."""
@@ -294,7 +297,7 @@ class Sandbox:
         own = {"builtins": self._builtins, "importlib": library, "importlib.util": vars(library)["util"]}
         self._world = World(self.scheduler, self._compile_library if is_rewritten else None, self._hooks, own)
         self.network = self._world.network
-        self._environment = Environment(self.scheduler, self.network)
+        self._environment = Environment(self.scheduler, self.network, self._settings)
         self.locks = SharedLocks(self._world.module, self._shares_locks)
         self._modules = PrivateModules(self.is_private, Finder(self), self._units, self.is_copy)
 
@@ -391,6 +394,7 @@ class Sandbox:
             raise refusal(error) from error
         finally:
             scheduler.loading = before
+        self._settings.keep()
         replaced = self._world.replaced()
         if replaced or self._modules.private.get("threading") not in (None, self._world.module("threading")):
             raise CannotExploreError(
@@ -474,25 +478,3 @@ class Sandbox:
         """The packages of which there are copies, each with all that is below."""
         yield from self.roots.packages
         yield from (unit for unit, kind in self._kinds.items() if kind is Kind.VIRTUAL)
-
-
-class _Present:
-    """While this is entered, an execution is under way.
-
-    A class, for it is entered in each: a generator would take several times as long.
-    """
-
-    __slots__ = ("_environment", "_locks", "_modules")
-
-    def __init__(self, modules: PrivateModules, environment: Environment, locks: SharedLocks) -> None:
-        self._modules, self._environment, self._locks = modules, environment, locks
-
-    def __enter__(self) -> None:
-        self._modules.show()
-        self._locks.__enter__()
-        self._environment.__enter__()
-
-    def __exit__(self, *_: object) -> None:
-        self._environment.__exit__()
-        self._locks.__exit__()
-        self._modules.hide()

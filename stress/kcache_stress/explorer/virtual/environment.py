@@ -21,6 +21,7 @@ from typing import Any, Final
 from .library import Replaced
 from .network import Network
 from .pipes import pipe_functions
+from .process_settings import ProcessSettings
 from .refusal import refuse, where
 from .scheduler import HUB, Scheduler
 
@@ -36,12 +37,14 @@ class Environment(Replaced):
     Args:
         scheduler: runs its threads.
         network: has the pipes that they make.
+        settings: of the process, as each execution finds them.
     """
 
-    __slots__ = ("_generators", "_issued", "_scheduler")
+    __slots__ = ("_generators", "_issued", "_scheduler", "_settings")
 
-    def __init__(self, scheduler: Scheduler, network: Network) -> None:
+    def __init__(self, scheduler: Scheduler, network: Network, settings: ProcessSettings) -> None:
         self._scheduler = scheduler
+        self._settings = settings
         self._generators: dict[int, random.Random] = {}
         self._issued: dict[int, int] = {}
         super().__init__(
@@ -49,6 +52,8 @@ class Environment(Replaced):
             (os, "getrandom", lambda size, flags=0: self.urandom(size)),  # noqa: ARG005
             (random, "_urandom", self.urandom),
             (uuid, "_generate_time_safe", self._time_based),
+            (sys, "getswitchinterval", settings.getswitchinterval),
+            (sys, "setswitchinterval", settings.setswitchinterval),
             *((os, name, function) for name, function in pipe_functions(network).items()),
             *((os, name, self._for_the_harness(f"os.{name}", getattr(os, name, None))) for name in _DOUBLING),
             *((os, name, self._doubted(getattr(os, name, None))) for name in _STARTING),
@@ -62,7 +67,8 @@ class Environment(Replaced):
             yield module, "_fork_exec", self._doubted(module._fork_exec)
 
     def start_over(self) -> None:
-        """Forget what an execution was given."""
+        """Forget what an execution was given, and put back what it has changed."""
+        self._settings.restore()
         self._generators.clear()
         self._issued.clear()
 

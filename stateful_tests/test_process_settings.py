@@ -1,0 +1,136 @@
+"""Settings of the process that tests change, and logs that `TestCase.assertLogs` waits for."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from math import inf
+from pathlib import Path
+
+import pytest
+
+from kcache_model.finding import FindingKind
+from kcache_model.interleaved_program import InterleavedProgram
+from kcache_stress.explorer.explore import ExploreOptions, explore
+from kcache_stress.explorer.virtual.process_settings import ProcessSettings
+from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+
+TESTS = """
+import logging
+import os
+import sys
+import threading
+import unittest
+
+log = logging.getLogger("thing")
+
+
+class Counter:
+    def __init__(self):
+        self.n = 0
+        self.lock = threading.Lock()
+
+    def bad(self):
+        log.error("adding")
+        n = self.n
+        self.n = n + 1
+
+    def good(self):
+        log.error("adding")
+        with self.lock:
+            self.n += 1
+
+
+def two(f):
+    threads = [threading.Thread(target=f) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+class TestIt(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.before = sys.getswitchinterval()
+        sys.setswitchinterval(sys.float_info.min)
+
+    @classmethod
+    def tearDownClass(cls):
+        sys.setswitchinterval(cls.before)
+
+    def test_good(self):
+        c = Counter()
+        with self.assertLogs("thing", "ERROR") as logs:
+            two(c.good)
+        self.assertEqual(len(logs.output), 2)
+        self.assertEqual(c.n, 2)
+
+    def test_good_root(self):
+        c = Counter()
+        with self.assertLogs() as logs:
+            two(c.good)
+        self.assertEqual(c.n, 2)
+
+    def test_bad(self):
+        c = Counter()
+        with self.assertLogs("thing", "ERROR"):
+            two(c.bad)
+        self.assertEqual(c.n, 2)
+
+    def test_none(self):
+        c = Counter()
+        with self.assertNoLogs("other", "ERROR"):
+            two(c.good)
+
+    def test_environ(self):
+        self.assertNotIn("KCACHE_SEEN", os.environ)
+        os.environ["KCACHE_SEEN"] = "1"
+        c = Counter()
+        two(c.good)
+        del os.environ["KCACHE_SEEN"]
+"""
+
+QUICK = ExploreOptions(seconds=inf, executions=40, candidates=ExploreOptions(executions=20))
+
+
+@pytest.mark.parametrize("name", ["test_good", "test_good_root", "test_none", "test_environ", "test_bad"])
+def test_only_the_order_of_threads_makes_a_test_fail(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "test_settings.py"
+    file.write_text(TESTS, encoding="utf-8")
+    found = explore(InterleavedLaboratory(f"{file}:TestIt.{name}"), InterleavedProgram(), QUICK)
+    assert not found.refused
+    assert (found.finding is not None) == (name == "test_bad"), found.finding
+    if found.finding is not None:
+        assert found.finding.kind is FindingKind.FAILURE
+        assert "1 != 2" in found.finding.summary
+
+
+def test_what_an_execution_has_set_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KCACHE_KEPT", "kept")
+    monkeypatch.setattr(sys, "argv", ["kept"])
+    limit, filters = sys.getrecursionlimit(), list(warnings.filters)
+    settings = ProcessSettings()
+    settings.restore()
+    settings.keep()
+    monkeypatch.setenv("KCACHE_KEPT", "changed")
+    monkeypatch.setenv("KCACHE_SET", "set")
+    monkeypatch.setattr(sys, "argv", ["changed"])
+    sys.setrecursionlimit(limit + 1)
+    warnings.simplefilter("ignore")
+    settings.keep()
+    settings.restore()
+    assert (os.environ["KCACHE_KEPT"], sys.argv, "KCACHE_SET" in os.environ) == ("kept", ["kept"], False)
+    assert (sys.getrecursionlimit(), list(warnings.filters)) == (limit, filters)
+
+
+def test_the_switch_interval_of_virtual_threads_is_their_own() -> None:
+    real = sys.getswitchinterval()
+    settings = ProcessSettings()
+    settings.setswitchinterval(sys.float_info.min)
+    assert (settings.getswitchinterval(), sys.getswitchinterval()) == (sys.float_info.min, real)
+    with pytest.raises(ValueError, match="strictly positive"):
+        settings.setswitchinterval(0)
+    settings.restore()
+    assert settings.getswitchinterval() == real
