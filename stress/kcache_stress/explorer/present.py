@@ -1,4 +1,4 @@
-"""What the process looks like to code of an execution that is under way: it finds copies, and virtual locks."""
+"""The process as code of an execution that is under way sees it: it finds copies, and virtual locks.
 
 from __future__ import annotations
 
