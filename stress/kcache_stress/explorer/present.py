@@ -1,4 +1,4 @@
-"""The process as code of an execution that is under way sees it: it finds copies, and virtual locks.
+"""The process as code of an execution that is under way sees it: it finds copies, and virtual locks."""
 
 from __future__ import annotations
 
