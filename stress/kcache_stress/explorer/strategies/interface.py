@@ -24,6 +24,8 @@ MOST_EVENTS: Final = 20_000
 _ASKING: Final = frozenset({READ, QUERY, PAUSE, ACQUIRE, TRY, RELEASE})
 MOST_ASKED: Final = 2_000
 """After so many events that change nothing, it is the turn of others, or time passes for those that sleep."""
+_ASKED_BETWEEN: Final = 100
+"""How many events are between two looks at the places, which take as long as some hundred events."""
 _PLACES_ASKED: Final = 100
 """A loop that asks for the same again and again reads few places; one that computes something reads many."""
 
@@ -141,6 +143,7 @@ class Strategy(ABC):
         self._alone: int | None = None
         self._looked_at = 0
         self._asked: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        self._in_few_places: dict[int, tuple[int, bool]] = {}
 
     @abstractmethod
     def choose(self, running: int) -> int:
@@ -188,16 +191,27 @@ class Strategy(ABC):
             thread, kind, obj, slot = trace[at]
             if kind in _ASKING or obj is own:
                 asked[thread].append((id(obj), id(slot)))
-            else:
+            elif asked:
                 asked.clear()
+                self._in_few_places.clear()
         self._looked_at = len(trace)
         return [
             thread
             for thread in enabled
             if len(asked.get(thread, ())) >= MOST_ASKED
-            and len(set(asked[thread][-MOST_ASKED:])) <= _PLACES_ASKED
+            and self._asks_in_few_places(thread)
             and is_in_while(sys._getframe() if thread == own.current else own.threads[thread].frame)
         ]
+
+    def _asks_in_few_places(self, thread: int) -> bool:
+        """Whether a thread has asked for the same again and again, the last few events left aside."""
+        asked = self._asked[thread]
+        until = len(asked) - len(asked) % _ASKED_BETWEEN
+        known, answer = self._in_few_places.get(thread, (0, False))
+        if known != until:
+            answer = len(set(asked[until - MOST_ASKED : until])) <= _PLACES_ASKED
+            self._in_few_places[thread] = until, answer
+        return answer
 
     def _events_alone(self) -> int:
         """How many events came before the program's first thread started another: they are no part of a schedule."""
