@@ -26,6 +26,10 @@ sequence of steps:
   no effect at all. One slow call may stand still while a thread gives up several calls in turn. The step above covers
   only calls that are open at the same time.
 
+A call that waits for ever is right if nothing that has happened would let it go on. A class that forgets to wake it
+is its own specification, and waits as well. So the call is made once more, after all others: if it returns then, it
+was forgotten (:meth:`~kcache_model.object_types.replayed.ReplaySpecification.is_forgotten`).
+
 Threads that the class itself has started go on at once here, as far as they can. They may as well do so later: for that
 see :class:`~kcache_model.object_types.replayed.History`.
 

@@ -326,6 +326,21 @@ class ReplaySpecification:
         stage = self._staged(state)
         return WAITS if stage is None else stage.outcomes[position][0]
 
+    def is_forgotten(self, state: Calls, position: int) -> bool:
+        """Whether the call that waits since the step at a position would return if it began now: nobody has woken it.
+
+        It is left out of the steps, and begins after them, if the other calls give the same without it. That is
+        needed for fair classes: a call that others stand before waits behind them again.
+        """
+        step, without = state[position], (*state[:position], *state[position + 1 :])
+        before, after = self._staged(state), self._staged(without) if without else None
+        if not isinstance(step, Begun) or before is None or after is None:
+            return False
+        given = (*before.outcomes[:position], *before.outcomes[position + 1 :])
+        if any(was != now and WAITS not in was for was, now in zip(given, after.outcomes, strict=True)):
+            return False
+        return any(outcome.error is None for _, outcome in self.effects(without, step.call))
+
     def begin_asleep(self, state: Calls, operation: Any) -> Calls | None:
         """The state in which a call sleeps before it looks again what there is to do; ``None`` if it does not.
 

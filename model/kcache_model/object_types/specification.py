@@ -109,7 +109,8 @@ def real_seconds(specification: Specification[Any, Any], program: CallProgram[An
 def may_wait_for_ever(specification: Specification[Any, Any], program: CallProgram[Any]) -> bool:
     """Whether there is an order of the calls after which all threads that are not done wait.
 
-    Where a specification lets calls begin while others wait, two of them may end each other's wait.
+    Where a specification lets calls begin while others wait, two of them may end each other's wait. There, a call that
+    others have forgotten to wake does not wait as it is to: it would return if it began once more.
     """
     states: States = (specification.initial(program),)
     for operation in program.prefix:
@@ -177,6 +178,8 @@ def _may_all_wait(specification: Any, program: CallProgram[Any], start: Any) -> 
                 may_go_on = True
                 if is_stuck((*done[:number], done[number] + 1, *done[number + 1 :]), waiting, after):
                     return True
-        return not may_go_on
+        if may_go_on:
+            return False
+        return not any(step is not None and specification.is_forgotten(state, step) for step in waiting)
 
     return is_stuck((0,) * len(program.threads), (None,) * len(program.threads), start)

@@ -1,0 +1,125 @@
+"""Classes that forget to wake a call that waits, and right ones in which a call waits though another one may go on."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+
+
+class BadMailbox:
+    """Nobody who waits is woken."""
+
+    def __init__(self) -> None:
+        self._items: deque[int] = deque()
+        self._filled = threading.Condition()
+
+    def put(self, item: int) -> None:
+        with self._filled:
+            self._items.append(item)
+
+    def get(self) -> int:
+        with self._filled:
+            while not self._items:
+                self._filled.wait()
+            return self._items.popleft()
+
+
+class GoodMailbox(BadMailbox):
+    """Who waits is woken."""
+
+    def put(self, item: int) -> None:
+        with self._filled:
+            self._items.append(item)
+            self._filled.notify()
+
+
+class BadSlots:
+    """Who waits for a slot is not woken when one is given back."""
+
+    def __init__(self) -> None:
+        self._free = 1
+        self._changed = threading.Condition()
+
+    def take(self) -> None:
+        with self._changed:
+            while not self._free:
+                self._changed.wait()
+            self._free -= 1
+
+    def give(self) -> None:
+        with self._changed:
+            self._free += 1
+
+
+class GoodPermits:
+    """Permits in the order in which they were asked for: who wants one waits behind who wants two."""
+
+    def __init__(self) -> None:
+        self._free = 1
+        self._waiting: deque[object] = deque()
+        self._changed = threading.Condition()
+
+    def take_one(self) -> None:
+        self._take(1)
+
+    def take_two(self) -> None:
+        self._take(2)
+
+    def give(self) -> None:
+        with self._changed:
+            self._free += 1
+            self._changed.notify_all()
+
+    def _take(self, wanted: int) -> None:
+        own = object()
+        with self._changed:
+            self._waiting.append(own)
+            while self._waiting[0] is not own or self._free < wanted:
+                self._changed.wait()
+            self._waiting.popleft()
+            self._free -= wanted
+            self._changed.notify_all()
+
+
+class Signal:
+    """Who waits, waits for the next signal: earlier ones do not count."""
+
+    def __init__(self) -> None:
+        self._given = threading.Condition()
+        self._count = 0
+
+    def wait(self) -> int:
+        with self._given:
+            before = self._count
+            while self._count == before:
+                self._given.wait()
+            return self._count
+
+    def give(self) -> None:
+        with self._given:
+            self._count += 1
+            self._given.notify_all()
+
+
+class GoodMeeting:
+    """Who gives something waits until another one has taken it."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._offers: deque[list[int]] = deque()
+
+    def give(self, item: int) -> None:
+        with self._changed:
+            offer = [item]
+            self._offers.append(offer)
+            self._changed.notify_all()
+            while offer:
+                self._changed.wait()
+
+    def take(self) -> int:
+        with self._changed:
+            while not self._offers:
+                self._changed.wait()
+            item = self._offers.popleft().pop()
+            self._changed.notify_all()
+            return item
