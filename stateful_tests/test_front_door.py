@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from front_door import forgotten, giving_up, kinds, optional, own_threads
+from front_door import giving_up, kinds, newcomers, optional, own_threads
 from kcache_conformance.classes import class_type_name
 from kcache_conformance.events import SuiteResult
 from kcache_conformance.suite import run_suite
@@ -15,7 +15,7 @@ from kcache_conformance.suite_options import SuiteOptions
 from kcache_model.verdict import Status
 
 KINDS = Path(kinds.__file__)
-MODULES = (forgotten, giving_up, optional, own_threads)
+MODULES = (newcomers, giving_up, optional, own_threads)
 _FEW = {"GoodPool": 4}
 """Of the programs with an executor, each takes a second or more."""
 NAMES = [name.removeprefix("Bad") for name in vars(kinds) if name.startswith("Bad")]
@@ -92,6 +92,6 @@ def test_another_right_class_is_ok_in_each_phase(module: ModuleType, name: str, 
 
 
 def test_who_waits_for_what_may_have_been_before_is_not_forgotten() -> None:
-    result = checked("Signal", 12, file=Path(str(forgotten.__file__)))
+    result = checked("Signal", 12, file=Path(str(newcomers.__file__)))
     assert not result.findings
     assert [name for name, _ in result.methods.missing] == ["wait"]

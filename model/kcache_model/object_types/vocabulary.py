@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 
@@ -44,18 +45,35 @@ class OperationTemplate:
         for values in itertools.chain(products, self.small_too):
             yield self.make(number, *values)
 
-    def random(self, number: int, rng: random.Random) -> Any:
-        """An operation with random arguments."""
-        return self.make(number, *(rng.choice(choice) for choice in self.arguments))
+    def random(self, number: int, rng: random.Random, keys: Mapping[str, Any] = MappingProxyType({})) -> Any:
+        """An operation with random arguments, the first of which ``keys`` may give: see :func:`same_keys`."""
+        values = [rng.choice(choice) for choice in self.arguments]
+        if keys and values:
+            values[0] = keys.get(repr(self.arguments[0]), values[0])
+        return self.make(number, *values)
 
 
 Vocabulary: TypeAlias = tuple[OperationTemplate, ...]
 
 
-def random_operation(vocabulary: Sequence[OperationTemplate], number: int, rng: random.Random) -> Any:
-    """A random operation of the vocabulary."""
+def random_operation(
+    vocabulary: Sequence[OperationTemplate],
+    number: int,
+    rng: random.Random,
+    keys: Mapping[str, Any] = MappingProxyType({}),
+) -> Any:
+    """A random operation of the vocabulary, with these ``keys``."""
     (template,) = rng.choices(vocabulary, [template.weight for template in vocabulary])
-    return template.random(number, rng)
+    return template.random(number, rng, keys)
+
+
+def same_keys(vocabulary: Sequence[OperationTemplate], rng: random.Random) -> dict[str, Any]:
+    """Values from which the first argument may be chosen, as a text -> the one that all operations of a program get.
+
+    The first argument of an operation that has several is taken for a key. Operations on different keys rarely meet.
+    """
+    keyed = {repr(one.arguments[0]): one.arguments[0] for one in vocabulary if len(one.arguments) > 1}
+    return {text: rng.choice(choice) for text, choice in keyed.items()}
 
 
 def alphabet(vocabulary: Sequence[OperationTemplate], number: int) -> list[Any]:

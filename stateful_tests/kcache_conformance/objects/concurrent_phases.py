@@ -25,6 +25,7 @@ from .programs import (
     SHAPES,
     NoProgramError,
     each_call,
+    filled,
     litmus_tests,
     lonely_calls,
     random_program,
@@ -45,6 +46,8 @@ _BOUND: Final = Bound(2, 2)
 """All programs of this size are explored first, as far as there is time: most faults show in one."""
 _LEAST_LARGER: Final = 60
 """Programs that are explored beside these although these are all right: some faults take a third thread, or call."""
+_MOST_FILLED: Final = 60
+"""Programs on an object that holds two things before random ones; a class with twenty methods has hundreds."""
 _PROGRESS_SECONDS: Final = 0.2
 _PROGRAMS_UNDER_STRESS: Final = 200
 _ROUNDS_AT_ONCE: Final = 8
@@ -210,6 +213,7 @@ def _programs(object_type: ObjectType, context: PhaseContext) -> Iterator[Any]:
     """Litmus tests, then random ones. A second turn comes from the other end: the first may have been short."""
     litmus = list(litmus_tests(object_type, context.target))
     yield from litmus if context.seed % 2 == 0 else reversed(litmus)
+    yield from itertools.islice(filled(object_type, context.target), _MOST_FILLED)
     for number in itertools.count():
         shapes: Sequence[tuple[int, ...]] = LARGER_SHAPES if number % 5 == 4 else SHAPES
         if context.options.shape is not None:

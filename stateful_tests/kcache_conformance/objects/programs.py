@@ -10,6 +10,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from operator import eq
 from typing import Any, Final
 
 from kcache_model.bound import Bound
@@ -17,7 +18,7 @@ from kcache_model.errors import TargetError
 from kcache_model.object_types.method_call import MethodCall
 from kcache_model.object_types.object_type import ObjectTarget, ObjectType
 from kcache_model.object_types.specification import Specification, States, follow, may_wait_for_ever
-from kcache_model.object_types.vocabulary import OperationTemplate, alphabet, random_operation
+from kcache_model.object_types.vocabulary import OperationTemplate, alphabet, random_operation, same_keys
 from kcache_stress.interruption import is_interrupted
 
 SHAPES: Final = ((1, 1), (1, 1), (2, 1), (1, 2), (2, 2), (1, 1, 1))
@@ -30,6 +31,8 @@ _MOST_SORTED: Final = 2_000
 """Programs of a scope that are made before the first is explored: each takes some replays of its calls."""
 _MOST_PAIRS: Final = 60
 """Pairs of calls that are tried before a call which raises after fewer."""
+_ONE_KEY: Final = 0.5
+"""How many programs have one key for all calls: with three keys, four calls have the same one in 4 % of the others."""
 _RARE: Final = 0.1
 """The weight of a call that no thread makes, among the calls before the threads. A container has about twenty."""
 
@@ -105,6 +108,30 @@ def _returns(specification: Specification[Any, Any], program: Any, call: Any) ->
         if operation == call:
             is_normal = outcome.error is None
     return is_normal
+
+
+def filled(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
+    """Programs of one call in each of two threads, after two calls that put something in, of which one is asked for.
+
+    Many faults show only where an object holds two things: a loop over them skips one, or the wrong one is taken out.
+    """
+    way = object_type.usual_ways(target)[0]
+    small = [list(template.smallest(0)) for template in made_by_threads(object_type, target)]
+    for puts in (calls for calls in small if getattr(calls[0], "puts_in", False)):
+        first, *others = puts
+        second = max(others, key=lambda one: _in_common(one, first), default=first)
+        about = [max(calls, key=lambda one: _in_common(one, first)) for calls in small]
+        for pair in itertools.combinations_with_replacement(about, 2):
+            program = object_type.completed(way.with_calls((first, second), tuple((one,) for one in pair)))
+            is_wanted = object_type.is_valid(program) and any(operation.is_write for operation in pair)
+            if is_wanted and _is_allowed(target, program) and not _may_wait_for_ever(object_type, program):
+                yield program
+
+
+def _in_common(one: Any, other: Any) -> int:
+    """How many of the leading arguments two calls have in common."""
+    same = map(eq, map(repr, one.arguments), map(repr, other.arguments))
+    return sum(1 for _ in itertools.takewhile(bool, same))
 
 
 def random_program(
@@ -243,10 +270,11 @@ def _drawn(
 ) -> Any:
     way = rng.choice(object_type.usual_ways(target))
     numbers = itertools.count(1)
+    keys = same_keys(vocabulary, rng) if rng.random() < _ONE_KEY else {}
 
     def drawn(vocabulary: Sequence[OperationTemplate]) -> Any:
         while True:
-            operation = random_operation(vocabulary, next(numbers), rng)
+            operation = random_operation(vocabulary, next(numbers), rng, keys)
             if target.allows_call(operation):
                 return operation
 

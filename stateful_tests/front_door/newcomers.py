@@ -1,9 +1,10 @@
-"""Classes that forget to wake a call that waits, and right ones in which a call waits though another one may go on."""
+"""Classes as newcomers wrote them: who waits is not woken, a loop meets another call; and right ones that wait."""
 
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import defaultdict, deque
+from collections.abc import Callable
 
 
 class BadMailbox:
@@ -123,3 +124,40 @@ class GoodMeeting:
             item = self._offers.popleft().pop()
             self._changed.notify_all()
             return item
+
+
+class BadTopics:
+    """A loop goes over the handlers of a topic while others come and go: it leaves one out."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._handlers: defaultdict[str, list[Callable[[object], object]]] = defaultdict(list)
+
+    def subscribe(self, topic: str, handler: Callable[[object], object]) -> None:
+        with self._lock:
+            self._handlers[topic].append(handler)
+
+    def unsubscribe(self, topic: str, handler: Callable[[object], object]) -> bool:
+        with self._lock:
+            if handler not in self._handlers[topic]:
+                return False
+            self._handlers[topic].remove(handler)
+            return True
+
+    def _of(self, topic: str) -> list[Callable[[object], object]]:
+        return self._handlers[topic]
+
+    def publish(self, topic: str, event: object = None) -> int:
+        called = 0
+        for handler in self._of(topic):
+            handler(event)
+            called += 1
+        return called
+
+
+class GoodTopics(BadTopics):
+    """The loop goes over a copy that was made under the lock."""
+
+    def _of(self, topic: str) -> list[Callable[[object], object]]:
+        with self._lock:
+            return list(self._handlers[topic])
