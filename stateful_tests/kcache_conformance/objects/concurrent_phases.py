@@ -47,7 +47,9 @@ _BOUND: Final = Bound(2, 2)
 _LEAST_LARGER: Final = 60
 """Programs that are explored beside these although these are all right: some faults take a third thread, or call."""
 _MOST_FILLED: Final = 60
-"""Programs on an object that holds two things before random ones; a class with twenty methods has hundreds."""
+"""Programs on an object that holds two things; a class with twenty methods has hundreds."""
+_BESIDE_FILLED: Final = 2
+"""Random programs beside each of these."""
 _PROGRESS_SECONDS: Final = 0.2
 _PROGRAMS_UNDER_STRESS: Final = 200
 _ROUNDS_AT_ONCE: Final = 8
@@ -213,8 +215,10 @@ def _programs(object_type: ObjectType, context: PhaseContext) -> Iterator[Any]:
     """Litmus tests, then random ones. A second turn comes from the other end: the first may have been short."""
     litmus = list(litmus_tests(object_type, context.target))
     yield from litmus if context.seed % 2 == 0 else reversed(litmus)
-    yield from itertools.islice(filled(object_type, context.target), _MOST_FILLED)
+    of_two = itertools.islice(filled(object_type, context.target), _MOST_FILLED)
     for number in itertools.count():
+        if number % _BESIDE_FILLED == 0:
+            yield from itertools.islice(of_two, 1)
         shapes: Sequence[tuple[int, ...]] = LARGER_SHAPES if number % 5 == 4 else SHAPES
         if context.options.shape is not None:
             shapes = shapes_within(*context.options.shape)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import eq
 from typing import Any, Final
@@ -31,8 +31,6 @@ _MOST_SORTED: Final = 2_000
 """Programs of a scope that are made before the first is explored: each takes some replays of its calls."""
 _MOST_PAIRS: Final = 60
 """Pairs of calls that are tried before a call which raises after fewer."""
-_ONE_KEY: Final = 0.5
-"""How many programs have one key for all calls: with three keys, four calls have the same one in 4 % of the others."""
 _RARE: Final = 0.1
 """The weight of a call that no thread makes, among the calls before the threads. A container has about twenty."""
 
@@ -148,10 +146,12 @@ def random_program(
     """
     rng = random.Random(seed)
     vocabulary = made_by_threads(object_type, target)
+    # Half of the programs have one key: of three, four calls have the same one in 4 % of the others.
+    keys = same_keys(vocabulary, random.Random(seed)) if seed % 2 else {}
     for _ in range(_ATTEMPTS):
         if is_over():
             break
-        program = _drawn(rng, object_type, target, vocabulary, shapes)
+        program = _drawn(rng, object_type, target, vocabulary, shapes, keys)
         if _may_wait_for_ever(object_type, program) and object_type.unblock is not None:
             position = rng.randrange(len(program.threads))
             last = (*program.threads[position], object_type.unblock)
@@ -267,10 +267,10 @@ def _drawn(
     target: ObjectTarget,
     vocabulary: tuple[OperationTemplate, ...],
     shapes: Sequence[tuple[int, ...]],
+    keys: Mapping[str, Any],
 ) -> Any:
     way = rng.choice(object_type.usual_ways(target))
     numbers = itertools.count(1)
-    keys = same_keys(vocabulary, rng) if rng.random() < _ONE_KEY else {}
 
     def drawn(vocabulary: Sequence[OperationTemplate]) -> Any:
         while True:
