@@ -31,7 +31,7 @@ def is_any(obj: object, kinds: tuple[type, ...]) -> bool:
 def own_attributes(obj: object) -> Mapping[str, object]:
     """Return the ``__dict__`` of an object, a module or a class; empty if there is none."""
     if is_a(obj, type):
-        return _class_dict(obj) or _NOTHING  # of a class in C that nobody has used yet, there is none
+        return _class_dict(obj) or _NOTHING  # a class in C has none before it is used
     try:
         found = object.__getattribute__(obj, "__dict__")
     except AttributeError:

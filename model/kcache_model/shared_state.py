@@ -82,9 +82,9 @@ class SharedState:
                 _bind(owner, name, then[name])
 
     def changes(self) -> Iterator[Callable[[], None]]:
-        """What has changed since this was made, as functions that take one change back if it is still there."""
+        """The changes since this was made: each function takes one of them back, if it is still there."""
         for owner, then in self._owners.values():
-            now = dict(self._named(owner if type(owner) is dict else own_attributes(owner)))
+            now = dict(self._named(_space_of(owner)))
             for name in now.keys() | then.keys():
                 if now.get(name, _NOTHING) is not then.get(name, _NOTHING):
                     yield partial(_put_back, owner, name, now.get(name, _NOTHING), then.get(name, _NOTHING))
@@ -94,7 +94,7 @@ class SharedState:
                 yield partial(_take_out, container, now_within, then_within)
 
     def _restore_names(self, owner: Any, then: dict[str, object]) -> None:
-        space = own_attributes(owner) if type(owner) is not dict else owner
+        space = _space_of(owner)
         if id(owner) in self._all and _is_same([*space, *space.values()], self._all[id(owner)]):
             return  # as nearly always, and to look which names count takes ten times as long
         self._restore_counting(owner, space, then)
@@ -184,6 +184,11 @@ def _functions_of(value: object) -> Iterator[FunctionType]:
             yield inner
 
 
+def _space_of(owner: Any) -> Any:
+    """The names of a module, of a class, or of an object; a module is known by its globals."""
+    return owner if type(owner) is dict else own_attributes(owner)
+
+
 def _contents(container: Any) -> list[object]:
     """What is in a container; the keys of a mapping, then its values."""
     return [*container, *container.values()] if isinstance(container, _MAPPINGS) else [*container]
@@ -207,7 +212,7 @@ def _refill(container: Any, contents: list[object]) -> None:
 
 def _put_back(owner: Any, name: str, now: object, then: object) -> None:
     """Let a name stand for what it stood for, unless it stands for something else than ``now`` meanwhile."""
-    space = owner if type(owner) is dict else own_attributes(owner)
+    space = _space_of(owner)
     if space.get(name, _NOTHING) is not now:
         return
     if then is _NOTHING:

@@ -327,10 +327,10 @@ class ReplaySpecification:
         return WAITS if stage is None else stage.outcomes[position][0]
 
     def is_forgotten(self, state: Calls, position: int) -> bool:
-        """Whether the call that waits since the step at a position would return if it began now: nobody has woken it.
+        """Whether nobody has woken a call that waits: it would return if it began now.
 
-        It is left out of the steps, and begins after them, if the other calls give the same without it. That is
-        needed for fair classes: a call that others stand before waits behind them again.
+        The call that began at the position is left out of the steps, and begins after them. All other calls stay, and
+        must give the same without it: in a fair class, a call waits behind those that came first, and does so again.
         """
         step, without = state[position], (*state[:position], *state[position + 1 :])
         before, after = self._staged(state), self._staged(without) if without else None

@@ -22,7 +22,7 @@ _KEPT: Final = HARNESS | {"threading", "_threading_local", "importlib", "linecac
 """Modules in which nothing is taken back: what they have entered is about threads, imports and texts that are there."""
 
 _OF_IMPORTS: Final = frozenset({"modules", "path", "path_hooks", "path_importer_cache", "meta_path"})
-"""Attributes of :mod:`sys` that are put right by whoever loads copies."""
+"""Attributes of :mod:`sys`: who loads copies puts them right."""
 
 
 class FirstLoad:

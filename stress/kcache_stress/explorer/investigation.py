@@ -32,7 +32,7 @@ _UNREDUCED_EXECUTIONS: Final = 1_000
 _LEAST_SHARE: Final = 0.2
 """Of the time of an investigation, for a search that begins anew."""
 _MOST_BEGINNINGS: Final = 3
-"""How often a search begins anew: modules do what they were not loaded for, are restored, and are loaded anew."""
+"""How often a search begins anew: once for what was not expected, once to restore modules, once to load them anew."""
 _INHERITED: Final = "only after what other programs have left in its modules"
 _UNSEEN: Final = (
     "calls depend on each other in code that cannot be seen (C, eval, another package): what looks independent is not; "
@@ -195,7 +195,7 @@ def _settled(
     seconds: float,
     seen: set[object] | None = None,
 ) -> Investigation[A]:
-    """What a search gave where modules are loaded as their code needs it; the ends of other searches are not seen."""
+    """The result of a search; if modules have to be loaded in another way, it begins anew, as does ``seen``."""
     result = _investigated(opened, granularity, searched, seconds)
     for _ in range(_MOST_BEGINNINGS):
         if not (result.is_surprised or result.starts_anew):

@@ -12,9 +12,11 @@ import contextlib
 import queue
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, Final
+
+from kcache_model.foreign import is_a, own_attributes
 
 _NAMES: Final = {
     threading: (
@@ -29,8 +31,6 @@ _REAL: Final = {id(module): (module.__name__, "") for module in _NAMES} | {
 }
 """The id of what has a virtual counterpart -> the module of that, and its name there; without one, it is the module."""
 _LOCKS: Final = (type(_thread.allocate_lock()), _thread.RLock)
-
-
 _KNOWN: Final[dict[str, tuple[dict[str, Any], int, list[str]]]] = {}
 """Of modules of the standard library: their globals, how many these are, and which of them each sandbox looks at."""
 
@@ -129,8 +129,7 @@ class SharedLocks:
             self._names.append((namespace, virtual, {name: namespace[name] for name in virtual}))
 
     def _cover_class(self, kind: type) -> None:
-        own: Mapping[str, object] = type.__dict__["__dict__"].__get__(kind)
-        for name, value in list(own.items()):
+        for name, value in list(own_attributes(kind).items()):
             if type(value) in _LOCKS:
                 with contextlib.suppress(TypeError):  # of a class in C
                     setattr(kind, name, value)
@@ -170,5 +169,5 @@ def _may_lock(module: str, value: object) -> bool:
     """Whether a global is a lock, makes locks, is a class that keeps one, or may become one, as ``None`` does."""
     if value is None or id(value) in _REAL or type(value) in _LOCKS:
         return True
-    own: Mapping[str, object] = type.__dict__["__dict__"].__get__(value) if isinstance(value, type) else {}
+    own = own_attributes(value) if is_a(value, type) else {}
     return own.get("__module__") == module and any(type(one) in _LOCKS for one in list(own.values()))
