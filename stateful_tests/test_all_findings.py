@@ -119,7 +119,7 @@ def _swallowed(call: Override, obj: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "known"),
     [
-        ("empty_sets_left", r"\A(?=.*times what was found before)(?=.*left out that fail in one thread)"),
+        ("empty_sets_left", r"\A(?=.*known findings repeated)(?=.*left out that fail in one thread)"),
         ("copy_on_write", r"\A(?!.*found before)(?!.*left out)"),
     ],
 )
@@ -132,14 +132,16 @@ def test_the_line_of_a_phase_says_that_it_met_what_was_known(name: str, known: s
     assert not any(line.endswith((",", " ")) for line in lines)
     if name == "empty_sets_left":
         smoke, stateful, explorer, _ = lines
-        assert re.fullmatch(r"  smoke test +FAILED  2 times what was found before", smoke)
-        assert re.search(r"; \d+ times what was found before$", stateful)
+        assert re.fullmatch(r"  smoke test +FAILED  known findings repeated 2 times", smoke)
+        assert re.search(r"; known findings repeated \d+ times$", stateful)
         assert re.search(r", \d+ left out that fail in one thread", explorer)
         several = replace(result.phases[0], counts={"programs": 1}, findings=2)
         assert re.fullmatch(r"  smoke test +FAILED  2 findings", phase_line(several).plain)
 
 
-@pytest.mark.parametrize(("is_shown", "text"), [(True, "3 rounds; 3 times what was found before"), (False, "1 rounds")])
+@pytest.mark.parametrize(
+    ("is_shown", "text"), [(True, "3 rounds; known findings repeated 3 times"), (False, "1 rounds")]
+)
 def test_a_phase_that_finds_what_is_known_says_how_often(is_shown: bool, text: str) -> None:
     known = _stale(op.add(A), op.list_keys())
     outcome = PhaseOutcome({"programs": 1}, known if is_shown else None)

@@ -129,17 +129,20 @@ def test_the_identity_of_results_is_told_by_the_calls_that_returned_them() -> No
     )
     for made in (shared, apart):
         assert made.call(get, 0) == made.call(get, 1), "each outcome alone says nothing of identity"
-    assert shared.call(RESULTS).value == ("an object of thread 1, call 1: value; thread 2, call 1: value",)
-    assert apart.call(RESULTS).value == ("a list of thread 1, call 1: value", "a list of thread 2, call 1: value")
+    assert shared.call(RESULTS).value == ("an object from value (call 1 of thread 1) and value (call 1 of thread 2)",)
+    assert apart.call(RESULTS).value == (
+        "a list from value (call 1 of thread 1)",
+        "a list from value (call 1 of thread 2)",
+    )
 
 
 def test_public_attributes_of_results_are_compared_when_all_has_settled() -> None:
     made = driver(kinds.GoodLedger)
     begin, commit = MethodCall("begin"), MethodCall("commit", (ResultOf("begin"),))
     assert made.call(begin, 0) == returned("an Entry")
-    assert made.call(RESULTS).value == ("Entry(is_done=False, number=1) of thread 1, call 1: begin",)
+    assert made.call(RESULTS).value == ("Entry(is_done=False, number=1) from begin (call 1 of thread 1)",)
     assert made.call(commit, 0) == returned(1)
-    assert made.call(RESULTS).value == ("Entry(is_done=True, number=1) of thread 1, call 1: begin",)
+    assert made.call(RESULTS).value == ("Entry(is_done=True, number=1) from begin (call 1 of thread 1)",)
 
 
 def test_a_result_that_answers_for_everything_is_described_without_asking_it() -> None:
@@ -149,7 +152,7 @@ def test_a_result_that_answers_for_everything_is_described_without_asking_it() -
 
     made = driver(lambda: [Answers()])
     assert made.call(MethodCall("__getitem__", (0,))) == returned("an Answers")
-    assert made.call(RESULTS).value == ("an Answers of before, call 1: __getitem__",)
+    assert made.call(RESULTS).value == ("an Answers from __getitem__ (call 1 before the threads)",)
 
 
 def test_each_block_ends_in_the_thread_that_began_it() -> None:

@@ -14,12 +14,12 @@ from kcache_model.suggestion import did_you_mean
 from .exits import BEGAN, closed_pipe, end_in_order, open_missing_streams, usage_errors
 
 _COMMANDS = {
-    "check": "Check TARGET in all ways: one call after another, every interleaving, real threads.",
+    "check": "Check a class, a cache or a test for races, deadlocks and wrong results.",
     "explore": "Run small concurrent programs on TARGET in every interleaving.",
     "fuzz": "Look for an object for which FUNCTION, an index or key function, breaks its contract.",
     "init": "Write an adapter, a test and the configuration for CLASS.",
     "judge": "Judge FILE, a history that was recorded elsewhere, in any language.",
-    "replay": "Run a finding again, from the word that a report ends with.",
+    "replay": "Run a finding again, from the token at the end of its report.",
     "report": "Sum up the JSON files of other commands on one page.",
     "rules": "List the rules that findings name.",
     "run": "Run a test suite as it is: kcache run pytest -- ARGUMENTS of pytest.",

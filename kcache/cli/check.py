@@ -67,10 +67,10 @@ class _Run:
 
 @click.command()
 @target_argument
-@type_option("What TARGET makes:")
-@budget_option("30s", "Time for everything random; what ends by itself always runs to its end.")
+@type_option("The type of TARGET:")
+@budget_option("30s", "Time for the random phases. Phases of fixed length always run completely.")
 @programs_option
-@seed_option("Decides everything random.")
+@seed_option("Seed of everything random.")
 @semantics_option
 @strict_errors_option
 @contract_option
@@ -84,7 +84,8 @@ class _Run:
     "--without",
     metavar="PHASE",
     multiple=True,
-    help="Leave out this phase; may be repeated. Where the explorer cannot do its work, nothing is ok but without it.",
+    help="Skip this phase; may be repeated. If the explorer cannot handle your code, --without explorer lets the run "
+    "end with ok.",
 )
 @click.option("-x", "first", is_flag=True, help="Stop at the first violation.")
 @click.option(
@@ -116,12 +117,16 @@ def check(
     new_baseline: Path | None,
     jobs: int,
 ) -> None:
-    """Check TARGET: smoke test, recorded client-go behaviour, state machine, explorer, stress with real threads.
+    """Check a class, a cache or a test for races, deadlocks and wrong results.
 
-    Shows one finding for each distinct symptom, with its smallest example: first what breaks the contract, then advice.
+    TARGET is MODULE:NAME or FILE.py:NAME, with arguments if the class needs them: 'package.module:Pool(2)'. Its calls
+    run one at a time, then in every order that threads allow (the explorer), then on real threads (stress). Caches are
+    also compared with recorded behaviour of client-go.
 
-    TARGET may be the name of a target in [tool.kcache.targets] of pyproject.toml, or of kcache.toml; without TARGET,
-    all of them are checked.
+    Prints one finding for each distinct symptom, with its smallest example: violations first, then advice.
+
+    TARGET can also be a name from [tool.kcache.targets] in pyproject.toml or kcache.toml. Without TARGET, all of these
+    are checked.
     """
     console = stdout_console()
     if not is_saved:

@@ -79,7 +79,7 @@ class Generator(enum.StrEnum):
 
 @click.command()
 @target_argument
-@type_option("What TARGET makes:")
+@type_option("The type of TARGET:")
 @click.option("--program", help="Explore this program only: a word that kcache printed, or a JSON file.")
 @click.option(
     "--generator",
@@ -127,7 +127,7 @@ class Generator(enum.StrEnum):
 )
 @click.option("--depth", type=click.IntRange(1, 20), default=3, show_default=True, help="Bug depth of --strategy pct.")
 @click.option("-x", "first", is_flag=True, help="Stop at the first violation.")
-@seed_option("Decides everything random.")
+@seed_option("Seed of everything random.")
 @data_races_option
 @explorer_options
 @verbosity_options

@@ -70,11 +70,12 @@ def target_argument(function: F) -> F:
         "--spec",
         "model",
         metavar="MODEL",
-        help="Of a class: a plain class with the same methods that gives what is right, MODULE:MODEL, or a "
-        "specification as `kcache judge` knows them: map, counter, queue ... By default what the class itself does in "
-        "one thread.",
+        help="Compare a class with this model: MODULE:CLASS with the same methods, or a specification of `kcache "
+        "judge`: map, counter, queue ... By default the class is compared with what it does itself in one thread.",
     )
-    option = click.option("--reference", "is_reference", is_flag=True, help="Take kcache's own in place of a TARGET.")
+    option = click.option(
+        "--reference", "is_reference", is_flag=True, help="Use kcache's reference Indexer as the target."
+    )
     return click.argument("target", required=False, callback=_from_pytest)(option(model(function)))
 
 

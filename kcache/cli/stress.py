@@ -34,7 +34,7 @@ _MOST_THREADS = 64
 
 @click.command()
 @target_argument
-@type_option("What TARGET makes:")
+@type_option("The type of TARGET:")
 @budget_option("30s", "How long to search; a finding ends it early.", "--duration")
 @programs_option
 @click.option(

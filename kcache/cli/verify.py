@@ -44,7 +44,7 @@ def _bound(_context: click.Context, _parameter: click.Parameter, value: str) -> 
 
 @click.command()
 @target_argument
-@type_option("What TARGET makes:")
+@type_option("The type of TARGET:")
 @click.option(
     "--bound",
     callback=_bound,

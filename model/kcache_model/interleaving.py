@@ -10,6 +10,9 @@ from typing import Any, Final
 SYNCHRONISATION = frozenset({"acquire", "try", "query", "release", "join", "call"})
 """The kinds of events that are no plain accesses and of interest in their own right."""
 
+CLOCK: Final = "the clock"
+"""The subject of a reading of the virtual clock."""
+
 LINE: Final = "line"
 """The kind of what is known by its line alone."""
 
@@ -111,6 +114,11 @@ class InterleavingEvent:
     arrives: bool = True
     reads: tuple[int, ...] = ()
     writes: tuple[int, ...] = ()
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether it is not known what the line touches; ``slot`` then says what it does, as a verb phrase."""
+        return self.kind == "call" and not self.subject and " " in self.slot and not self.slot.endswith("()")
 
 
 @dataclass(frozen=True)

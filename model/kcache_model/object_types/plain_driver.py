@@ -261,15 +261,15 @@ class PlainDriver:
             for number, (operation, value) in enumerate(writes, 1):
                 if operation.name in self._untold:
                     continue
-                whose = "before" if thread == PREFIX_THREAD else thread_text(thread)
+                whose = "before the threads" if thread == PREFIX_THREAD else f"of {thread_text(thread)}"
                 for found in _objects_in(value):
                     objects[id(found)] = found
                     own = groups.setdefault(id(found), [])
-                    text = f"{whose}, call {number}: {operation.name}"
+                    text = f"{operation.name} (call {number} {whose})"
                     if text not in own:
                         own.append(text)
         for key, calls in groups.items():
-            yield f"{_described(objects[key])} of {'; '.join(calls)}"
+            yield f"{_described(objects[key])} from {' and '.join(calls)}"
         for line, times in sorted(Counter(self.log).items()):
             yield f"{line}{f', {times} times' if times > 1 else ''}"
 

@@ -23,7 +23,7 @@ def counts_text(phase: PhaseFinished) -> str:
     if phase.refused:
         return phase.refused
     times = phase.counts.get("known", 0)
-    known = f"{'once' if times == 1 else f'{times} times'} what was found before" if times else ""
+    known = f"known findings repeated {'once' if times == 1 else f'{times} times'}" if times else ""
     return "; ".join(filter(None, (_counted(phase), known)))
 
 

@@ -52,6 +52,8 @@ def event_text(told: Interleaving, event: InterleavingEvent) -> str:
         return f"write {what}: still {after}" if value == after else f"write {what} = {after}"
     if event.kind == "try":
         return f"try {what} -> {value}"
+    if event.is_unknown:
+        return f"this line {event.slot}"
     if event.kind != "call":
         return f"{'start' if event.kind == 'spawn' else event.kind} {what}"
     return _library_call(told, event, what)

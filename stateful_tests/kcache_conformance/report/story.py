@@ -5,9 +5,9 @@ again), and the call after that touches this, each time in conflict: a cycle of 
 have come first. The sentences tell such a cycle, the best of those that a preemption makes; or who waits for what.
 
 The best cycle, by these criteria in this order: starting and joining threads fixes none of its conflicts; it lies in
-the code under test rather than in the test body; it is about something that the failure names; it ends with a read that
-finds nothing, which raises; no lock is held in all of it, for whoever releases a lock lets others in; it has the least
-in between.
+the code under test rather than in the test body; none of its events reads the clock; it is about something that the
+failure names; it ends with a read that finds nothing, which raises; no lock is held in all of it, for whoever releases
+a lock lets others in; it has the least in between.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from kcache_model.interleaving import InterleavedCall, Interleaving, InterleavingEvent, Waiting
+from kcache_model.interleaving import CLOCK, InterleavedCall, Interleaving, InterleavingEvent, Waiting
 from kcache_model.render import printable
 
 from .interleaving_rows import rows_to_show
@@ -182,6 +182,7 @@ def _rank(told: Interleaving, cycle: _Cycle) -> tuple[float, ...]:
     return (
         _ordered_sides(events, cycle),
         max(_of_test(told, event) for event in involved),
+        any(event.subject == CLOCK for event in involved),
         not any(_is_named(event, told.summary) for event in involved),
         finds_something,
         is_locked,
@@ -318,6 +319,8 @@ def _lost_wakeup(told: Interleaving, one: Waiting) -> Iterator[str]:
 
 def _did(event: InterleavingEvent, again: str = "") -> str:
     what, at = f"{event.subject}{event.slot}", f" at {event.where}" if event.where else ""
+    if event.is_unknown:
+        return f"ran {event.where or 'a line'}, which {event.slot}"
     if event.kind == "call":
         return f"called {what}{at}"
     if event.kind == "read":

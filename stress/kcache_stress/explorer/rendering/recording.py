@@ -14,7 +14,7 @@ from operator import itemgetter
 from types import FrameType
 
 from kcache_model.foreign import is_a, is_any
-from kcache_model.interleaving import LINE, Switch
+from kcache_model.interleaving import CLOCK, LINE, Switch
 from kcache_model.outcomes import with_article
 
 from ...stacks import variables_of
@@ -47,7 +47,6 @@ from .recorded_events import Place, RecordedEvent, event_state, place_of, thread
 
 _IDLE = "something to do"
 """What a thread waits for that is in no code of the target: one of a pool, as a rule."""
-_CLOCK = "the clock"
 _EVENTS_BETWEEN_SIGNS = 200
 _OWN_FILES = os.path.dirname(__file__) + os.sep
 _ENTERING = {"__enter__": "acquire", "__exit__": "release"}
@@ -101,9 +100,16 @@ class Recording(list[Event]):
         if self._written is None:
             return
         (recorded, obj, slot, former), self._written = self._written, None
+        if recorded.subject is CLOCK:
+            recorded.before = self._now(recorded.thread)
+            return
         obj = original(obj)
         self._names.forget()
         recorded.after = event_state(obj) if recorded.place.library else self._left_by(recorded, obj, slot, former)
+
+    def _now(self, thread: int) -> str:
+        """The time that a thread reads from the virtual clock."""
+        return f"{self._scheduler.now - self._scheduler.haste.hidden(thread):.6g} s"
 
     def left(self, thread: VirtualThread) -> tuple[Switch, Place]:
         """How a thread stands that does not run, and where."""
@@ -227,8 +233,13 @@ class Recording(list[Event]):
             return RecordedEvent(at, at, thread, "call", "", slot.what, place, left, held, touched=touched)
         accessed, obj = obj, original(obj)
         if obj is self._scheduler and slot == "now":  # no code of the target has a name for it
-            now = f"{self._scheduler.now:.6g} s"
-            return RecordedEvent(at, at, thread, KIND_NAMES[READ], _CLOCK, "", place, left, held, now)
+            # Each reading moves the clock on, which is what the next one sees.
+            touched = [(location(obj, slot), kind == WRITE)]
+            recorded = RecordedEvent(at, at, thread, KIND_NAMES[READ], CLOCK, "", place, left, held, touched=touched)
+            recorded.before = self._now(thread)
+            if kind == WRITE:
+                self._written = (recorded, accessed, slot, 0)
+            return recorded
         if is_a(obj, Cell):
             name = f"variable {slot}"
             before = self._local(frame, slot)
