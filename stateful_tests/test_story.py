@@ -9,12 +9,13 @@ import pytest
 from kcache_conformance.report.interleaving import interleaving_text
 from kcache_conformance.report.story import story_lines, story_sentences
 from kcache_model.interleaved_program import InterleavedProgram
-from kcache_model.interleaving import InterleavedCall, Interleaving, InterleavingEvent, Switch, Waiting
+from kcache_model.interleaving import CLOCK, InterleavedCall, Interleaving, InterleavingEvent, Switch, Waiting
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
 
 BODIES = """
 import threading
+import time
 from kcache import testing as kt
 
 
@@ -70,6 +71,18 @@ def waits_for_ever():
     kt.run(account.there, account.back)
 
 
+def notes_an_old_time():
+    account = Account()
+    account.seen = 0
+
+    def note():
+        now = time.monotonic()
+        account.seen = now
+
+    kt.run(note, note)
+    assert time.monotonic() - account.seen < 1.5e-6
+
+
 def depends_on_who_is_first():
     account = Account()
     _, total = kt.run(account.add, account.total)
@@ -112,6 +125,22 @@ STORIES = {
         "thread 1 holds.",
     ),
 }
+
+
+def test_the_clock_is_shown_as_the_code_reads_it(bodies: Path) -> None:
+    found = told(bodies, "notes_an_old_time")
+    stored = [event.after for event in found.events if event.slot == ".seen" and event.kind == "write"]
+    seen = [event.value.removesuffix(" s") for event in found.events if event.subject == CLOCK]
+    assert seen == sorted(set(seen), key=float)
+    assert len(stored) == 2
+    assert set(stored) <= set(seen)
+
+
+def test_threads_whose_readings_of_the_clock_are_stored_in_another_order(bodies: Path) -> None:
+    first, then = story_sentences(told(bodies, "notes_an_old_time"))
+    assert first == f"Thread 1, in note(), read the clock (it was 1e-06 s) at {line_of('now = time')}."
+    assert "before it wrote account.seen = 1e-06" in then
+    assert f"thread 2, in note(), read the clock (it was 2e-06 s) at {line_of('now = time')} and wrote" in then
 
 
 @pytest.mark.parametrize("name", STORIES)

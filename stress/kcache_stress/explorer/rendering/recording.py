@@ -100,7 +100,7 @@ class Recording(list[Event]):
         if self._written is None:
             return
         (recorded, obj, slot, former), self._written = self._written, None
-        if recorded.subject is CLOCK:
+        if recorded.name is CLOCK:
             recorded.before = self._now(recorded.thread)
             return
         obj = original(obj)
