@@ -128,8 +128,7 @@ def test_a_failure_says_which_interpreters_can_run_into_it(tmp_path: Path, count
 
 
 def granularity_of(strategy: StrategyName) -> Granularity:
-    special = {StrategyName.STATES: Granularity.SYNC, StrategyName.OPCODES: Granularity.OPCODES}
-    return special.get(strategy, Granularity.FREE)
+    return Granularity.OPCODES if strategy is StrategyName.OPCODES else Granularity.FREE
 
 
 @pytest.mark.one_in(2)
@@ -145,7 +144,7 @@ def test_no_strategy_accuses_a_correct_design(strategy: StrategyName) -> None:
     options = ExploreOptions(strategy, granularity_of(strategy), executions=500)
     explored = explore(load_subject(spec("textbook"), granularity=options.granularity), MOVE, options)
     assert explored.finding is None
-    complete = {StrategyName.AUTO, StrategyName.DPOR, StrategyName.NAIVE, StrategyName.BOUNDED, StrategyName.STATES}
+    complete = {StrategyName.AUTO, StrategyName.DPOR, StrategyName.NAIVE, StrategyName.BOUNDED}
     assert (explored.coverage is Coverage.EXHAUSTED) == (strategy in complete)
 
 

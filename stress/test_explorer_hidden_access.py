@@ -213,18 +213,6 @@ def new_indexer(key_func, indexers, semantics="classic"):
 """
 
 
-@pytest.mark.parametrize("name", BOXES)
-def test_states_do_not_rely_on_what_counts_as_constant(tmp_path: Path, name: str) -> None:
-    (tmp_path / "textbook.py").write_text((TARGETS / "textbook.py").read_text())
-    (tmp_path / "made.py").write_text(MEMORY.format(box=BOXES[name]))
-    subject = load_subject(f"{tmp_path / 'made.py'}:new_indexer", granularity=Granularity.SYNC)
-    program = Program(("node",), (op.add(item("v1")),), ((op.delete(item("v2")),), (op.list_keys(),)))
-    options = ExploreOptions(strategy=StrategyName.STATES, granularity=Granularity.SYNC)
-    found = explore(subject, program, options)
-    assert "is written" in found.note
-    assert found.coverage is not Coverage.EXHAUSTED
-
-
 AFTER_THE_BLOCK = """
 def delete(self, obj):
     key = self._key_of(obj)

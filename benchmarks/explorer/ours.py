@@ -15,7 +15,6 @@ from kcache_stress.explorer.search import SearchLimits, SearchResult, search
 from kcache_stress.explorer.strategies.dpor import Dpor
 from kcache_stress.explorer.strategies.interface import Strategy
 from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
-from kcache_stress.explorer.strategies.state_hashing import StateHashing
 from kcache_stress.indexers.program_judge import ProgramJudge
 from kcache_stress.indexers.program_runner import ProgramRunner
 from kcache_stress.indexers.subject import Subject, load_subject
@@ -33,11 +32,6 @@ def dpor(subject: Subject, judge: ProgramJudge) -> Strategy:
     """Dynamic partial-order reduction."""
     del subject, judge
     return Dpor()
-
-
-def state_hashing(subject: Subject, judge: ProgramJudge) -> Strategy:
-    """Depth-first search over states at synchronisation points."""
-    return StateHashing(subject.sandbox, judge.monitor)
 
 
 @dataclass(frozen=True)

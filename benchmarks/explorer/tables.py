@@ -16,7 +16,7 @@ from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.search import SearchLimits
 
 from . import gallery
-from .ours import Explorer, MakeStrategy, Ran, dpor, median, sampling, state_hashing
+from .ours import Explorer, MakeStrategy, Ran, dpor, median, sampling
 from .peers import PEERS, installed
 from .profiling import profile
 from .programs import CONTROLS, READ_WRITE_LOCK, SIMPLE, SMALL_BUGS, TEXTBOOK, bug, reverse, writers_and_readers
@@ -95,10 +95,6 @@ def exhaustion(effort: Effort) -> Sheet:
         ("textbook", TEXTBOOK, (3, 3), dpor, Granularity.FREE, "1 s"),
         ("read_write_lock", READ_WRITE_LOCK, (2, 2), dpor, Granularity.FREE, "20 ms"),
         ("read_write_lock", READ_WRITE_LOCK, (3, 2), dpor, Granularity.FREE, "2 s"),
-        ("textbook", TEXTBOOK, (3, 2), state_hashing, Granularity.SYNC, ""),
-        ("textbook", TEXTBOOK, (3, 3), state_hashing, Granularity.SYNC, ""),
-        ("read_write_lock", READ_WRITE_LOCK, (2, 2), state_hashing, Granularity.SYNC, "20 ms"),
-        ("read_write_lock", READ_WRITE_LOCK, (3, 2), state_hashing, Granularity.SYNC, "2 s"),
     )
     for name, spec, size, make, granularity, goal in cases:
         explorer, program = Explorer(spec, granularity), writers_and_readers(*size)
@@ -108,10 +104,9 @@ def exhaustion(effort: Effort) -> Sheet:
         while not runs or (len(runs) < effort.repetitions and perf_counter() - began < effort.search_seconds / 4):
             runs.append(explorer.search(program, make, SearchLimits(seconds=effort.search_seconds)))
         ran = median(runs)
-        how = "DPOR" if make is dpor else "state hashing"
         claim = ran.found or ran.claim
         rows.append(
-            (name, f"{size[0]}x{size[1]}", how, f"{ran.executions:,}", _ms(ran.cpu), _ms(ran.wall), claim, goal)
+            (name, f"{size[0]}x{size[1]}", "DPOR", f"{ran.executions:,}", _ms(ran.cpu), _ms(ran.wall), claim, goal)
         )
     columns = ("", "program", "search", "executions", "CPU ms", "ms", "it says", "goal")
     return Sheet("Exhaustion: all interleavings of one program", columns, rows)

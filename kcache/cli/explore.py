@@ -95,8 +95,8 @@ class Generator(enum.StrEnum):
     default=StrategyName.AUTO.value,
     show_default=True,
     help=f"How the interleavings of a program are searched: {', '.join(StrategyName)}, or MODULE:STRATEGY of your own. "
-    "auto takes a few samples (pos; of tests, surw and guided), then all (dpor); states "
-    "needs a program without data races, and switches at locks only; opcodes rewrites nothing and switches at random "
+    "auto takes a few samples (pos; of tests, surw and guided), then all (dpor); opcodes "
+    "rewrites nothing and switches at random "
     "opcodes of any Python code, for targets that cannot be instrumented.",
 )
 @click.option(
@@ -158,8 +158,6 @@ def explore(
     by_hypothesis = generator == Generator.HYPOTHESIS.value
     if by_hypothesis:
         _require_one_search(program, jobs, dask)
-    if strategy == StrategyName.STATES.value and granularity == Granularity.GIL.value:
-        raise click.UsageError("--strategy states switches at locks only: leave out --granularity")
     if strategy == StrategyName.OPCODES.value and granularity == Granularity.SYNC.value:
         raise click.UsageError("--strategy opcodes switches at opcodes: say --granularity gil, or leave it out")
     options = ExploreOptions(
@@ -267,8 +265,6 @@ def explore(
 
 
 def _granularity(strategy: str, granularity: str) -> Granularity:
-    if strategy == StrategyName.STATES.value:
-        return Granularity.SYNC
     if strategy == StrategyName.OPCODES.value:
         return Granularity.OPCODES_GIL if granularity == Granularity.GIL.value else Granularity.OPCODES
     return Granularity(granularity)

@@ -282,7 +282,6 @@ def test_a_certificate(golden: Callable[[str, str], None]) -> None:
         (["explore", "--reference", "--generator", "hypothesis", "-j", "2"], "leave out --jobs and --dask"),
         (["explore", "--reference", "--generator", "hypothesis", "--dask", "tcp://x:1"], "leave out --jobs and --dask"),
         (["explore", "--reference", "--generator", "hypothesis", "--program", "kc1.x"], "leave out either"),
-        (["explore", "--reference", "--strategy", "states", "--granularity", "gil"], "leave out --granularity"),
         (["explore", "--reference", "--instrument", "nosuchpackage"], "there is no package nosuchpackage"),
         (["check", "--reference", "--only", "explorer", "--instrument", "nosuch"], "there is no package nosuch to"),
         (

@@ -26,8 +26,6 @@ from typing import Any
 from kcache_stress.explorer.gate import Gate
 from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.instrument import collect_facts, make_hooks, rewrite
-from kcache_stress.explorer.instrument.call_sites import note_call_sites
-from kcache_stress.explorer.instrument.exposure import expose
 from kcache_stress.explorer.instrument.hooks import HOOK_MARK
 from kcache_stress.explorer.virtual.scheduler import Scheduler
 
@@ -84,8 +82,7 @@ class Instrumented(importlib.abc.MetaPathFinder):
         facts = collect_facts(tree)
         if self._granularity is Granularity.FREE:
             facts = replace(facts, everything_mutable=True)  # the more is reported, the more may go wrong
-        rewritten = rewrite(tree, facts, pauses=self._granularity is Granularity.GIL)
-        return note_call_sites(expose(rewritten), facts) if self._granularity is Granularity.SYNC else rewritten
+        return rewrite(tree, facts, pauses=self._granularity is Granularity.GIL)
 
 
 class _Loader(importlib.machinery.SourceFileLoader):

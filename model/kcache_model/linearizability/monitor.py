@@ -89,10 +89,6 @@ class Monitor(Generic[S, Op, R]):
             after = self._steps[step] = self._number(found) if found else IMPOSSIBLE
         return after
 
-    def is_as_strict(self, one: int, other: int) -> bool:
-        """Whether whatever ``one`` explains from here on is explained by ``other``, too."""
-        return one == IMPOSSIBLE or (other != IMPOSSIBLE and self._sets[one] <= self._closure(self._sets[other]))
-
     def states(self, at: int) -> list[S]:
         """The states that the model may be in once all calls have returned."""
         return [] if at == IMPOSSIBLE else [state for state, _ in self._sets[at]]

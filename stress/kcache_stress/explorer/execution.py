@@ -96,11 +96,6 @@ class Runner(Protocol[A]):
         ...
 
     @property
-    def logs_calls(self) -> bool:
-        """Whether strategies are told of the object and its calls, see :meth:`~.Strategy.watch`."""
-        ...
-
-    @property
     def is_long(self) -> bool:
         """Whether an execution has so many events that few can be run."""
         ...

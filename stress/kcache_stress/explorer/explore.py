@@ -36,7 +36,6 @@ from .strategies.preemption_bounded import PreemptionBounded
 from .strategies.random_walk import RandomWalk
 from .strategies.selective_walk import SelectiveWalk
 from .strategies.single_preemption import SinglePreemption
-from .strategies.state_hashing import StateHashing
 from .strategies.time_slices import TimeSlices
 from .virtual.virtual_thread import UncontrolledError
 
@@ -84,8 +83,6 @@ class StrategyName(enum.StrEnum):
     GUIDED = "guided"
     PCT = "pct"
     RANDOM = "random"
-    STATES = "states"
-    """State hashing at synchronisation points; exhaustive for programs that are free of data races."""
     OPCODES = "opcodes"
     """Samples of steps as small as an opcode, of code that is not rewritten."""
 
@@ -389,12 +386,6 @@ def _plan(options: ExploreOptions, experiment: Experiment[Any]) -> Sequence[tupl
     """The strategies to try in turn, each with the most executions that it may take."""
     if experiment.runner.sandbox.granularity.is_of_opcodes:  # what they access is not known: nothing can be left out
         return [(OpcodeSampling(options.seed), options.executions)]
-    if options.strategy == StrategyName.STATES:
-        judge = experiment.judge.first if isinstance(experiment.judge, SparingJudge) else experiment.judge
-        if not isinstance(judge, CallJudge) or not experiment.runner.logs_calls:
-            raise TargetError("--strategy states is for targets whose calls can be followed one by one: Indexers")
-        states = StateHashing(experiment.runner.sandbox, judge.monitor)
-        return [(states, options.executions), (Dpor(), options.executions)]
     if options.strategy == StrategyName.AUTO:
         walk = options.walk
         samples: tuple[Strategy, int] = (PartialOrderSampling(options.seed), options.samples)

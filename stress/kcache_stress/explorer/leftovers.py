@@ -4,18 +4,32 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from types import FunctionType, GeneratorType, ModuleType
 
 from kcache_model.foreign import own_attributes
 
-from .instrument.names import PREFIX
+from .instrument.names import HOOK_MARK, PREFIX
 from .instrument.tables import ITERATORS
+from .sandbox import Sandbox
 from .state.canonical_state import CanonicalState
 from .virtual.scheduler import Scheduler
+from .virtual.world import PRIVATE_MODULES
 
 _HARNESS = "kcache_stress."
+
+
+def instrumented_modules(sandbox: Sandbox) -> list[ModuleType]:
+    """The private copies of the modules under test."""
+    with sandbox.active():
+        modules = list(sys.modules.values())
+    return [
+        module
+        for module in modules
+        if HOOK_MARK in own_attributes(module) and own_attributes(module)["__name__"] not in PRIVATE_MODULES
+    ]
 
 
 class Leftovers:

@@ -225,7 +225,7 @@ class Sandbox:
         self._executions += 1
         self.gate.forget()
         if self.granularity.is_of_opcodes or self.granularity is Granularity.SYNC:
-            return  # nothing is claimed, or by a search that looks into frames itself
+            return  # no accesses are reported that the watcher could compare
         is_due = self._executions <= _WATCHED_FIRST or self._executions % _WATCHED_EVERY == 0
         watches = self.is_strict or is_due or program not in self._watched
         self._watched.add(program)

@@ -25,11 +25,10 @@ from .equal_threads import NONE_EQUAL, EqualThreads
 from .execution import Execution, Problem
 from .granularity import Granularity
 from .happens_before import HappensBefore
-from .leftovers import Leftovers
+from .leftovers import Leftovers, instrumented_modules
 from .rendering.step_renderer import place_of
 from .roots import Roots
 from .sandbox import Sandbox
-from .state.namespaces import instrumented_modules
 from .state.weak_registries import WeakRegistries
 from .strategies.interface import MOST_ASKED, MOST_EVENTS, Ending, Strategy
 from .strategies.scheduled import Replay
@@ -206,11 +205,6 @@ class ScenarioRunner:
     @property
     def is_very_long(self) -> bool:
         """Whether it has so many that a handful can be run."""
-        return False
-
-    @property
-    def logs_calls(self) -> bool:
-        """Whether strategies are told of the object and its calls."""
         return False
 
     @property

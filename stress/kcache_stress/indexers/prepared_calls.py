@@ -71,18 +71,6 @@ class Calls:
             outcomes[signature] = found
         return found
 
-    def outcome_so_far(self, driver: Driver, call: Call, result: object, error: BaseException | None) -> Outcome:
-        """As :meth:`outcome`, for a look at an execution that is not over: nothing is cleared."""
-        if error is not None:
-            return driver.outcome_of_error(error)
-        outcomes, signature = self._outcomes[call[0]], self._signature(result)
-        found = None if signature is None else outcomes.get(signature)
-        if found is None:
-            found = driver.outcome_so_far(self.operations[call[0]].name, result)
-            if signature is not None:
-                outcomes[signature] = found
-        return found
-
     def _signature(self, result: object) -> object:
         """What tells results apart; ``None`` if it takes a closer look."""
         if result is None:

@@ -93,7 +93,6 @@ class ProgramRunner:
             prefix = self._one_by_one(driver, self._prefix)
             scheduler.settle()
             log = [_Log(driver, calls) for calls in self._threads]
-            strategy.watch(driver.indexer, log)
             scheduler.equal_threads = self._equal_threads
             strategy.begin(scheduler)
             trace = scheduler.trace  # a strategy may have put another list in its place, to look on
@@ -150,11 +149,6 @@ class ProgramRunner:
     def is_very_long(self) -> bool:
         """Whether it has so many that a handful can be run."""
         return False
-
-    @property
-    def logs_calls(self) -> bool:
-        """Whether strategies are told of the object and its calls."""
-        return True
 
     @property
     def leftover(self) -> str:
@@ -235,14 +229,9 @@ class ProgramRunner:
 class _Log:
     """What one thread of the program has done."""
 
-    __slots__ = ("_driver", "_made", "calls", "records", "spans")
+    __slots__ = ("calls", "records", "spans")
 
     def __init__(self, driver: Driver, made: Calls) -> None:
-        self._driver = driver
-        self._made = made
         self.calls: list[Call] = made.prepare(driver)
         self.records: list[tuple[Call, object, BaseException | None]] = []
         self.spans: list[tuple[int, int]] = []
-
-    def outcome_so_far(self, call: int) -> Outcome:
-        return self._made.outcome_so_far(self._driver, *self.records[call])

@@ -12,8 +12,6 @@ from types import CodeType
 from ..garbage import NoCollections
 from ..granularity import Granularity
 from . import build
-from .call_sites import note_call_sites
-from .exposure import expose
 from .facts import Facts, collect_facts
 from .kept import digest, kept
 from .rewriter import rewrite
@@ -94,8 +92,6 @@ def instrument(
     """The instrumented code of a tree, which is changed; of ``only`` these classes if some are named."""
     with NoCollections():
         rewritten = rewrite(tree, facts, pauses=granularity is Granularity.GIL, only_classes=only)
-        if granularity is Granularity.SYNC:
-            rewritten = note_call_sites(expose(rewritten), facts)
         return compile(rewritten, path, "exec", dont_inherit=True)
 
 

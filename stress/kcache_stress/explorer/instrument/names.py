@@ -18,9 +18,6 @@ Hook: TypeAlias = (
 """What instrumented code calls, or looks at: by these names after :data:`PREFIX`."""
 
 GLOBALS: Final = "_kc_globals"
-SITES: Final = "_kc_sites"
-ITERATOR: Final = "_kc_iterator"
-CONTEXT: Final = "_kc_context"
 COMPREHENSION: Final = "_kc_comprehension"
 """Begins the names of the functions that comprehensions become: no hooks, but code of the module under test."""
 

@@ -21,12 +21,12 @@ from ..events import ACQUIRE, JOIN, RELEASE, SPAWN, TRY, UNKNOWN, WRITE, Impreci
 from ..execution import A, Execution, Judge, Problem, Runner
 from ..happens_before import HappensBefore
 from ..schedule import Schedule, schedule_of
-from ..state.race import Race, name_of_location
-from ..state.watched_trace import WatchedTrace
 from ..strategies.scheduled import Replay
 from ..virtual.scheduler import Scheduler
 from ..virtual.world import PRIVATE_MODULES
 from ..weak_objects import kind_of
+from .race import Race, name_of_location
+from .watched_trace import WatchedTrace
 
 Clock: TypeAlias = list[int]
 """thread -> the number of trace events up to and including its last one that is known."""
@@ -69,7 +69,7 @@ class DataRaceJudge(Generic[A]):
             if places is None:
                 self._of_library.add(called)
                 continue
-            name = f"the variable {slot}" if called[0] == "Cell" else name_of_location(obj, slot, ())
+            name = f"the variable {slot}" if called[0] == "Cell" else name_of_location(obj, slot)
             race = Race(name, (execution.trace[earlier][0], execution.trace[later][0]), places)
             problem = Problem(FindingKind.DATA_RACE, str(race), location=" and ".join(sorted(places)))
             if not self._is_known(problem):

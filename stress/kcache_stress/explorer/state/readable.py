@@ -74,14 +74,6 @@ READ_BASE: dict[type, Callable[[Any], Iterable[object]]] = {
 }
 
 
-def is_constant(item: Any) -> bool:
-    """Whether something counts by its identity only: whoever writes to it changes what cannot be told."""
-    kind = type(item)
-    if kind is dict:
-        return "__spec__" in item and "__loader__" in item  # the names of a module
-    return issubclass(kind, (*CONSTANTS, types.FunctionType)) or kind.__module__ == "typing"
-
-
 def is_thread(kind: type) -> bool:
     """Whether it is a Thread, of whichever copy of ``threading``."""
     return any(base.__name__ == "Thread" and base.__module__ == "threading" for base in kind.__mro__)

@@ -6,12 +6,10 @@ import enum
 import sys
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from math import inf
-from typing import Any, Final, Protocol
-
-from kcache_model.outcomes import Outcome
+from typing import Final
 
 from ..events import ACQUIRE, PAUSE, QUERY, READ, RELEASE, SPAWN, TRY, Trace, imprecise_slots
 from ..happens_before import HappensBefore
@@ -77,29 +75,6 @@ class Step:
     threads: int
 
 
-class CallLog(Protocol):
-    """What has come of the calls of one thread so far."""
-
-    @property
-    def calls(self) -> Sequence[Any]:
-        """All of them."""
-        ...
-
-    @property
-    def records(self) -> Sequence[tuple[Any, object, BaseException | None]]:
-        """The call, what it returned, what it raised, for each that has ended."""
-        ...
-
-    @property
-    def spans(self) -> Sequence[tuple[int, int]]:
-        """The length of the trace before and after each of them."""
-        ...
-
-    def outcome_so_far(self, call: int) -> Outcome:
-        """What the call has given, which is left as it is."""
-        ...
-
-
 class Strategy(ABC):
     """Chooses schedules. One object serves one search of one program.
 
@@ -124,13 +99,6 @@ class Strategy(ABC):
     def __init__(self) -> None:
         self.ending = Ending.COMPLETE
         self.doubts: dict[str, None] = {}
-
-    def watch(self, root: object, logs: Sequence[CallLog]) -> None:
-        """For strategies that look at more than events: the object under test, and what comes of each thread's calls.
-
-        Comes right before :meth:`begin`.
-        """
-        del root, logs
 
     @property
     def shortfall(self) -> str:

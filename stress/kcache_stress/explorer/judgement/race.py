@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
 from types import CodeType, FrameType
 
-from kcache_model.foreign import own_attributes
 from kcache_model.places import file_name
 
 from ..events import location
@@ -50,12 +48,8 @@ def place_in(code: CodeType, line: int) -> str:
     return f"{file_name(code.co_filename)}:{line} in {code.co_name}"
 
 
-def name_of_location(obj: object, slot: object, objects: Iterable[object]) -> str:
+def name_of_location(obj: object, slot: object) -> str:
     """What the target calls it; ``objects`` are all that can be reached."""
     if location(obj, slot) != id(obj):
         return f"{type(obj).__name__}.{slot}"
-    for holder in objects:
-        for name, value in list(own_attributes(holder).items()):
-            if value is obj:
-                return f"{type(holder).__name__}.{name}"
     return f"a {type(obj).__name__}"
