@@ -160,6 +160,8 @@ class PrivateModules:
         self._hide()
         self._is_active = True
         self.real = dict(sys.modules)
+        if not self._shared:  # nothing has been loaded yet, so none of these is a copy
+            self._shared = {name: module for name, module in self.real.items() if type(module) is ModuleType}
         for name in self._among(self.real):
             del sys.modules[name]
         self._covered = list(self._cover())

@@ -33,13 +33,20 @@ class Roots:
 
     def is_tied_to_c(self, name: str) -> bool:
         """Whether a module below the roots stays with the parts of its package that are in C."""
+        if not self._cover(name) or name in self.packages:
+            return False
         units = {name.partition(".")[0], *(root for root in self.packages if name.startswith(f"{root}."))}
-        return self._cover(name) and name not in self.packages and any(name in tied_to_c(unit) for unit in units)
+        return any(name in tied_to_c(unit) for unit in units)
+
+    @functools.cached_property
+    def _tops(self) -> frozenset[str]:
+        """The packages or those above them: each sandbox asks for all modules of the process, of which few are below."""
+        return frozenset(root.partition(".")[0] for root in self.packages)
 
     def _cover(self, name: str) -> bool:
-        if any(name == root or name.startswith(f"{root}.") for root in self.packages):
-            return True
         top = name.partition(".")[0]
+        if top in self._tops and any(name == root or name.startswith(f"{root}.") for root in self.packages):
+            return True
         return self.folder is not None and top not in sys.stdlib_module_names and _lies_in(str(self.folder), top)
 
 

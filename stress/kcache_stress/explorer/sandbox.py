@@ -465,8 +465,8 @@ class Sandbox:
         if top in REAL_LOCKS or self.is_private(name):
             return False
         return (
-            self.roots.is_tied_to_c(name)
-            or top in sys.stdlib_module_names
+            top in sys.stdlib_module_names
+            or self.roots.is_tied_to_c(name)
             or self._kind_of(name) in (Kind.NATIVE, Kind.PLAIN)
         )
 
