@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from ..history import Call
 from ..linearizability import SearchBudget
@@ -13,7 +13,11 @@ from ..linearizability.waiting import TooManyWaysError, are_explained
 from ..outcomes import Outcome
 from ..render import no_order_text
 from ..verdict import Status
+from .replayed import no_earlier
 from .specification import SLOW_WAITS, Specification, States, WaitsMayBeSlow, as_called, follow
+
+_NANOSECONDS: Final = 1e9
+"""In a second."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,7 @@ def check_calls(
     *,
     strict_errors: bool = False,
     budget: SearchBudget | None = None,
+    created: int | None = None,
 ) -> CallsVerdict:
     """Whether some order of the calls, each between its invocation and its response, explains all outcomes.
 
@@ -59,6 +64,8 @@ def check_calls(
         calls: what was observed.
         strict_errors: ask for the very errors of the specification.
         budget: where to give up. The search is exponential in the number of calls that overlap.
+        created: when the object was created, if the times of the calls are nanoseconds of a clock. Then a call may give
+            what it gives at any moment between its invocation and its response; both ends are tried.
     """
     following = _Following(specification)
     calls = [
@@ -79,6 +86,11 @@ def check_calls(
     try:
         if result.status is Status.VIOLATION and _is_excused(specification, initial, calls, agrees):
             return CallsVerdict(Status.OK)
+        if result.status is Status.VIOLATION and created is not None and hasattr(specification, "seconds"):
+            timed = [_timed(call, created) for call in calls]
+            again = search_linearization(following, (initial,), timed, budget or SearchBudget(), agrees)
+            if again.status is not Status.VIOLATION or _is_excused(specification, initial, timed, agrees):
+                return CallsVerdict(again.status if again.status is Status.UNKNOWN else Status.OK)
     except TooManyWaysError as error:
         return CallsVerdict(Status.UNKNOWN, str(error))
     if result.status is Status.VIOLATION and hasattr(specification, "may_be_slow"):
@@ -100,6 +112,12 @@ def check_calls(
     _, expected = follow(specification, states, wrong.operation, wrong.outcome)
     order = [calls[position] for position in result.order]
     return CallsVerdict(Status.VIOLATION, _reason(order, wrong, expected), wrong, expected, result.order)
+
+
+def _timed(call: Call[Any], created: int) -> Call[Any]:
+    """A call that begins when it was invoked, or when it returned."""
+    moments = ((at - created) / _NANOSECONDS for at in (call.invoked, call.returned) if at is not None)
+    return replace(call, operation=no_earlier(call.operation, *moments))
 
 
 def _with_reads_kept(specification: Any, calls: Sequence[Call[Any]]) -> list[Call[Any]]:

@@ -43,11 +43,16 @@ class CalledBy:
         operation: what is called.
         thread: who calls.
         is_kept: whether it counts as a write although its name promises that it changes nothing.
+        earliest: the call begins no earlier, in seconds of virtual time since the object was created; until then the
+            caller does nothing.
+        latest: it may as well begin at this moment, if that is later.
     """
 
     operation: Any
     thread: int
     is_kept: bool = field(default=False, compare=False)
+    earliest: float = 0.0
+    latest: float = 0.0
 
     @property
     def name(self) -> str:
@@ -209,11 +214,14 @@ class ReplaySpecification:
         return operation if form in (Form.READ, Form.RESULTS) else replace(called, is_kept=True)
 
     def effects(self, state: Calls, operation: Any) -> Sequence[tuple[Calls, Outcome]]:
-        """The one effect of a call; none if it waits.
+        """The one effect of a call at each of its moments; none if it waits.
 
         Where the same calls do not give the same each time, the outcome may be anything: the call depends on the time,
         or on random numbers.
         """
+        moments = _moments_of(operation)
+        if len(moments) > 1:
+            return [effect for moment in moments for effect in self.effects(state, moment)]
         calls = (*state, operation)
         outcome = self._known_outcome(calls)
         if outcome.waits or self._competes(state, operation):
@@ -464,6 +472,19 @@ def _is_further(step: Any) -> bool:
     return isinstance(step, (Begun, Overtaken, Passes))
 
 
+def _moments_of(operation: Any) -> Sequence[Any]:
+    """A call that begins at either of two moments as two calls, each with one of them."""
+    if not isinstance(operation, CalledBy) or operation.latest <= operation.earliest:
+        return (operation,)
+    return replace(operation, latest=0.0), replace(operation, earliest=operation.latest, latest=0.0)
+
+
+def no_earlier(operation: Any, earliest: float, latest: float = 0.0) -> CalledBy:
+    """A call that begins at one of two moments, in seconds since the object was created, or when those before end."""
+    called = operation if isinstance(operation, CalledBy) else CalledBy(operation, PREFIX_THREAD)
+    return replace(called, earliest=earliest, latest=latest)
+
+
 def _called(call: Call[Any]) -> CalledBy:
     """The operation of a call with its caller: whoever calls before the threads does so after them, too."""
     known = isinstance(call.operation, CalledBy)
@@ -478,7 +499,7 @@ def _counted(calls: Calls) -> Calls:
 
     def counted(step: Any) -> Any:
         if isinstance(step, CalledBy):
-            return CalledBy(step.operation, numbers.setdefault(step.thread, len(numbers)))
+            return CalledBy(step.operation, numbers.setdefault(step.thread, len(numbers)), earliest=step.earliest)
         if isinstance(step, Begun):
             return replace(step, call=counted(step.call))
         if isinstance(step, Overtaken):

@@ -158,7 +158,11 @@ class Replay:
     def _does_differ(self, calls: Calls, stage: Stage) -> bool:
         """Whether real threads get something else, each time the same: the class knows that its threads are virtual."""
         virtual = stage.outcomes[-1][0]
-        if virtual.waits or sum(stage.seconds) > _MOST_REAL_SECONDS:
+        if (
+            virtual.waits
+            or sum(stage.seconds) > _MOST_REAL_SECONDS
+            or any(getattr(call, "earliest", 0) for call in calls)
+        ):
             return False
         real = self.on_real_threads(calls)
         if real in (virtual, WAITS) or real != self.on_real_threads(calls):
@@ -199,6 +203,11 @@ class Replay:
                 return outcome
         self._returned = calls
         return outcome
+
+
+def _is_timed(calls: Calls) -> bool:
+    """Whether some call begins no earlier than at a moment; on real threads none waits for that."""
+    return any(getattr(call, "earliest", 0.0) for call in calls)
 
 
 def _has_caller(step: Any) -> bool:

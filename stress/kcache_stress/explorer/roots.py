@@ -40,7 +40,7 @@ class Roots:
 
     @functools.cached_property
     def _tops(self) -> frozenset[str]:
-        """The packages or those above them: each sandbox asks for all modules of the process, of which few are below."""
+        """The top-level packages: each sandbox asks about all modules of the process, few of which lie below these."""
         return frozenset(root.partition(".")[0] for root in self.packages)
 
     def _cover(self, name: str) -> bool:

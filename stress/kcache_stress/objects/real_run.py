@@ -49,6 +49,7 @@ class RealRun:
         self._target = target
         self._program = program
         self._driver = driver
+        self._created = clock()
 
     def before(self) -> None:
         """Make the calls before the threads start."""
@@ -70,7 +71,9 @@ class RealRun:
         specification = object_type.specification(self._program)
         exact = self._setting.strict_errors or object_type.exact_errors
         initial = specification.initial(self._program)
-        return check_calls(specification, initial, self.calls, strict_errors=exact, budget=_BUDGET)
+        return check_calls(
+            specification, initial, self.calls, strict_errors=exact, budget=_BUDGET, created=self._created
+        )
 
     def _make(self, thread: int, operations: tuple[Any, ...]) -> None:
         for operation in operations:

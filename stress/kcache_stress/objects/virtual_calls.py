@@ -156,9 +156,10 @@ class VirtualCalls:
 
         def direct(threads: Mapping[int, int]) -> _Director:
             scheduler = self._copies.sandbox.scheduler
+            began = scheduler.now
             made = self._make()
             scheduler.settle()
-            directors.append(_Director(scheduler, made, steps, threads))
+            directors.append(_Director(scheduler, made, steps, threads, began))
             return directors[0]
 
         return directors[0].stage if self._directed(direct, calls, driver, elsewhere) else None
@@ -311,13 +312,17 @@ class _Director(Director):
         driver: makes the calls.
         steps: what to do.
         threads: caller -> number of its virtual thread.
+        created: the virtual time at which the object was created.
 
     Attributes:
         stage: what came of the steps.
     """
 
-    def __init__(self, scheduler: Scheduler, driver: Driver, steps: Calls, threads: Mapping[int, int]) -> None:
+    def __init__(
+        self, scheduler: Scheduler, driver: Driver, steps: Calls, threads: Mapping[int, int], created: float
+    ) -> None:
         super().__init__(scheduler, threads)
+        self._created = created
         self._driver = driver
         self._steps = steps
         self._paused = -1
@@ -348,6 +353,9 @@ class _Director(Director):
     def _directed(self) -> Choices:
         self._calls = [tuple(map(Made, _calls_of(step))) for step in self._steps]
         for step, calls in zip(self._steps, self._calls, strict=True):
+            self._passes = 0
+            for call in calls[:1]:
+                yield from self._idle_until(self._created + call.by.earliest)
             began, self._passes = self.scheduler.now, 0
             if isinstance(step, Overtaken):
                 yield from self._overtake(step, calls)
@@ -422,6 +430,17 @@ class _Director(Director):
         """Let time pass until a call ends, if it ever does."""
         while call.outcome.waits and self._next_timeouts():
             yield from self._pass()
+
+    def _idle_until(self, moment: float) -> Choices:
+        """Let time pass until a moment; waits whose timeout comes before end in between."""
+        threads = self.scheduler.threads
+        while any(
+            isinstance(thread.waits_for, Timed) and thread.waits_for.deadline <= moment
+            for number, thread in threads.items()
+            if not thread.finished and number != self._paused
+        ):
+            yield from self._pass()
+        self.scheduler.now = max(self.scheduler.now, moment)
 
     def _pass(self, wait: int = 0) -> Choices:
         yield from self._pass_once(wait)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import enum
 import itertools
 from collections import Counter
@@ -13,6 +14,7 @@ from kcache_model.call_program import CallProgram
 from kcache_model.finding import FindingKind
 from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor, Op, R, S
 from kcache_model.linearizability.waiting import TooManyWaysError, WaitingMonitor
+from kcache_model.object_types.replayed import no_earlier
 from kcache_model.object_types.specification import (
     SLOW_WAITS,
     Specification,
@@ -30,6 +32,7 @@ from ..strategies.interface import Ending
 from ..virtual.scheduler import HUB
 from ..waiting import standstill_text
 from .giving_up import GaveUp, given_up_in
+from .moments import Moments, moments_of_calls
 from .orders import Marks, Shape, linear_extensions, marks_by_need, marks_in_order
 
 _MOST_ORDERS: Final = 100
@@ -155,6 +158,8 @@ class CallJudge:
         except TooManyWaysError as error:
             self.doubts[str(error)] = None
             return None
+        if found is not None and self._is_explained_in_time(execution, outcomes, shape, given_up):
+            found = None
         if found is not None and hasattr(self._specification, "may_be_slow"):
             slowly = Monitor(WaitsMayBeSlow(self._specification).effects, self._initial, self._called, self._agrees)
             if self._first_unexplained(_Orders(slowly, slowly.start), execution, outcomes, shape) is None:
@@ -173,6 +178,32 @@ class CallJudge:
         if broken:
             return Problem(FindingKind.INVARIANT, f"after the threads had ended: {broken[0]}", rule=broken[0].rule)
         return None
+
+    def _is_explained_in_time(
+        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: tuple[GaveUp, ...]
+    ) -> bool:
+        """Whether an order explains the calls if each reads the clock when it did.
+
+        A sequence of calls without pauses may end earlier than the execution did, where waits add up that one thread
+        began after another. What depends on the clock, such as the tokens of a rate limiter, then differs.
+        """
+        if not execution.timeouts or not hasattr(self._specification, "seconds"):
+            return False
+        judge = self._at(moments_of_calls(execution))
+        if judge._first_unexplained(judge._plain, execution, outcomes, shape) is None:
+            return True
+        waits = hasattr(self._specification, "begin")
+        return waits and judge._first_unexplained_waiting(execution, outcomes, shape, given_up) is None
+
+    def _at(self, moments: Moments) -> CallJudge:
+        """The judge of the same program whose calls begin no earlier than at these moments."""
+        judge, read_back = copy.copy(self), self._read_back
+        judge._called = list(map(no_earlier, self._called, moments.first, moments.last))
+        judge._numbers = {}
+        judge._read_back = lambda final: [no_earlier(operation, moments.end) for operation in read_back(final)]
+        judge.monitor = Monitor(self._specification.effects, self._initial, judge._called, self._agrees)
+        judge._plain = _Orders(judge.monitor, judge.monitor.start)
+        return judge
 
     def _first_unfit(
         self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: tuple[GaveUp, ...]

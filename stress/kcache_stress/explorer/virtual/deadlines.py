@@ -106,8 +106,9 @@ def let_end_together(scheduler: Scheduler, ended: Timed) -> None:
     if seconds >= SHORTEST and scheduler.longest < inf:
         left_behind = [thread.number for thread in others if _can_go_on(thread) or _is_late(thread, ended.deadline)]
         scheduler.haste.add(seconds, left_behind, ended.where)
-    scheduler.timeouts.append(Timeout(scheduler.current, len(scheduler.trace), _waiters(), is_early))
-    latest = max(ended.deadline, scheduler.now) + scheduler.tolerance
+    moment = max(ended.deadline, scheduler.now)
+    scheduler.timeouts.append(Timeout(scheduler.current, len(scheduler.trace), _waiters(), is_early, moment))
+    latest = moment + scheduler.tolerance
     waits = (thread.waits_for for thread in others if not thread.finished)
     ending = [wait for wait in waits if isinstance(wait, Timed) and not wait.is_due and wait.deadline <= latest]
     if ending and not scheduler.ties_left:

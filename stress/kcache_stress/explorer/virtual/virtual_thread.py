@@ -66,12 +66,14 @@ class Timeout(NamedTuple):
         position: how long the trace was.
         waiters: the queue of the condition that was waited for, if it was one.
         is_early: whether another thread could go on.
+        moment: the virtual time from then on.
     """
 
     thread: int
     position: int
     waiters: object
     is_early: bool
+    moment: float
 
 
 class Timed:
