@@ -14,6 +14,7 @@ from kcache_model.object_types.checking import CallsVerdict
 from kcache_model.object_types.object_type import ObjectType
 from kcache_model.outcomes import Outcome
 from kcache_model.places import place_in
+from kcache_model.render import unexplained_text
 
 from ..explorer.replay_token import ReplayToken, TokenFormat
 
@@ -144,12 +145,19 @@ def concurrent_finding(
 
 
 def _marked(told: Interleaving, calls: Sequence[Call[Any]], wrong: Call[Any] | None) -> Interleaving:
-    """The interleaving with a mark at the call that the summary is about."""
-    if wrong is None:
+    """The interleaving with a mark at the call that the summary is about, and a note about the same call."""
+    at = None if wrong is None else call_in(told, calls, wrong)
+    if at is None or at == told.wrong_call:
         return told
-    earlier = sum(call.thread == wrong.thread and call.invoked < wrong.invoked for call in calls)
-    own = [at for at, call in enumerate(told.calls) if call.thread == wrong.thread]
-    return replace(told, wrong_call=own[earlier]) if earlier < len(own) else told
+    summary = told.summary if told.wrong_call is None else unexplained_text(told.calls[at].text)
+    return replace(told, wrong_call=at, summary=summary)
+
+
+def call_in(told: Interleaving, calls: Sequence[Call[Any]], one: Call[Any]) -> int | None:
+    """The position in an interleaving of one of the calls; ``None`` if it is no call of its threads."""
+    earlier = sum(call.thread == one.thread and call.invoked < one.invoked for call in calls)
+    own = [at for at, call in enumerate(told.calls) if call.thread == one.thread]
+    return own[earlier] if earlier < len(own) else None
 
 
 def _is_same(call: Call[Any], wrong: Call[Any]) -> bool:

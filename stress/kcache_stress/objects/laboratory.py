@@ -39,7 +39,7 @@ from ..explorer.virtual.virtual_thread import SetupDeadlockError
 from ..interleaved.confirming import confirm
 from ..loading import TARGET_PREFIX
 from .direct_access import report_direct_access
-from .findings import Setting, concurrent_finding
+from .findings import Setting, call_in, concurrent_finding
 from .kept_locks import KeepingCalls
 from .named_target import new_object, place_of
 from .open_blocks import abandon_blocks
@@ -251,6 +251,11 @@ class ObjectLaboratory:
         calls = calls_of(program, found.execution, runner.read_back(found.execution.final))
         is_about_calls = problem.kind in (FindingKind.NONLINEARIZABLE, FindingKind.EXCEPTION)
         verdict = self._checked(program, calls, strict_errors) if is_about_calls else None
+        if verdict is not None and verdict.wrong is not None and told.wrong_call is not None:
+            # Several calls may be wrong. The one that the checker names must be wrong in the way that was reported.
+            is_other = call_in(told, calls, verdict.wrong) != told.wrong_call
+            if is_other and verdict.is_error != (problem.kind is FindingKind.EXCEPTION):
+                verdict = None
         token = replace(
             setting.token(program, problem.kind),
             schedule=found.schedule,

@@ -23,6 +23,7 @@ from kcache_model.object_types.specification import (
     may_wait_for_ever,
 )
 from kcache_model.outcomes import ErrorKind, Outcome
+from kcache_model.render import unexplained_text
 from kcache_model.rules import BrokenRule
 
 from ..execution import Execution, Mark, Problem
@@ -300,9 +301,7 @@ class CallJudge:
         is_closed_set = isinstance(error, enum.StrEnum)
         if error == ErrorKind.OTHER or not (error is None or is_closed_set or self._may_fail(call)):
             return Problem(FindingKind.EXCEPTION, f"{text} raised {outcome.message}", order)
-        return Problem(
-            FindingKind.NONLINEARIZABLE, f"no sequential order of the calls explains what {text} gave", order
-        )
+        return Problem(FindingKind.NONLINEARIZABLE, unexplained_text(text), order)
 
     def _may_fail(self, call: int) -> bool:
         return any(expected.error is not None for expected in self.monitor.expected(call))
