@@ -11,7 +11,8 @@ from kcache_conformance.classes import class_type_name
 from kcache_conformance.target_types import target_type_named
 from kcache_model.finding import Finding
 from kcache_model.object_types.plain import MethodCall, ObjectProgram
-from kcache_model.object_types.replayed import CalledBy, ReplaySpecification
+from kcache_model.object_types.replay_steps import CalledBy
+from kcache_model.object_types.replayed import ReplaySpecification
 from kcache_model.object_types.specification import as_called, may_wait_for_ever
 from kcache_model.outcomes import WAITS, Outcome, returned
 from kcache_model.progress import NoProgress

@@ -24,7 +24,8 @@ from kcache_model.object_types.checking import check_calls
 from kcache_model.object_types.method_call import Form, MethodCall
 from kcache_model.object_types.plain import ObjectProgram, method
 from kcache_model.object_types.plain_driver import PlainDriver
-from kcache_model.object_types.replayed import Calls, ReplaySpecification
+from kcache_model.object_types.replay_steps import Calls
+from kcache_model.object_types.replayed import ReplaySpecification
 from kcache_model.outcomes import Outcome, returned
 from kcache_model.verdict import Status
 from kcache_stress.explorer.confirmation import Answer, Confirmation, with_confirmation

@@ -16,7 +16,8 @@ from kcache_conformance.target_types import target_type_named
 from kcache_model.history import Call
 from kcache_model.object_types.checking import check_calls
 from kcache_model.object_types.plain import MethodCall, ObjectProgram
-from kcache_model.object_types.replayed import ReplaySpecification, Stage
+from kcache_model.object_types.replay_steps import Stage
+from kcache_model.object_types.replayed import ReplaySpecification
 from kcache_model.object_types.specification import may_wait_for_ever, real_seconds
 from kcache_model.outcomes import WAITS, Outcome, returned
 from kcache_model.progress import NoProgress

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kcache_model.object_types.plain import MethodCall, ObjectProgram, PlainDriver
-from kcache_model.object_types.replayed import PASSES, Begun, CalledBy, Calls, Overtaken, Stage
+from kcache_model.object_types.replay_steps import PASSES, Begun, CalledBy, Calls, Overtaken, Stage
 from kcache_model.outcomes import WAITS
 from kcache_stress.objects.named_target import place_named
 from kcache_stress.objects.virtual_calls import VirtualCalls

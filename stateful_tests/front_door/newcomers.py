@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import defaultdict, deque
 from collections.abc import Callable
 
@@ -32,6 +33,52 @@ class GoodMailbox(BadMailbox):
         with self._filled:
             self._items.append(item)
             self._filled.notify()
+
+
+class GoodBucket:
+    """Callers borrow a token of the future, and sleep until it is due: time passes beside other calls."""
+
+    def __init__(self, rate: float = 2.0) -> None:
+        self._rate = rate
+        self._lock = threading.Lock()
+        self._tokens = 1.0
+        self._updated = time.monotonic()
+
+    def _refill(self) -> None:
+        now = time.monotonic()
+        self._tokens = min(1.0, self._tokens + (now - self._updated) * self._rate)
+        self._updated = now
+
+    def take(self) -> None:
+        with self._lock:
+            self._refill()
+            delay = max(0.0, (1 - self._tokens) / self._rate)
+            self._tokens -= 1
+        time.sleep(delay)
+
+    def try_take(self) -> bool:
+        with self._lock:
+            self._refill()
+            if self._tokens < 1:
+                return False
+            self._tokens -= 1
+            return True
+
+    def has_token(self) -> bool:
+        with self._lock:
+            self._refill()
+            return self._tokens >= 1
+
+
+class BadBucket(GoodBucket):
+    """Two callers may see the same token."""
+
+    def try_take(self) -> bool:
+        if not self.has_token():
+            return False
+        with self._lock:
+            self._tokens -= 1
+            return True
 
 
 class BadSlots:

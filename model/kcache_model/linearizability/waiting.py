@@ -31,7 +31,7 @@ is its own specification, and waits as well. So the call is made once more, afte
 was forgotten (:meth:`~kcache_model.object_types.replayed.ReplaySpecification.is_forgotten`).
 
 Threads that the class itself has started go on at once here, as far as they can. They may as well do so later: for that
-see :class:`~kcache_model.object_types.replayed.History`.
+see :class:`~kcache_model.object_types.replay_steps.History`.
 
 A sleep is no wait in this sense: no call can end it, and if it were one, a lost update around a sleep would be
 explained. But a call may sleep in a loop, and look again what there is to do after each sleep, as

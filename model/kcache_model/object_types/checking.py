@@ -13,7 +13,7 @@ from ..linearizability.waiting import TooManyWaysError, are_explained
 from ..outcomes import Outcome
 from ..render import no_order_text
 from ..verdict import Status
-from .replayed import no_earlier
+from .replay_steps import no_earlier
 from .specification import SLOW_WAITS, Specification, States, WaitsMayBeSlow, as_called, follow
 
 _NANOSECONDS: Final = 1e9

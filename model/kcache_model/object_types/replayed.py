@@ -12,16 +12,25 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, Protocol, TypeAlias
+from dataclasses import replace
+from typing import Any, Final, Protocol
 
 from ..history import PREFIX_THREAD, Call
 from ..linearizability.waiting import TooManyWaysError
 from ..outcomes import ANYTHING, WAITS, Outcome
 from .method_call import Form
-
-Calls: TypeAlias = tuple[Any, ...]
-"""Steps, one after another on a new object: operations, those of threads as :class:`CalledBy`, and further steps."""
+from .replay_steps import (
+    Begun,
+    CalledBy,
+    Calls,
+    History,
+    Overtaken,
+    Passes,
+    Stage,
+    is_further,
+    is_timed,
+    moments_of,
+)
 
 _MOST_KEPT: Final = 200_000
 
@@ -33,120 +42,6 @@ _AT_ONCE_SECONDS: Final = 0.001
 
 _MOST_PASSES: Final = 10
 """Times that time passes between calls: several for each of the threads of a program."""
-
-
-@dataclass(frozen=True, slots=True)
-class CalledBy:
-    """An operation as one of several threads calls it.
-
-    Attributes:
-        operation: what is called.
-        thread: who calls.
-        is_kept: whether it counts as a write although its name promises that it changes nothing.
-        earliest: the call begins no earlier, in seconds of virtual time since the object was created; until then the
-            caller does nothing.
-        latest: it may as well begin at this moment, if that is later.
-    """
-
-    operation: Any
-    thread: int
-    is_kept: bool = field(default=False, compare=False)
-    earliest: float = 0.0
-    latest: float = 0.0
-
-    @property
-    def name(self) -> str:
-        """The name of the operation."""
-        return str(self.operation.name)
-
-    @property
-    def is_write(self) -> bool:
-        """Whether the operation may change anything."""
-        return self.is_kept or bool(self.operation.is_write)
-
-    def __str__(self) -> str:
-        return str(self.operation)
-
-
-@dataclass(frozen=True, slots=True)
-class Begun:
-    """A step: a call begins, and runs until it ends or waits. What it gives may be decided by later steps.
-
-    Attributes:
-        call: which one.
-        is_alone: whether calls that it has woken go on only after the next step.
-        may_sleep: whether it waits where it sleeps and looks again afterwards.
-    """
-
-    call: CalledBy
-    is_alone: bool = False
-    may_sleep: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Overtaken:
-    """A step: a slow call stands still in its midst until others have given up waiting for it.
-
-    Attributes:
-        slow: the call that is slow.
-        at: after how many of its events it stands still.
-        calls: those that begin then, one after another, wait or sleep, and give up.
-    """
-
-    slow: CalledBy
-    at: int
-    calls: tuple[CalledBy, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Passes:
-    """A step: time passes, and a wait ends by its timeout.
-
-    Attributes:
-        wait: which one of those that end at about the same time; 0 for the first.
-    """
-
-    wait: int = 0
-
-
-PASSES: Final = Passes()
-"""The wait ends whose timeout is the next one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """What has come of some steps.
-
-    Attributes:
-        outcomes: for each step, what each of its calls gave; one that has not ended waits.
-        timeouts: how many waits with a timeout may be the next that time ends.
-        is_quiet: whether each call has ended or waits for another one; one that polls does neither.
-        seconds: of virtual time, for each step.
-        refused: of the last step in which calls are overtaken, which of them have given up; others came before it.
-    """
-
-    outcomes: tuple[tuple[Outcome, ...], ...]
-    timeouts: int
-    is_quiet: bool = True
-    seconds: tuple[float, ...] = field(default=(), compare=False)
-    refused: tuple[bool, ...] = field(default=(), compare=False)
-
-
-@dataclass(frozen=True)
-class History:
-    """Calls of which some may have overlapped, and what is known of the threads that the class has started.
-
-    Attributes:
-        calls: each :class:`CalledBy` its caller. One that has not returned may have begun, or not.
-        agrees: whether a call may as well have given an outcome.
-        passes: how many waits have ended because time passed; ``None`` if that is not known.
-        idle_before: for each call, how often all threads of the class were known to be idle before it began.
-    """
-
-    calls: tuple[Call[CalledBy], ...]
-    agrees: Callable[[Call[CalledBy], Outcome], bool]
-    passes: int | None
-    idle_before: tuple[int, ...]
 
 
 class Stages(Protocol):
@@ -219,14 +114,14 @@ class ReplaySpecification:
         Where the same calls do not give the same each time, the outcome may be anything: the call depends on the time,
         or on random numbers.
         """
-        moments = _moments_of(operation)
+        moments = moments_of(operation)
         if len(moments) > 1:
             return [effect for moment in moments for effect in self.effects(state, moment)]
         calls = (*state, operation)
         outcome = self._known_outcome(calls)
         if outcome.waits or self._competes(state, operation):
             return ()
-        keeps = operation.is_write or any(map(_is_further, state))
+        keeps = operation.is_write or any(map(is_further, state))
         return [(calls if keeps else state, outcome)]
 
     def _known_outcome(self, calls: Calls) -> Outcome:
@@ -267,7 +162,7 @@ class ReplaySpecification:
 
     def _woken(self, state: Calls, after: Stage) -> set[str]:
         """The methods of the calls that waited in a state, and have ended in the stage after it."""
-        before = self._staged(state) if any(map(_is_further, state)) else None
+        before = self._staged(state) if any(map(is_further, state)) else None
         if before is None:
             return set()
         pairs = zip(state, before.outcomes, after.outcomes, strict=False)
@@ -362,7 +257,7 @@ class ReplaySpecification:
 
     def let_time_pass(self, state: Calls) -> Sequence[Calls]:
         """Each state after a timeout has ended a wait; none if no wait has a timeout."""
-        stage = self._staged(state) if any(map(_is_further, state)) else None
+        stage = self._staged(state) if any(map(is_further, state)) else None
         if stage is None or sum(isinstance(step, Passes) for step in state) >= _MOST_PASSES:
             return ()
         if isinstance(state[-1], Begun) and state[-1].is_alone:
@@ -456,33 +351,18 @@ class ReplaySpecification:
 
     def _replayed(self, calls: Calls) -> Outcome:
         first = self._replay(calls)
+        name = str(getattr(calls[-1], "name", calls[-1]))
+        if any(map(is_timed, calls)):  # at that very time: microseconds may matter, and say nothing of the call
+            return ANYTHING if name in self.unsteady else first
         if first.waits:  # to find that out takes its time, and what was called before it has been done twice already
             return first
         second = self._replay(calls)
         if second.waits:  # although it has returned just now: a machine that stood still looks the same
             second = self._replay(calls)
         if first != second:
-            self.unsteady.add(str(getattr(calls[-1], "name", calls[-1])))
+            self.unsteady.add(name)
             return ANYTHING
         return first
-
-
-def _is_further(step: Any) -> bool:
-    """Whether a step is more than one call that runs to its end."""
-    return isinstance(step, (Begun, Overtaken, Passes))
-
-
-def _moments_of(operation: Any) -> Sequence[Any]:
-    """A call that begins at either of two moments as two calls, each with one of them."""
-    if not isinstance(operation, CalledBy) or operation.latest <= operation.earliest:
-        return (operation,)
-    return replace(operation, latest=0.0), replace(operation, earliest=operation.latest, latest=0.0)
-
-
-def no_earlier(operation: Any, earliest: float, latest: float = 0.0) -> CalledBy:
-    """A call that begins at one of two moments, in seconds since the object was created, or when those before end."""
-    called = operation if isinstance(operation, CalledBy) else CalledBy(operation, PREFIX_THREAD)
-    return replace(called, earliest=earliest, latest=latest)
 
 
 def _called(call: Call[Any]) -> CalledBy:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kcache_model.history import PREFIX_THREAD, Call
 from kcache_model.object_types.object_type import Driver, MakeDriver
 from kcache_model.object_types.plain import ObjectProgram
-from kcache_model.object_types.replayed import Begun, CalledBy, Calls, History, Overtaken, Passes, Stage
+from kcache_model.object_types.replay_steps import Begun, CalledBy, Calls, History, Overtaken, Passes, Stage, is_timed
 from kcache_model.outcomes import WAITS, Outcome
 from kcache_stress.loading import load_object, named_packages
 from kcache_stress.objects.named_target import place_named
@@ -42,9 +42,10 @@ class Replay:
     """Makes calls on new objects, and returns what the last one gives.
 
     Each replay differs from the one before in all that no result may depend on: who the threads are, what the time is,
-    and which random numbers are drawn. The virtual clock is the one of executions: no wait and no sleep takes time, and
-    a wait with a timeout ends as it does there. On real threads, a call that does not return is left behind; to see
-    that takes time, so it is remembered, but of calls that have returned the time before.
+    and which random numbers are drawn; one with a call that begins at a given moment does not. The virtual clock is the
+    one of executions: no wait and no sleep takes time, and a wait with a timeout ends as it does there. With real
+    threads, a call that does not return is left behind; to see that takes time, so it is remembered, but of calls that have
+    returned the time before.
 
     Args:
         name: of the class or model.
@@ -126,7 +127,7 @@ class Replay:
         last = steps[-1].call if isinstance(steps[-1], Begun) else steps[-1]
         if getattr(last, "name", None) in self._invariants:
             return None
-        self._elsewhere = (self._elsewhere + 1) % _PLACES
+        self._elsewhere = 0 if any(map(is_timed, steps)) else (self._elsewhere + 1) % _PLACES
         return self._virtual.replay(
             tuple(step if _has_caller(step) else CalledBy(step, -1) for step in steps),
             self._with_driver,
@@ -158,11 +159,7 @@ class Replay:
     def _does_differ(self, calls: Calls, stage: Stage) -> bool:
         """Whether real threads get something else, each time the same: the class knows that its threads are virtual."""
         virtual = stage.outcomes[-1][0]
-        if (
-            virtual.waits
-            or sum(stage.seconds) > _MOST_REAL_SECONDS
-            or any(getattr(call, "earliest", 0) for call in calls)
-        ):
+        if virtual.waits or sum(stage.seconds) > _MOST_REAL_SECONDS or any(map(is_timed, calls)):
             return False
         real = self.on_real_threads(calls)
         if real in (virtual, WAITS) or real != self.on_real_threads(calls):
@@ -203,11 +200,6 @@ class Replay:
                 return outcome
         self._returned = calls
         return outcome
-
-
-def _is_timed(calls: Calls) -> bool:
-    """Whether some call begins no earlier than at a moment; on real threads none waits for that."""
-    return any(getattr(call, "earliest", 0.0) for call in calls)
 
 
 def _has_caller(step: Any) -> bool:

@@ -16,7 +16,7 @@ from ..explorer.strategies.interface import MOST_EVENTS
 from ..explorer.virtual.virtual_thread import NEVER, Timed
 
 if TYPE_CHECKING:
-    from kcache_model.object_types.replayed import CalledBy
+    from kcache_model.object_types.replay_steps import CalledBy
 
     from ..explorer.virtual.scheduler import Scheduler
 

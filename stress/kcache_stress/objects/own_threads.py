@@ -42,7 +42,7 @@ from typing import Final, TypeAlias
 
 from kcache_model.history import PREFIX_THREAD
 from kcache_model.object_types.object_type import Driver
-from kcache_model.object_types.replayed import CalledBy, History
+from kcache_model.object_types.replay_steps import CalledBy, History
 from kcache_model.outcomes import Outcome
 
 from ..explorer.events import PAUSE, RELEASE, Event, are_dependent

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar
 from kcache_model.errors import CannotExploreError
 from kcache_model.history import PREFIX_THREAD
 from kcache_model.object_types.object_type import Driver, Load
-from kcache_model.object_types.replayed import Begun, CalledBy, Calls, History, Overtaken, Passes, Stage
+from kcache_model.object_types.replay_steps import Begun, CalledBy, Calls, History, Overtaken, Passes, Stage
 from kcache_model.outcomes import WAITS, Outcome
 
 from ..explorer.scenario_runner import Copies, Scenario, ScenarioRunner
@@ -92,7 +92,7 @@ class VirtualCalls:
         """Take the steps on a new object; ``None`` if virtual threads cannot tell what comes of them.
 
         Args:
-            steps: see :mod:`kcache_model.object_types.replayed`.
+            steps: see :mod:`kcache_model.object_types.replay_steps`.
             driver: makes the calls.
             elsewhere: which random numbers are drawn; an odd number also for other threads, at another time.
         """

@@ -14,7 +14,7 @@ from kcache_model.call_program import CallProgram
 from kcache_model.finding import FindingKind
 from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor, Op, R, S
 from kcache_model.linearizability.waiting import TooManyWaysError, WaitingMonitor
-from kcache_model.object_types.replayed import no_earlier
+from kcache_model.object_types.replay_steps import no_earlier
 from kcache_model.object_types.specification import (
     SLOW_WAITS,
     Specification,
@@ -124,7 +124,9 @@ class CallJudge:
         verdict = self._verdicts.get(observed, _UNJUDGED)
         if verdict is _UNJUDGED:
             verdict = self._verdicts[observed] = self._judge(execution, outcomes, shape, given_up)
-        return verdict
+        if verdict is not None and self._is_explained_in_time(execution, outcomes, shape, given_up):
+            verdict = None
+        return verdict or self._broken(execution)
 
     def _is_lonely_wait(self, execution: Execution[Outcome]) -> bool:
         """Whether a call alone waits as it may: for what another one would do, not for a lock that it holds itself."""
@@ -159,8 +161,6 @@ class CallJudge:
         except TooManyWaysError as error:
             self.doubts[str(error)] = None
             return None
-        if found is not None and self._is_explained_in_time(execution, outcomes, shape, given_up):
-            found = None
         if found is not None and hasattr(self._specification, "may_be_slow"):
             slowly = Monitor(WaitsMayBeSlow(self._specification).effects, self._initial, self._called, self._agrees)
             if self._first_unexplained(_Orders(slowly, slowly.start), execution, outcomes, shape) is None:
@@ -173,6 +173,10 @@ class CallJudge:
                 return self._unexplained(outcomes, found.call, found.order)
             what = "what is read after the threads have ended fits no order of their calls"
             return Problem(FindingKind.NONLINEARIZABLE, what, found.order)
+        return None
+
+    def _broken(self, execution: Execution[Outcome]) -> Problem | None:
+        """The invariant that does not hold after the threads have ended, if there is one."""
         if execution.final not in self._looked_through:
             self._looked_through[execution.final] = execution.broken()
         broken = self._looked_through[execution.final]
@@ -199,9 +203,9 @@ class CallJudge:
     def _at(self, moments: Moments) -> CallJudge:
         """The judge of the same program whose calls begin no earlier than at these moments."""
         judge, read_back = copy.copy(self), self._read_back
-        judge._called = list(map(no_earlier, self._called, moments.first, moments.last))
+        judge._called = [no_earlier(call, *span) for call, span in zip(self._called, moments.calls, strict=False)]
         judge._numbers = {}
-        judge._read_back = lambda final: [no_earlier(operation, moments.end) for operation in read_back(final)]
+        judge._read_back = lambda final: [no_earlier(operation, *moments.end) for operation in read_back(final)]
         judge.monitor = Monitor(self._specification.effects, self._initial, judge._called, self._agrees)
         judge._plain = _Orders(judge.monitor, judge.monitor.start)
         return judge

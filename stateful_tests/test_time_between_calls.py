@@ -1,0 +1,64 @@
+"""Classes whose results depend on the clock: time that passes beside other calls explains them, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from front_door import newcomers
+from kcache_conformance.classes import class_type_name
+from kcache_conformance.target_types import target_type_named
+from kcache_model.history import Call
+from kcache_model.object_types.checking import check_calls
+from kcache_model.object_types.method_call import MethodCall
+from kcache_model.object_types.plain import ObjectProgram
+from kcache_model.outcomes import Outcome
+from kcache_model.verdict import Status
+from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
+from kcache_stress.explorer.strategies.interface import Coverage
+from kcache_stress.objects.laboratory import ObjectLaboratory
+
+FILE = Path(newcomers.__file__)
+TAKE, TRY_TAKE, HAS_TOKEN = MethodCall("take"), MethodCall("try_take"), MethodCall("has_token", is_write=False)
+SECOND = 1_000_000_000
+
+
+def laboratory(name: str) -> ObjectLaboratory:
+    exploring = target_type_named(class_type_name(f"{FILE}:{name}")).exploring
+    assert exploring is not None
+    made = exploring.laboratory(f"{FILE}:{name}", (), ExploreOptions().granularity)
+    assert isinstance(made, ObjectLaboratory)
+    return made
+
+
+def explored(name: str, program: ObjectProgram) -> Explored:
+    return explore(laboratory(name), program, ExploreOptions(candidates=ExploreOptions(executions=20)))
+
+
+@pytest.mark.parametrize("last", [HAS_TOKEN, TRY_TAKE], ids=str)
+def test_sleeps_that_add_up_are_no_fault(last: MethodCall) -> None:
+    """One thread begins to sleep when the sleep of the other one is over: more tokens are due than in any sequence."""
+    found = explored("GoodBucket", ObjectProgram((TAKE,), ((TAKE,), (TAKE, last))))
+    assert found.finding is None
+    assert found.coverage in (Coverage.EXHAUSTED, Coverage.NO_PROOF)
+
+
+def test_a_token_that_two_callers_get_is_a_fault_although_time_passes() -> None:
+    found = explored("BadBucket", ObjectProgram((TAKE,), ((TAKE, TRY_TAKE), (TAKE, TRY_TAKE))))
+    assert found.finding is not None
+    assert "returned True" in found.finding.summary
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(0.6, Status.OK), (0.4, Status.VIOLATION)])
+def test_real_threads_may_be_late(seconds: float, status: Status) -> None:
+    """The clock of the history counts: a token is due after half a second."""
+    specification = laboratory("GoodBucket")._object_type.specification(ObjectProgram())
+    yes, late = Outcome(True), int(seconds * SECOND)
+    calls = [
+        Call(0, TRY_TAKE, 1, 10, yes),
+        Call(1, HAS_TOKEN, 5, 12, Outcome(False)),
+        Call(0, TRY_TAKE, late, late + 10, yes),
+    ]
+    assert check_calls(specification, specification.initial(ObjectProgram()), calls, created=0).status is status
+    assert check_calls(specification, specification.initial(ObjectProgram()), calls).status is Status.VIOLATION
