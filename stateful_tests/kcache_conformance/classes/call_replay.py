@@ -44,8 +44,8 @@ class Replay:
     Each replay differs from the one before in all that no result may depend on: who the threads are, what the time is,
     and which random numbers are drawn; one with a call that begins at a given moment does not. The virtual clock is the
     one of executions: no wait and no sleep takes time, and a wait with a timeout ends as it does there. With real
-    threads, a call that does not return is left behind; to see that takes time, so it is remembered, but of calls that have
-    returned the time before.
+    threads, a call that does not return is left behind. To see that takes time, so it is remembered, but of calls that
+    have returned the time before.
 
     Args:
         name: of the class or model.

@@ -20,7 +20,7 @@ ENDLESS: Final = (FindingKind.DEADLOCK, FindingKind.LIVELOCK, FindingKind.HANG)
 _NOT_REPEATABLE: Final = (
     "the explorer cannot repeat a schedule, which is no fault of code that keeps something in a module, as caches do"
 )
-_NEEDS_FREE_THREADS: Final = ", and may need free-threaded Python to do so"
+_NEEDS_FREE_THREADS: Final = " (this Python has a GIL; free-threaded Python may fail)"
 
 
 class Answer(enum.Enum):

@@ -48,7 +48,7 @@ class Possible(enum.StrEnum):
 
     WITH_GIL = "possible under the GIL"
     FREE_THREADED = "this program needs free-threaded Python"
-    PAUSED = "CPython with a GIL stops there only if something makes it, free-threaded CPython at any time"
+    PAUSED = "free-threaded Python can switch there at any time, CPython with a GIL only if something pauses the thread"
     """Real threads with a GIL run into it where something pauses them, such as a tracer or a call added there."""
     UNKNOWN = "not known whether it is possible under the GIL"
 

@@ -282,23 +282,23 @@ class Accesses:
             if kind in PLAIN:
                 continue
             if calls_python(argument):
-                return self.imprecise("runs code in Python while it is at work")
+                return self.imprecise("may call Python code of its arguments")
         if looks and Within(arguments).runs_python:
-            return self.imprecise("compares or shows objects by code in Python")
+            return self.imprecise("compares or prints objects with Python code")
         return None
 
     def key_slot(self, key: object) -> object:
         """The slot of an entry; the whole, not known exactly, where its key is compared by code in Python."""
         slot = slot_of(key)
         if slot is None and Within(((key,),)).runs_python:
-            return self.imprecise(f"compares keys by code of {type(key).__name__}")
+            return self.imprecise(f"compares keys with Python code of {type(key).__name__}")
         return slot
 
     def report_default(self, item: object, slot: object) -> None:
         """Report a read that stores what is missing: not known exactly where code in Python makes that."""
         factory = getattr(item, "default_factory", None)
         if factory is not None and calls_python(factory):
-            slot = self.imprecise("makes what is missing by code in Python")
+            slot = self.imprecise("creates missing values with Python code")
         made_of = ((writes, container, None) for container, writes in beneath(factory))
         self.report_step(_merged([(1, item, slot), *made_of]))
 

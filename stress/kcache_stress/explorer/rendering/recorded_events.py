@@ -60,7 +60,8 @@ class RecordedEvent:
         touched: what it shares with other threads if they touch it too, and whether it changes that.
         wakes: the threads that need not wait any longer.
         call: which call of the library it belongs to, if any; a call may take several.
-        is_lookup: whether it finds a method, which concerns nobody unless it is exchanged.
+        is_lookup: whether it says nothing to a reader: it finds a method, unless that is exchanged, or it waits for the
+            clock, which is shown as a reading.
     """
 
     first: int

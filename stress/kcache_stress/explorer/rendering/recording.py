@@ -36,6 +36,7 @@ from ..events import (
     location,
 )
 from ..instrument.hooks import Cell
+from ..virtual.clock import Clock
 from ..virtual.locks import VirtualLock, VirtualRLock
 from ..virtual.network import Wakeup
 from ..virtual.scheduler import Scheduler
@@ -255,6 +256,8 @@ class Recording(list[Event]):
                 recorded.touched = []  # a container counts as a whole, but its methods stay what they are
         elif kind == TRY:
             recorded.before = "taken" if slot else "not taken"
+            recorded.is_lookup = is_a(obj, Clock)
+            recorded.touched = [] if recorded.is_lookup else touched
         if kind == WRITE:
             self._written = (recorded, accessed, slot, _id_within(obj, slot))
         return recorded
