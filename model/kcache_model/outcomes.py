@@ -145,3 +145,8 @@ def returned(value: Value = None) -> Outcome:
 def raised(error: str, message: str = "") -> Outcome:
     """The call raised."""
     return Outcome(error=error, message=message)
+
+
+def unexplained_text(call: str) -> str:
+    """A sentence about a call whose result is impossible, as Python would write it."""
+    return f"no sequential order of the calls explains what {call} gave"

@@ -56,11 +56,6 @@ def result_text(outcome: Outcome | None, text: Callable[[Outcome], str] = outcom
     return f"raise{'d' if is_past else 's'} {raised}"
 
 
-def unexplained_text(call: str) -> str:
-    """A sentence about a call whose result is impossible, as Python would write it."""
-    return f"no sequential order of the calls explains what {call} gave"
-
-
 def no_order_text(
     call: Call[Any], order: Sequence[Call[Any]], expected: Outcome, text: Callable[[Outcome], str] = outcome_text
 ) -> str:

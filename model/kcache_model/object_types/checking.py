@@ -86,7 +86,7 @@ def check_calls(
     try:
         if result.status is Status.VIOLATION and _is_excused(specification, initial, calls, agrees):
             return CallsVerdict(Status.OK)
-        if result.status is Status.VIOLATION and created is not None and hasattr(specification, "seconds"):
+        if result.status is Status.VIOLATION and created is not None and hasattr(specification, "no_earlier"):
             timed = [_timed(call, created) for call in calls]
             again = search_linearization(following, (initial,), timed, budget or SearchBudget(), agrees)
             if again.status is not Status.VIOLATION or _is_excused(specification, initial, timed, agrees):

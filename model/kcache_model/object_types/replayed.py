@@ -30,6 +30,7 @@ from .replay_steps import (
     is_further,
     is_timed,
     moments_of,
+    no_earlier,
 )
 
 _MOST_KEPT: Final = 200_000
@@ -98,6 +99,10 @@ class ReplaySpecification:
     def as_called(self, operation: Any, thread: int) -> Any:
         """The operation of a thread, as it is given to :meth:`effects`."""
         return CalledBy(operation, thread)
+
+    def no_earlier(self, operation: Any, earliest: float, latest: float = 0.0) -> CalledBy:
+        """A call that begins at one of two moments, in seconds since the object was created, or later."""
+        return no_earlier(operation, earliest, latest)
 
     def as_write(self, operation: Any) -> Any:
         """An operation as one that may change anything, unless no code of the class runs in it.

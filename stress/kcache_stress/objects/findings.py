@@ -12,9 +12,8 @@ from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
 from kcache_model.interleaving import Interleaving
 from kcache_model.object_types.checking import CallsVerdict
 from kcache_model.object_types.object_type import ObjectType
-from kcache_model.outcomes import Outcome
+from kcache_model.outcomes import Outcome, unexplained_text
 from kcache_model.places import place_in
-from kcache_model.render import unexplained_text
 
 from ..explorer.replay_token import ReplayToken, TokenFormat
 

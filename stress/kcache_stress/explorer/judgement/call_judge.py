@@ -14,7 +14,6 @@ from kcache_model.call_program import CallProgram
 from kcache_model.finding import FindingKind
 from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor, Op, R, S
 from kcache_model.linearizability.waiting import TooManyWaysError, WaitingMonitor
-from kcache_model.object_types.replay_steps import no_earlier
 from kcache_model.object_types.specification import (
     SLOW_WAITS,
     Specification,
@@ -22,8 +21,7 @@ from kcache_model.object_types.specification import (
     as_called,
     may_wait_for_ever,
 )
-from kcache_model.outcomes import ErrorKind, Outcome
-from kcache_model.render import unexplained_text
+from kcache_model.outcomes import ErrorKind, Outcome, unexplained_text
 from kcache_model.rules import BrokenRule
 
 from ..execution import Execution, Mark, Problem
@@ -192,7 +190,7 @@ class CallJudge:
         A sequence of calls without pauses may end earlier than the execution did, where waits add up that one thread
         began after another. What depends on the clock, such as the tokens of a rate limiter, then differs.
         """
-        if not execution.timeouts or not hasattr(self._specification, "seconds"):
+        if not execution.timeouts or not hasattr(self._specification, "no_earlier"):
             return False
         judge = self._at(moments_of_calls(execution))
         if judge._first_unexplained(judge._plain, execution, outcomes, shape) is None:
@@ -203,6 +201,7 @@ class CallJudge:
     def _at(self, moments: Moments) -> CallJudge:
         """The judge of the same program whose calls begin no earlier than at these moments."""
         judge, read_back = copy.copy(self), self._read_back
+        no_earlier: Callable[..., Any] = self._specification.no_earlier  # type: ignore[attr-defined]
         judge._called = [no_earlier(call, *span) for call, span in zip(self._called, moments.calls, strict=False)]
         judge._numbers = {}
         judge._read_back = lambda final: [no_earlier(operation, *moments.end) for operation in read_back(final)]
