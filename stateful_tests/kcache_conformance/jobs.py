@@ -46,6 +46,9 @@ _SEEDS_APART: Final = 1_000_000
 _LEAST_SECONDS: Final = 5.0
 """Of the process's own CPU time: the least work of a run may take that long, however small the budget is."""
 
+_MOST_IDLE_SECONDS: Final = 1.0
+"""A target that waits for longer gets no such time beyond the budget: it would be spent on waiting, too."""
+
 _MOST_SHARE: Final = 0.5
 """Of the budget that is left, how much a turn may take for its least programs while other turns are to come."""
 
@@ -152,8 +155,7 @@ def load_job(outlet: Outlet, spec: str, kind: str, declared: list[str]) -> None:
 
 
 def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[dict[str, Any]], began: float) -> None:
-    # To start takes time, which belongs to the budget of a run, but not to the small one of a test of a suite.
-    passed = 0.0 if options["shrink_seconds"] else min(max(0.0, time.time() - began), STARTUP_SECONDS)
+    passed, loaded_from = min(max(0.0, time.time() - began), STARTUP_SECONDS), time.monotonic()
     # Not for the parent, which need not know the explorer; and before the target is loaded, for a socket.py that lies
     # beside the target must not take the place of the standard library's.
     from kcache_stress.recorded_imports import require_recorded_files, use_imports
@@ -171,7 +173,8 @@ def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[
     found = Known(target_type.rules)
     for data in known:
         found = found.adding(decode_finding(data, codec))
-    deadline = time.monotonic() + decoded.budget_seconds - passed
+    # Starting and loading count towards the budget of a run, but not towards the small one of a test of a suite.
+    deadline = decoded.budget_seconds + (time.monotonic() if decoded.shrink_seconds else loaded_from - passed)
 
     def send(event: Event) -> None:
         outlet.send(encode_event(event, codec))
@@ -199,7 +202,14 @@ def _run_phases(
     calls = target_type.calls(target)
     listener(TargetLoaded(target_type.not_tested(target), tested, calls, loading_seconds))
 
-    own_deadline = own_seconds() + max(deadline - time.monotonic(), _LEAST_SECONDS)
+    began, worked = own_seconds(), time.process_time()
+    budget_end = began + deadline - time.monotonic()
+    own_deadline = max(budget_end, began + _LEAST_SECONDS)
+
+    def is_over(end: float) -> bool:
+        now = own_seconds()
+        idle = now - began - (time.process_time() - worked)
+        return now > end or (now > budget_end and idle > _MOST_IDLE_SECONDS)
 
     def run(
         turn: BudgetSlice, attempt: int, seconds: float, programs: int | None, known: Known, on_progress: OnProgress
@@ -220,7 +230,7 @@ def _run_phases(
             on_progress,
             lambda finding: listener(FindingMade(weigh(finding))),
             exhausted=exhausted,
-            is_spent=lambda: own_seconds() > end,
+            is_spent=lambda: is_over(end),
         )
         outcome = target_type.phases[turn.phase](context)
         return replace(outcome, counts={**outcome.counts, **context.met})
@@ -228,7 +238,7 @@ def _run_phases(
     def weigh(finding: Finding) -> Finding:
         return weighed(finding, target_type.rules, options, advised_against)
 
-    _Turns(options, run, weigh, listener, known, deadline, lambda: own_seconds() > own_deadline).run()
+    _Turns(options, run, weigh, listener, known, deadline, lambda: is_over(own_deadline)).run()
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import add, ne
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
@@ -106,11 +106,18 @@ def real_seconds(specification: Specification[Any, Any], program: CallProgram[An
     return min(found), max(found)
 
 
-def may_wait_for_ever(specification: Specification[Any, Any], program: CallProgram[Any]) -> bool:
+def may_wait_for_ever(
+    specification: Specification[Any, Any], program: CallProgram[Any], is_late: Callable[[], bool] = lambda: False
+) -> bool:
     """Whether there is an order of the calls after which all threads that are not done wait.
 
     Where a specification lets calls begin while others wait, two of them may end each other's wait. There, a call that
     others have forgotten to wake does not wait as it is to: it would return if it began once more.
+
+    Args:
+        specification: of the object.
+        program: the calls.
+        is_late: whether there is no time left to find out: then the program counts as one that may.
     """
     states: States = (specification.initial(program),)
     for operation in program.prefix:
@@ -126,6 +133,8 @@ def may_wait_for_ever(specification: Specification[Any, Any], program: CallProgr
         if (done, states) in seen:
             return False
         seen.add((done, states))
+        if is_late():
+            return True
         is_over = may_go_on = False
         for number, thread in enumerate(program.threads):
             if done[number] == len(thread):

@@ -72,6 +72,10 @@ def each_call(object_type: ObjectType, target: ObjectTarget, deadline: float = f
     threads may wait for ever, the second makes another call.
     There are no more once ``deadline`` has passed, on the clock of ``time.monotonic``: to make an object may be slow.
     """
+
+    def is_late() -> bool:
+        return time.monotonic() > deadline
+
     way = object_type.usual_ways(target)[0]
     specification = object_type.specification(way)
     calls = [next(template.smallest(0)) for template in made_by_threads(object_type, target)]
@@ -84,13 +88,14 @@ def each_call(object_type: ObjectType, target: ObjectTarget, deadline: float = f
     prefixes = [(), *behind, *itertools.islice(pairs, _MOST_PAIRS)]
     for call in calls:
         for prefix in prefixes:
-            if time.monotonic() > deadline:
+            if is_late():
                 return
             alone = object_type.completed(way.with_calls((*prefix, call), ()))
             if object_type.is_valid(alone) and _returns(specification, alone, call):
                 others = [(*prefix, call), *((one,) for one in writes)]
                 both = (object_type.completed(way.with_calls((), ((*prefix, call), other))) for other in others)
-                wanted = (one for one in both if object_type.is_valid(one) and not _may_wait_for_ever(object_type, one))
+                valid = filter(object_type.is_valid, both)
+                wanted = (one for one in valid if not _may_wait_for_ever(object_type, one, is_late))
                 yield from itertools.islice(wanted, 1)
                 break
 
@@ -243,7 +248,7 @@ def _concurrent_scope(
                     if is_over():
                         return
                     program = object_type.completed(way.with_calls(prefix, threads))
-                    if object_type.is_valid(program) and not _may_wait_for_ever(object_type, program):
+                    if object_type.is_valid(program) and not _may_wait_for_ever(object_type, program, is_over):
                         yield program
 
 
@@ -295,5 +300,5 @@ def _is_allowed(target: ObjectTarget, program: Any) -> bool:
     return all(map(target.allows_call, program.operations()))
 
 
-def _may_wait_for_ever(object_type: ObjectType, program: Any) -> bool:
-    return may_wait_for_ever(object_type.specification(program), program)
+def _may_wait_for_ever(object_type: ObjectType, program: Any, is_late: Callable[[], bool] = lambda: False) -> bool:
+    return may_wait_for_ever(object_type.specification(program), program, is_late)
