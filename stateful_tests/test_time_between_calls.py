@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,12 +11,15 @@ from front_door import newcomers
 from kcache_conformance.classes import class_type_name
 from kcache_conformance.target_types import target_type_named
 from kcache_model.history import Call
+from kcache_model.linearizability.waiting import TooManyWaysError
 from kcache_model.object_types.checking import check_calls
 from kcache_model.object_types.method_call import MethodCall
 from kcache_model.object_types.plain import ObjectProgram
+from kcache_model.object_types.replay_steps import CalledBy
 from kcache_model.outcomes import Outcome
 from kcache_model.verdict import Status
 from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
+from kcache_stress.explorer.judgement.call_judge import CallJudge
 from kcache_stress.explorer.strategies.interface import Coverage
 from kcache_stress.objects.laboratory import ObjectLaboratory
 
@@ -48,6 +52,20 @@ def test_a_token_that_two_callers_get_is_a_fault_although_time_passes() -> None:
     found = explored("BadBucket", ObjectProgram((TAKE,), ((TAKE, TRY_TAKE), (TAKE, TRY_TAKE))))
     assert found.finding is not None
     assert "returned True" in found.finding.summary
+
+
+def test_what_cannot_be_judged_at_moments_is_a_doubt_and_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = CallJudge._first_unexplained_waiting
+
+    def too_many(judge: CallJudge, *given: Any) -> Any:
+        if any(call.earliest for call in judge._called if isinstance(call, CalledBy)):
+            raise TooManyWaysError("too many ways")
+        return judged(judge, *given)
+
+    monkeypatch.setattr(CallJudge, "_first_unexplained_waiting", too_many)
+    found = explored("BadBucket", ObjectProgram((TAKE,), ((TAKE, TRY_TAKE), (TAKE, TRY_TAKE))))
+    assert found.coverage is Coverage.NO_PROOF
+    assert "too many ways" in found.note
 
 
 @pytest.mark.parametrize(("seconds", "status"), [(0.6, Status.OK), (0.4, Status.VIOLATION)])

@@ -96,8 +96,7 @@ class Generator(enum.StrEnum):
     show_default=True,
     help=f"How the interleavings of a program are searched: {', '.join(StrategyName)}, or MODULE:STRATEGY of your own. "
     "auto takes a few samples (pos; of tests, surw and guided), then all (dpor); opcodes "
-    "rewrites nothing and switches at random "
-    "opcodes of any Python code, for targets that cannot be instrumented.",
+    "rewrites nothing and switches at random opcodes of any Python code, for targets that cannot be instrumented.",
 )
 @click.option(
     "--granularity",

@@ -13,7 +13,6 @@ from ..linearizability.waiting import TooManyWaysError, are_explained
 from ..outcomes import Outcome
 from ..render import no_order_text
 from ..verdict import Status
-from .replay_steps import no_earlier
 from .specification import SLOW_WAITS, Specification, States, WaitsMayBeSlow, as_called, follow
 
 _NANOSECONDS: Final = 1e9
@@ -87,10 +86,10 @@ def check_calls(
         if result.status is Status.VIOLATION and _is_excused(specification, initial, calls, agrees):
             return CallsVerdict(Status.OK)
         if result.status is Status.VIOLATION and created is not None and hasattr(specification, "no_earlier"):
-            timed = [_timed(call, created) for call in calls]
+            timed = [_timed(specification, call, created) for call in calls]
             again = search_linearization(following, (initial,), timed, budget or SearchBudget(), agrees)
             if again.status is not Status.VIOLATION or _is_excused(specification, initial, timed, agrees):
-                return CallsVerdict(again.status if again.status is Status.UNKNOWN else Status.OK)
+                return CallsVerdict(Status.UNKNOWN if again.status is Status.UNKNOWN else Status.OK)
     except TooManyWaysError as error:
         return CallsVerdict(Status.UNKNOWN, str(error))
     if result.status is Status.VIOLATION and hasattr(specification, "may_be_slow"):
@@ -114,10 +113,10 @@ def check_calls(
     return CallsVerdict(Status.VIOLATION, _reason(order, wrong, expected), wrong, expected, result.order)
 
 
-def _timed(call: Call[Any], created: int) -> Call[Any]:
+def _timed(specification: Any, call: Call[Any], created: int) -> Call[Any]:
     """A call that begins when it was invoked, or when it returned."""
     moments = ((at - created) / _NANOSECONDS for at in (call.invoked, call.returned) if at is not None)
-    return replace(call, operation=no_earlier(call.operation, *moments))
+    return replace(call, operation=specification.no_earlier(call.operation, *moments))
 
 
 def _with_reads_kept(specification: Any, calls: Sequence[Call[Any]]) -> list[Call[Any]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
-from ..history import PREFIX_THREAD, Call
+from ..history import Call
 from ..outcomes import Outcome
 
 Calls: TypeAlias = tuple[Any, ...]
@@ -63,11 +63,11 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Overtaken:
-    """A step: a slow call stands still in its midst until others have given up waiting for it.
+    """A step: other calls give up waiting while a slow call is paused.
 
     Attributes:
         slow: the call that is slow.
-        at: after how many of its events it stands still.
+        at: the number of events of the slow call before the pause.
         calls: those that begin then, one after another, wait or sleep, and give up.
     """
 
@@ -93,7 +93,7 @@ PASSES: Final = Passes()
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What has come of some steps.
+    """The results of some steps.
 
     Attributes:
         outcomes: for each step, what each of its calls gave; one that has not ended waits.
@@ -130,12 +130,6 @@ class History:
 def is_further(step: Any) -> bool:
     """Whether a step is more than one call that runs to its end."""
     return isinstance(step, (Begun, Overtaken, Passes))
-
-
-def no_earlier(operation: Any, earliest: float, latest: float = 0.0) -> CalledBy:
-    """A call that begins at one of two moments, in seconds since the object was created, or when those before end."""
-    called = operation if isinstance(operation, CalledBy) else CalledBy(operation, PREFIX_THREAD)
-    return replace(called, earliest=earliest, latest=latest)
 
 
 def is_timed(step: Any) -> bool:

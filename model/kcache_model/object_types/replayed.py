@@ -30,7 +30,6 @@ from .replay_steps import (
     is_further,
     is_timed,
     moments_of,
-    no_earlier,
 )
 
 _MOST_KEPT: Final = 200_000
@@ -102,14 +101,14 @@ class ReplaySpecification:
 
     def no_earlier(self, operation: Any, earliest: float, latest: float = 0.0) -> CalledBy:
         """A call that begins at one of two moments, in seconds since the object was created, or later."""
-        return no_earlier(operation, earliest, latest)
+        return replace(_by_caller(operation), earliest=earliest, latest=latest)
 
     def as_write(self, operation: Any) -> Any:
         """An operation as one that may change anything, unless no code of the class runs in it.
 
         A method such as ``__contains__`` changes nothing by its name. Some classes do not keep to that.
         """
-        called = operation if isinstance(operation, CalledBy) else CalledBy(operation, PREFIX_THREAD)
+        called = _by_caller(operation)
         form = getattr(called.operation, "form", Form.RESULTS)
         return operation if form in (Form.READ, Form.RESULTS) else replace(called, is_kept=True)
 
@@ -235,7 +234,7 @@ class ReplaySpecification:
         return WAITS if stage is None else stage.outcomes[position][0]
 
     def is_forgotten(self, state: Calls, position: int) -> bool:
-        """Whether nobody has woken a call that waits: it would return if it began now.
+        """Whether a waiting call was never woken, although it would return if it began now.
 
         The call that began at the position is left out of the steps, and begins after them. All other calls stay, and
         must give the same without it: in a fair class, a call waits behind those that came first, and does so again.
@@ -368,6 +367,11 @@ class ReplaySpecification:
             self.unsteady.add(name)
             return ANYTHING
         return first
+
+
+def _by_caller(operation: Any) -> CalledBy:
+    """An operation with its caller; without one, it is called before the threads start."""
+    return operation if isinstance(operation, CalledBy) else CalledBy(operation, PREFIX_THREAD)
 
 
 def _called(call: Call[Any]) -> CalledBy:

@@ -6,8 +6,8 @@ have come first. The sentences tell such a cycle, the best of those that a preem
 
 The best cycle, by these criteria in this order: starting and joining threads fixes none of its conflicts; it lies in
 the code under test rather than in the test body; none of its events reads the clock; it is about something that the
-failure names; it ends with a read that finds nothing, which raises; no lock is held in all of it, for whoever releases
-a lock lets others in; it has the least in between.
+failure names; it ends with a read that finds nothing and raises; no lock is held throughout; it has the fewest accesses
+in between.
 """
 
 from __future__ import annotations

@@ -195,8 +195,13 @@ class CallJudge:
         judge = self._at(moments_of_calls(execution))
         if judge._first_unexplained(judge._plain, execution, outcomes, shape) is None:
             return True
-        waits = hasattr(self._specification, "begin")
-        return waits and judge._first_unexplained_waiting(execution, outcomes, shape, given_up) is None
+        if not hasattr(self._specification, "begin"):
+            return False
+        try:
+            return judge._first_unexplained_waiting(execution, outcomes, shape, given_up) is None
+        except TooManyWaysError as error:
+            self.doubts[str(error)] = None
+            return True
 
     def _at(self, moments: Moments) -> CallJudge:
         """The judge of the same program whose calls begin no earlier than at these moments."""

@@ -22,7 +22,7 @@ Span: TypeAlias = tuple[float, float]
 """The earliest and the latest moment, in seconds since the execution began."""
 
 _MARGIN: Final = 100 * TICK
-"""How much earlier or later a call may happen: calls read the clock a few times each."""
+"""Seconds by which a call may happen earlier or later. Each call reads the clock a few times."""
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def place_in(code: CodeType, line: int) -> str:
 
 
 def name_of_location(obj: object, slot: object) -> str:
-    """What the target calls it; ``objects`` are all that can be reached."""
+    """The name of a location: its class, and its attribute if it is one."""
     if location(obj, slot) != id(obj):
         return f"{type(obj).__name__}.{slot}"
     return f"a {type(obj).__name__}"
