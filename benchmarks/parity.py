@@ -190,7 +190,7 @@ def rates(seconds: float = 1.0) -> dict[str, float]:
     from kcache_model.indexers import operations as op
     from kcache_model.indexers.items import Item
     from kcache_model.indexers.program import Program
-    from kcache_stress.explorer.granularity import Granularity
+    from kcache_stress.engine.granularity import Granularity
 
     made = (("a", "0", "x"), ("a", "1", "y"), ("b", "2", "x"))
     first, moved, second = (Item(key, version, {"node": (node,)}) for key, version, node in made)

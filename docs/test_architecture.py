@@ -166,8 +166,8 @@ def test_the_core_needs_the_standard_library_alone() -> None:
 
 def test_a_check_starts_without_what_it_may_not_need() -> None:
     script = (
-        "import sys; from kcache.cli import main; assert not [name for name in sys.modules if 'stress.exp' in name]\n"
-        "main.get_command(None, 'check'); assert not [name for name in sys.modules if 'stress.exp' in name]\n"
+        "import sys; from kcache.cli import main; assert not [name for name in sys.modules if 'stress.e' in name]\n"
+        "main.get_command(None, 'check'); assert not [name for name in sys.modules if 'stress.e' in name]\n"
         "from kcache_conformance.target_types import target_type_named; target_type_named('indexer')\n"
         "assert not sys.modules.keys() & {'hypothesis', 'jinja2', 'kcache_conformance.fuzzing', 'kcache.informers'}"
     )
@@ -189,7 +189,26 @@ def test_every_public_name_exists() -> None:
     assert [name for name in kcache.__all__ if not hasattr(kcache, name)] == []
 
 
+ENGINE_MAY_IMPORT = ("kcache_model.finding", "kcache_model.rules", "kcache_model.thread_time")
+"""Kinds of findings, broken rules, and the time that a thread has waited: plain data."""
+
+
+def test_the_engine_stands_alone() -> None:
+    of_engine = [(module, other) for module, other in all_imports() if module.startswith("kcache_stress.engine")]
+    inside = {pair for pair in of_engine if pair[1].startswith("kcache_stress.engine")}
+    assert {other for _, other in of_engine if other.startswith("kcache")} - {to for _, to in inside} == {
+        *ENGINE_MAY_IMPORT
+    }
+    layers: list[set[str]] = []
+    left = {module for module in MODULES if module.startswith("kcache_stress.engine.")}
+    while left:  # each layer needs those below it only, imports for types included
+        layers.append({module for module in left if not any(other in left for of, other in inside if of == module)})
+        assert layers[-1], left
+        left -= layers[-1]
+
+
 EXPLORER_MAY_IMPORT = (
+    "kcache_stress.engine",
     "kcache_stress.interpreter",
     "kcache_model.blob",
     "kcache_model.errors",

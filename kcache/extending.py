@@ -13,7 +13,8 @@ from kcache_model.object_types.object_type import Driver, ObjectTarget, ObjectTy
 from kcache_model.object_types.plain import MethodCall, ObjectProgram, method, object_type
 from kcache_model.object_types.specification import Specification
 from kcache_model.object_types.vocabulary import OperationTemplate, Vocabulary
-from kcache_stress.explorer.strategies.interface import STOP, Strategy
+from kcache_stress.engine.scheduling import STOP
+from kcache_stress.engine.strategy import Strategy
 
 __all__ = [
     "STOP",

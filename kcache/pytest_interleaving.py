@@ -316,7 +316,7 @@ def _judged(finding: Finding) -> tuple[str, str]:
     """The kind of a finding, and its text: ``FOUND`` if the order of the threads makes the test fail."""
     from kcache_model.finding import FindingKind
     from kcache_model.places import file_name
-    from kcache_stress.explorer.counterexample import SHOWN_ONCE
+    from kcache_stress.engine.counterexample import SHOWN_ONCE
     from kcache_stress.explorer.uncertainty import TIME_WAS_MADE
     from kcache_stress.interleaved.body_laboratory import FAILS_ALWAYS, TOO_LONG
 

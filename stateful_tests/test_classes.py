@@ -36,7 +36,7 @@ from kcache_model.object_types.specification import may_wait_for_ever
 from kcache_model.outcomes import ANYTHING, WAITS, Outcome, raised, returned
 from kcache_model.target_name import target_name
 from kcache_model.verdict import Status
-from kcache_stress.explorer.audit import AuditShare
+from kcache_stress.engine.audit import AuditShare
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.replay import follow
 from kcache_stress.explorer.replay_answer import ReplayAnswer

@@ -15,7 +15,7 @@ from kcache.informers.list_watch import (
     WatchEvent,
 )
 from kcache_conformance.informers.fake_server import FakeServer
-from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.engine.granularity import Granularity
 from kcache_stress.explorer.scenarios import Scenario, explore_scenario
 from stateful_tests.fake_server_support import SECONDS, Reader, brief, names, watch_from
 

@@ -24,7 +24,7 @@ from kcache_model.informers.minimise import minimise
 from kcache_model.informers.program import InformerProgram, Step, StepName
 from kcache_model.informers.script import script
 from kcache_model.informers.stories import FirstSync, HandlerStory, PipelineStory, ServerStory, Told, ToldKind, Version
-from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.engine.granularity import Granularity
 
 A1, A2, A3 = (Version("default/a", "uid-1", number) for number in (1, 2, 3))
 OTHER_A = Version("default/a", "uid-9", 9)

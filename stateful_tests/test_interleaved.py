@@ -24,7 +24,7 @@ from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.verdict import Status
-from kcache_stress.explorer import counterexample
+from kcache_stress.engine import counterexample
 from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
 from kcache_stress.interleaved import runner
 from kcache_stress.interleaved.body_laboratory import TOKENS, InterleavedLaboratory

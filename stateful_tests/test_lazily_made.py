@@ -11,11 +11,11 @@ import pytest
 from kcache_model.finding import FindingKind
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.progress import NoProgress
+from kcache_stress.engine.happens_before import happens_before
+from kcache_stress.engine.schedule_replay import Replay
 from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
-from kcache_stress.explorer.happens_before import happens_before
 from kcache_stress.explorer.replay import follow
 from kcache_stress.explorer.replay_answer import ReplayAnswer
-from kcache_stress.explorer.strategies.scheduled import Replay
 from kcache_stress.interleaved.body_laboratory import TOKENS, InterleavedLaboratory
 
 QUICK = ExploreOptions(seconds=inf, candidates=ExploreOptions(executions=20))  # no GIL is asked about
@@ -167,7 +167,7 @@ def test_copies_of_which_no_execution_is_left_die(tmp_path: Path) -> None:
         copies = []
         for _ in range(3):
             execution = runner.run(Replay(()))
-            happens_before(execution.trace, execution.threads)
+            happens_before(execution.trace, execution.actors)
             copies.append(weakref.ref(found.sandbox.load(tmp_path / "lazy.py").Slot))
         copy = copies[0]
         del execution

@@ -20,9 +20,9 @@ from kcache_conformance.suite_options import SuiteOptions, decode_options, encod
 from kcache_model.finding import Finding
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.interleaving import Interleaving, InterleavingEvent, Switch, decode_interleaving, encode_interleaving
-from kcache_stress.explorer.counterexample import Counterexample, counterexample, smallest
+from kcache_stress.engine.counterexample import Counterexample, counterexample, smallest
+from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.search import SearchLimits, search
 from kcache_stress.explorer.strategies.random_walk import RandomWalk
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
 

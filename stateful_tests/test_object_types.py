@@ -21,8 +21,8 @@ from kcache_model.finding import FindingKind
 from kcache_model.object_types.plain import MethodCall, ObjectProgram, method, object_type
 from kcache_model.outcomes import Outcome, raised, returned
 from kcache_model.verdict import Status
+from kcache_stress.engine.strategy import Coverage
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
-from kcache_stress.explorer.strategies.interface import Coverage
 
 CODE = """
 import os

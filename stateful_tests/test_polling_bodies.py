@@ -10,7 +10,7 @@ from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
 
-QUICK = ExploreOptions(executions=300, candidates=ExploreOptions(executions=20))  # that a GIL allows it is not asked
+QUICK = ExploreOptions(executions=20, candidates=ExploreOptions(executions=20))  # that a GIL allows it is not asked
 
 BODIES = """
     import threading

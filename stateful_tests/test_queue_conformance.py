@@ -34,12 +34,12 @@ from kcache_model.queues.models import model_of
 from kcache_model.queues.operations import Version
 from kcache_model.queues.program import QueueKind, QueueOptions, QueueProgram
 from kcache_model.verdict import Status
-from kcache_stress.explorer.execution import Execution
+from kcache_stress.engine.dpor import Dpor
+from kcache_stress.engine.execution import Execution
+from kcache_stress.engine.search import SearchLimits, SearchResult, search
+from kcache_stress.engine.strategy import Coverage, Strategy
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
 from kcache_stress.explorer.replay_token import ReplayToken
-from kcache_stress.explorer.search import SearchLimits, SearchResult, search
-from kcache_stress.explorer.strategies.dpor import Dpor
-from kcache_stress.explorer.strategies.interface import Coverage, Strategy
 from kcache_stress.explorer.strategies.naive import Naive
 from kcache_stress.objects.findings import token_format
 from kcache_stress.objects.laboratory import ObjectLaboratory

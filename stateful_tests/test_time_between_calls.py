@@ -18,9 +18,9 @@ from kcache_model.object_types.plain import ObjectProgram
 from kcache_model.object_types.replay_steps import CalledBy
 from kcache_model.outcomes import Outcome
 from kcache_model.verdict import Status
+from kcache_stress.engine.strategy import Coverage
 from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
 from kcache_stress.explorer.judgement.call_judge import CallJudge
-from kcache_stress.explorer.strategies.interface import Coverage
 from kcache_stress.objects.laboratory import ObjectLaboratory
 
 FILE = Path(newcomers.__file__)

@@ -28,9 +28,9 @@ from kcache_model.object_types.replay_steps import Calls
 from kcache_model.object_types.replayed import ReplaySpecification
 from kcache_model.outcomes import Outcome, returned
 from kcache_model.verdict import Status
+from kcache_stress.engine.execution import Problem
+from kcache_stress.engine.granularity import Granularity
 from kcache_stress.explorer.confirmation import Answer, Confirmation, with_confirmation
-from kcache_stress.explorer.execution import Problem
-from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.virtual.scheduler import Scheduler
 from kcache_stress.explorer.virtual.virtual_thread import VirtualThread
 
@@ -89,11 +89,11 @@ def test_what_kcache_raises_to_end_a_call_is_none() -> None:
 def test_a_thread_that_has_not_begun_can_be_unwound() -> None:
     scheduler = Scheduler()
     scheduler.reset(1)
-    thread = scheduler.threads[0] = VirtualThread(0, lambda: None)
+    thread = scheduler.actors[0] = VirtualThread(0, lambda: None)
     thread.greenlet = scheduler._pool.take()
     scheduler.reset(1)
     assert thread.finished
-    assert not scheduler.threads
+    assert not scheduler.actors
 
 
 @pytest.mark.parametrize("name", ["file", "filename", "outfile", "path", "log_path"])

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kcache_model.interleaved_program import InterleavedProgram
-from kcache_stress.explorer.execution import Execution
+from kcache_stress.engine.dpor import Dpor
+from kcache_stress.engine.execution import Execution
+from kcache_stress.engine.search import SearchLimits, search
+from kcache_stress.engine.strategy import Coverage, Strategy
 from kcache_stress.explorer.investigation import Investigation, investigate
-from kcache_stress.explorer.search import SearchLimits, search
-from kcache_stress.explorer.strategies.dpor import Dpor
-from kcache_stress.explorer.strategies.interface import Coverage, Strategy
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
 
 STARTED = """

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.engine.granularity import Granularity
 from kcache_stress.explorer.scenarios import Scenario, ScenarioResult, ScenarioStrategy, explore_scenario
 
 RACES = Path(__file__).parent / "races"

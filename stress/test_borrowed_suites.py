@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kcache_stress.explorer.granularity import REWRITTEN
+from kcache_stress.engine.granularity import REWRITTEN
 from stress.borrowed_suites import virtual
 from stress.borrowed_suites.comparison import OTHERS, PACKAGES, QUICK, UNAVOIDABLE, Comparison, Suite
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kcache_model.interleaved_program import InterleavedProgram
-from kcache_stress.explorer.counterexample import replayed
+from kcache_stress.engine.counterexample import replayed
 from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.explorer.spared import Spared, SparingJudge
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory

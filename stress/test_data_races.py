@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from kcache_model.finding import FindingKind
-from kcache_stress.explorer.events import ACQUIRE, READ, RELEASE, SPAWN, WRITE
+from kcache_stress.engine.dpor import Dpor
+from kcache_stress.engine.events import ACQUIRE, READ, RELEASE, SPAWN, WRITE
+from kcache_stress.engine.search import SearchLimits, search
+from kcache_stress.engine.strategy import Coverage
 from kcache_stress.explorer.judgement.data_races import DataRaceJudge, data_races
 from kcache_stress.explorer.scenario_runner import Copies, Scenario, ScenarioRunner
 from kcache_stress.explorer.scenarios import AS_FOUND
-from kcache_stress.explorer.search import SearchLimits, search
-from kcache_stress.explorer.strategies.dpor import Dpor
-from kcache_stress.explorer.strategies.interface import Coverage
 
 HEAD = """
 import functools

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from kcache_model.object_types.plain import MethodCall, ObjectProgram
-from kcache_stress.explorer.equal_threads import EqualThreads
-from kcache_stress.explorer.execution import Execution
+from kcache_stress.engine.dpor import Dpor
+from kcache_stress.engine.equal_actors import EqualActors
+from kcache_stress.engine.execution import Execution
+from kcache_stress.engine.search import SearchLimits, SearchResult, search
+from kcache_stress.engine.strategy import Coverage, Strategy
 from kcache_stress.explorer.explore import ExploreOptions
-from kcache_stress.explorer.search import SearchLimits, SearchResult, search
-from kcache_stress.explorer.strategies.dpor import Dpor
-from kcache_stress.explorer.strategies.interface import Coverage, Strategy
 from kcache_stress.explorer.strategies.naive import Naive
 from kcache_stress.explorer.virtual.scheduler import Scheduler
 from kcache_stress.objects.laboratory import ObjectLaboratory
@@ -34,11 +34,11 @@ class Told(Dpor):
         self._work = work
 
     def begin(self, scheduler: Scheduler) -> None:
-        scheduler.equal_threads = EqualThreads(self._work)
+        scheduler.equal_actors = EqualActors(self._work)
         super().begin(scheduler)
 
 
-def shown(runner: Any, strategy: Strategy, equal: EqualThreads) -> tuple[set[object], SearchResult[Any]]:
+def shown(runner: Any, strategy: Strategy, equal: EqualActors) -> tuple[set[object], SearchResult[Any]]:
     """The ways in which executions end, whichever of equal threads did what."""
     seen: set[object] = set()
 
@@ -64,7 +64,7 @@ def test_nothing_is_missed_that_brute_force_shows(batch: int, tmp_path: Path) ->
     micros = Micros(programs, tmp_path)
     compared = fewer = 0
     for number, bodies in enumerate(programs):
-        equal = EqualThreads(bodies)
+        equal = EqualActors(bodies)
         reduced, result = shown(micros.runner(number), Told(bodies), equal)
         everything, brute_force = shown(micros.runner(number), Naive(), equal)
         if {result.coverage, brute_force.coverage} <= {Coverage.EXHAUSTED, Coverage.NO_PROOF}:
@@ -145,8 +145,8 @@ def test_those_who_ask_who_they_are_are_told_apart(laboratory: ObjectLaboratory)
 
 
 def test_values_that_are_equal_and_differ() -> None:
-    assert not EqualThreads([(MethodCall("add", (1,)),), (MethodCall("add", (True,)),)])
-    equal = EqualThreads([(count,), (write,), (count,), (count,)])
+    assert not EqualActors([(MethodCall("add", (1,)),), (MethodCall("add", (True,)),)])
+    equal = EqualActors([(count,), (write,), (count,), (count,)])
     assert [equal.in_place_of(thread, ()) for thread in range(4)] == [0, 1, 0, 0]
     assert [equal.in_place_of(thread, (0,)) for thread in range(4)] == [0, 1, 2, 2]
     assert equal.in_order("dcba") == ("a", "c", "b", "d")

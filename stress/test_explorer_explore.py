@@ -28,13 +28,13 @@ from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.operations import WriteKind
 from kcache_model.indexers.program import Program
 from kcache_model.verdict import Status
-from kcache_stress.explorer.counterexample import replayed
+from kcache_stress.engine.counterexample import replayed
+from kcache_stress.engine.granularity import REWRITTEN, Granularity
+from kcache_stress.engine.search import search
+from kcache_stress.engine.strategy import Coverage
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
-from kcache_stress.explorer.granularity import REWRITTEN, Granularity
 from kcache_stress.explorer.replay_answer import ReplayAnswer
 from kcache_stress.explorer.replay_token import ReplayToken
-from kcache_stress.explorer.search import search
-from kcache_stress.explorer.strategies.interface import Coverage
 from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.indexers.program_judge import ProgramJudge
 from kcache_stress.indexers.program_runner import ProgramRunner
@@ -181,8 +181,8 @@ def test_many_failing_schedules_replay(effort: Callable[[int, int], int]) -> Non
 
 
 def failing_schedules(name: str, count: int) -> Iterator[tuple]:
-    from kcache_stress.explorer.schedule import schedule_of
-    from kcache_stress.explorer.search import SearchLimits
+    from kcache_stress.engine.schedule import schedule_of
+    from kcache_stress.engine.search import SearchLimits
 
     subject = load_subject(spec(name))
     fresh = load_subject(spec(name))

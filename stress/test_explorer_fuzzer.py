@@ -16,9 +16,9 @@ from explorer_fuzzer.generator import PARTS, Design, Step, Work, design
 from explorer_fuzzer.objects import ATTRIBUTE
 from explorer_fuzzer.shrinking import contains, signature, smallest
 from explorer_fuzzer.tallying import Tally, described
-from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.strategies.interface import Coverage
-from kcache_stress.explorer.strategies.preemption_bounded import PreemptionBounded
+from kcache_stress.engine.granularity import Granularity
+from kcache_stress.engine.preemption_bounded import PreemptionBounded
+from kcache_stress.engine.strategy import Coverage
 
 
 @pytest.fixture

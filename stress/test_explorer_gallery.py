@@ -10,9 +10,9 @@ import pytest
 from kcache_conformance.gallery import Example, gallery
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.program import Program
+from kcache_stress.engine.dpor import Dpor
+from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.search import SearchLimits, search
-from kcache_stress.explorer.strategies.dpor import Dpor
 from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.indexers.program_judge import ProgramJudge
 from kcache_stress.indexers.program_runner import ProgramRunner

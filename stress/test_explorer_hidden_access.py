@@ -14,9 +14,9 @@ from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item
 from kcache_model.indexers.operations import Operation
 from kcache_model.indexers.program import Program
+from kcache_stress.engine.granularity import Granularity
+from kcache_stress.engine.strategy import Coverage
 from kcache_stress.explorer.explore import Explored, ExploreOptions, StrategyName, explore
-from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.strategies.interface import Coverage
 from kcache_stress.indexers.subject import load_subject
 
 TARGETS = Path(__file__).parents[1] / "examples" / "targets"

@@ -4,9 +4,9 @@ import textwrap
 
 import pytest
 
-from kcache_stress.explorer.granularity import REWRITTEN, Granularity
+from kcache_stress.engine.granularity import REWRITTEN, Granularity
+from kcache_stress.engine.strategy import Coverage
 from kcache_stress.explorer.scenarios import Scenario, explore_scenario
-from kcache_stress.explorer.strategies.interface import Coverage
 
 CODE = """
 import functools

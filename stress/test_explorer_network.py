@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from body_support import searched
+from kcache_stress.engine.strategy import Coverage
 from kcache_stress.explorer.reach import Kind, kind_of, unit_of
 from kcache_stress.explorer.scenarios import Scenario, ScenarioResult, explore_scenario
-from kcache_stress.explorer.strategies.interface import Coverage
 from kcache_stress.explorer.virtual.virtual_thread import UncontrolledError
 
 IMPORTS = """

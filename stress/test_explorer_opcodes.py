@@ -11,12 +11,12 @@ from kcache_conformance.report.interleaving import interleaving_text
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item
 from kcache_model.indexers.program import Program
+from kcache_stress.engine.granularity import Granularity
+from kcache_stress.engine.search import SearchLimits, search
+from kcache_stress.engine.strategy import Coverage
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
-from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.replay_answer import ReplayAnswer
 from kcache_stress.explorer.scenarios import Scenario, ScenarioResult, explore_scenario, replay_scenario
-from kcache_stress.explorer.search import SearchLimits, search
-from kcache_stress.explorer.strategies.interface import Coverage
 from kcache_stress.explorer.strategies.opcode_sampling import OpcodeSampling
 from kcache_stress.explorer.virtual.opcode_tracer import switch_points
 from kcache_stress.indexers.program_judge import ProgramJudge

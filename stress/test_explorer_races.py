@@ -4,8 +4,8 @@ import warnings
 
 import pytest
 
-from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.strategies.interface import Coverage
+from kcache_stress.engine.granularity import Granularity
+from kcache_stress.engine.strategy import Coverage
 from stress.race_support import explored_race, missing_packages, race_names
 
 GRANULARITIES = [Granularity.FREE, Granularity.GIL]

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from kcache_model.errors import CannotExploreError
-from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.engine.granularity import Granularity
+from kcache_stress.engine.strategy import Coverage
 from kcache_stress.explorer.reach import Kind, existing, own_kind
 from kcache_stress.explorer.roots import Roots
 from kcache_stress.explorer.sandbox import Sandbox
 from kcache_stress.explorer.scenarios import Load, Scenario, ScenarioResult, explore_scenario
-from kcache_stress.explorer.strategies.interface import Coverage
 
 Write = Callable[[dict[str, str]], None]
 

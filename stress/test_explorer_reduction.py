@@ -16,10 +16,10 @@ import pytest
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.program import Program
-from kcache_stress.explorer.granularity import REWRITTEN, Granularity
-from kcache_stress.explorer.search import SearchLimits, search
-from kcache_stress.explorer.strategies.dpor import Dpor
-from kcache_stress.explorer.strategies.interface import Coverage, Ending
+from kcache_stress.engine.dpor import Dpor
+from kcache_stress.engine.granularity import REWRITTEN, Granularity
+from kcache_stress.engine.search import SearchLimits, search
+from kcache_stress.engine.strategy import Coverage, Ending
 from kcache_stress.explorer.strategies.naive import Naive
 from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.indexers.program_judge import ProgramJudge
@@ -37,7 +37,7 @@ def outcomes(runner, strategy, executions):
     seen = set()
 
     def look(execution):
-        results = runner.sandbox.scheduler.equal_threads.in_order(list(map(tuple, execution.outcomes)))
+        results = runner.sandbox.scheduler.equal_actors.in_order(list(map(tuple, execution.outcomes)))
         seen.add((execution.ending, results, execution.final, tuple(sorted(execution.failures))))
 
     result = search(runner, strategy, None, SearchLimits(executions), on_execution=look)

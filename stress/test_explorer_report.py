@@ -18,15 +18,15 @@ from kcache_model.indexers.items import Item
 from kcache_model.indexers.operations import Operation
 from kcache_model.indexers.program import Program
 from kcache_model.interleaving import Interleaving, InterleavingEvent, decode_interleaving, encode_interleaving
-from kcache_stress.explorer.counterexample import replayed
-from kcache_stress.explorer.execution import Problem
-from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.engine.counterexample import replayed
+from kcache_stress.engine.execution import Problem
+from kcache_stress.engine.granularity import Granularity
+from kcache_stress.engine.preemption_bounded import PreemptionBounded
+from kcache_stress.engine.schedule import schedule_of
+from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.explorer.rendering.naming import MISSING, Names, peek
 from kcache_stress.explorer.rendering.renderer import render_interleaving
-from kcache_stress.explorer.schedule import schedule_of
-from kcache_stress.explorer.search import SearchLimits, search
 from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
-from kcache_stress.explorer.strategies.preemption_bounded import PreemptionBounded
 from kcache_stress.indexers.findings import program_texts
 from kcache_stress.indexers.program_judge import ProgramJudge
 from kcache_stress.indexers.program_runner import ProgramRunner

@@ -16,7 +16,9 @@ import pytest
 
 import kcache
 from kcache_model.finding import FindingKind
-from kcache_stress.explorer.granularity import REWRITTEN, Granularity
+from kcache_stress.engine.granularity import REWRITTEN, Granularity
+from kcache_stress.engine.schedule_replay import Replay
+from kcache_stress.engine.strategy import Coverage
 from kcache_stress.explorer.roots import Roots
 from kcache_stress.explorer.sandbox import Sandbox
 from kcache_stress.explorer.scenario_runner import ScenarioRunner
@@ -28,8 +30,6 @@ from kcache_stress.explorer.scenarios import (
     explore_scenario,
     replay_scenario,
 )
-from kcache_stress.explorer.strategies.interface import Coverage
-from kcache_stress.explorer.strategies.scheduled import Replay
 from kcache_stress.interpreter import has_gil
 
 CODE = """

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kcache_model.interleaved_program import InterleavedProgram
-from kcache_stress.explorer.search import SearchLimits, search
+from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.explorer.strategies.selective_walk import SelectiveWalk
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
 
@@ -63,7 +63,7 @@ def walked(folder: Path, name: str, seed: int) -> tuple[bool, Counter[int]]:
             SelectiveWalk(seed),
             made.judge,
             SearchLimits(WALKS),
-            on_execution=lambda execution: threads.update([execution.threads]),
+            on_execution=lambda execution: threads.update([execution.actors]),
         )
     return found.problem is not None, threads
 

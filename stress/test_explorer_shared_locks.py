@@ -12,8 +12,8 @@ import pytest
 from kcache_model.finding import FindingKind
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.verdict import Status
+from kcache_stress.engine.granularity import Granularity
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
-from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.roots import Roots
 from kcache_stress.explorer.sandbox import Sandbox
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from kcache_model.interleaved_program import InterleavedProgram
+from kcache_stress.engine.search import SearchLimits, SearchResult, search
+from kcache_stress.engine.strategy import Coverage
 from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.search import SearchLimits, SearchResult, search
-from kcache_stress.explorer.strategies.interface import Coverage
 from kcache_stress.explorer.strategies.single_preemption import SinglePreemption
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
 

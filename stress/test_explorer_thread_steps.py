@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from kcache_stress.explorer.granularity import REWRITTEN, Granularity
+from kcache_stress.engine.dpor import Dpor
+from kcache_stress.engine.granularity import REWRITTEN, Granularity
+from kcache_stress.engine.search import SearchLimits, search
+from kcache_stress.engine.strategy import Coverage, Strategy
 from kcache_stress.explorer.scenario_runner import Copies, Load, Scenario, ScenarioRunner
-from kcache_stress.explorer.search import SearchLimits, search
-from kcache_stress.explorer.strategies.dpor import Dpor
 from kcache_stress.explorer.strategies.guided import Guided
-from kcache_stress.explorer.strategies.interface import Coverage, Strategy
 from kcache_stress.explorer.strategies.naive import Naive
 from kcache_stress.explorer.strategies.selective_walk import SelectiveWalk
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from kcache_stress.explorer.audit import plain
-from kcache_stress.explorer.events import READ, Trace
-from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.engine.events import READ, Trace
+from kcache_stress.engine.granularity import Granularity
+from kcache_stress.explorer.plain_data import plain
 from kcache_stress.explorer.sandbox import Roots, Sandbox
 from kcache_stress.explorer.uncertainty import late_finalizer
 from stress.conftest import Write

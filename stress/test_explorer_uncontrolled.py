@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kcache_model.errors import CannotExploreError
+from kcache_stress.engine.strategy import Coverage
 from kcache_stress.explorer.scenarios import Load, Scenario, ScenarioResult, explore_scenario
-from kcache_stress.explorer.strategies.interface import Coverage
 
 MODULE = """
     {imports}

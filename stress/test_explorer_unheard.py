@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kcache_stress.explorer.granularity import REWRITTEN, Granularity
+from kcache_stress.engine.granularity import REWRITTEN, Granularity
 from kcache_stress.explorer.roots import Roots
 from kcache_stress.explorer.sandbox import Sandbox
 

@@ -10,20 +10,21 @@ from types import SimpleNamespace
 
 import pytest
 
-from kcache_stress.explorer import search as searching
-from kcache_stress.explorer.events import BLOCKED, KIND_NAMES
-from kcache_stress.explorer.execution import Execution
-from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.engine import search as searching
+from kcache_stress.engine.dpor import Dpor
+from kcache_stress.engine.events import BLOCKED, KIND_NAMES
+from kcache_stress.engine.execution import Execution
+from kcache_stress.engine.granularity import Granularity
+from kcache_stress.engine.scheduling import FOREVER
+from kcache_stress.engine.search import SearchLimits, search
+from kcache_stress.engine.strategy import MOST_EVENTS, Coverage, Ending
+from kcache_stress.engine.waits import cycle
 from kcache_stress.explorer.roots import Roots
 from kcache_stress.explorer.sandbox import Sandbox
-from kcache_stress.explorer.search import SearchLimits, search
-from kcache_stress.explorer.strategies.dpor import Dpor
-from kcache_stress.explorer.strategies.interface import MOST_EVENTS, Coverage, Ending
 from kcache_stress.explorer.strategies.naive import Naive
 from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
-from kcache_stress.explorer.virtual.scheduler import FOREVER
 from kcache_stress.explorer.virtual.virtual_thread import Aborted, SetupDeadlockError
-from kcache_stress.explorer.waiting import cycle, waits
+from kcache_stress.explorer.waiting import waits
 
 HERE = Path(__file__).parent / "explorer_targets"
 
@@ -64,7 +65,7 @@ class Bodies:
         scheduler.settle()
         strategy.begin(scheduler)
         scheduler.explore(works, strategy.choose, self.timeouts)
-        execution = Execution(strategy.ending, scheduler.trace, len(scheduler.threads), [], results)
+        execution = Execution(strategy.ending, scheduler.trace, len(scheduler.actors), [], results)
         execution.failures = tuple(type(error).__name__ for error in scheduler.failures)
         if execution.ending is Ending.DEADLOCK:
             execution.waits = waits(scheduler)
@@ -294,7 +295,7 @@ def test_nothing_is_left_of_an_execution_that_was_unwound(trouble):
     deadlock(bodies)
     scheduler = bodies.sandbox.scheduler
     bodies.clean_up()
-    assert scheduler.threads == {}
+    assert scheduler.actors == {}
     assert scheduler.trace == []
     assert not scheduler.live
     assert not any(event[1] == BLOCKED for event in scheduler.trace)

@@ -7,8 +7,8 @@ from itertools import combinations
 
 import pytest
 
-from kcache_stress.explorer.events import READ, WRITE, Event, Pending, Together, Trace, are_dependent, namespaces
-from kcache_stress.explorer.happens_before import happens_before
+from kcache_stress.engine.events import READ, WRITE, Event, Pending, Together, Trace, are_dependent, namespaces
+from kcache_stress.engine.happens_before import happens_before
 
 _THREADS = 3
 

@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-from kcache_stress.explorer.events import Imprecise
+from kcache_stress.engine.events import Imprecise
 from kcache_stress.explorer.instrument import collect_facts, make_hooks, rewrite
 from stress.gate_support import gate_of
 

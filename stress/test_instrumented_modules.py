@@ -4,7 +4,7 @@ import inspect
 
 import pytest
 
-from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.engine.granularity import Granularity
 from kcache_stress.explorer.roots import Roots
 from kcache_stress.explorer.sandbox import Sandbox
 from stress.explorer_targets import looking

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.engine.granularity import Granularity
 from kcache_stress.explorer.instrument import code, kept
 from kcache_stress.explorer.instrument.facts import collect_facts
 
@@ -78,7 +78,7 @@ def test_a_folder_that_cannot_be_made_is_done_without(folder, monkeypatch):
 def test_another_explorer_finds_nothing(folder, monkeypatch):
     assert made_by("key", 7) == 1
     (folder / "explorer").mkdir()
-    monkeypatch.setattr(kept, "_EXPLORER", folder / "explorer")
+    monkeypatch.setattr(kept, "_SOURCES", (folder / "explorer",))
     kept._folder.cache_clear()
     assert made_by("key", 7) == 1
 

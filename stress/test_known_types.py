@@ -9,8 +9,8 @@ import greenlet
 import pytest
 
 from body_support import investigated
+from kcache_stress.engine.strategy import Coverage
 from kcache_stress.explorer.instrument.knowledge import is_known_type
-from kcache_stress.explorer.strategies.interface import Coverage
 
 RAISING = """
 class Plain(Exception): pass

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from body_support import investigated
+from kcache_stress.engine.dpor import Dpor
+from kcache_stress.engine.search import SearchLimits, search
+from kcache_stress.engine.strategy import Coverage, Strategy
 from kcache_stress.explorer.scenario_runner import AS_FOUND, Copies, Load, Scenario, ScenarioRunner, Work
-from kcache_stress.explorer.search import SearchLimits, search
-from kcache_stress.explorer.strategies.dpor import Dpor
-from kcache_stress.explorer.strategies.interface import Coverage, Strategy
 from kcache_stress.explorer.strategies.naive import Naive
 
 SLEEPERS = """

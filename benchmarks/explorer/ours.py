@@ -9,11 +9,11 @@ from time import perf_counter, process_time
 from kcache_model.finding import Finding
 from kcache_model.indexers.program import Program
 from kcache_model.progress import NoProgress
+from kcache_stress.engine.dpor import Dpor
+from kcache_stress.engine.granularity import Granularity
+from kcache_stress.engine.search import SearchLimits, SearchResult, search
+from kcache_stress.engine.strategy import Strategy
 from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.search import SearchLimits, SearchResult, search
-from kcache_stress.explorer.strategies.dpor import Dpor
-from kcache_stress.explorer.strategies.interface import Strategy
 from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.indexers.program_judge import ProgramJudge
 from kcache_stress.indexers.program_runner import ProgramRunner

@@ -8,17 +8,17 @@ from collections import defaultdict
 from typing import Any, Final
 
 from kcache_model.indexers.program import Program
-from kcache_stress.explorer.search import SearchLimits
+from kcache_stress.engine.search import SearchLimits
 
 from .ours import Explorer, MakeStrategy
 
 _GROUPS: Final = (
-    ("happens-before", ("/explorer/happens_before.py", "/explorer/events.py")),
+    ("happens-before", ("/engine/happens_before.py", "/engine/events.py")),
     ("judge", ("/explorer/judgement/", "/linearizability/", "outcomes.py", "indexer_model.py")),
-    ("strategy", ("/explorer/strategies/", "/random.py")),
+    ("strategy", ("/engine/dpor.py", "/engine/strategy.py", "/explorer/strategies/", "/random.py")),
     ("scheduler", ("/explorer/virtual/",)),
     ("instrumented code", ("/explorer/instrument/", "/targets/", "contextlib.py")),
-    ("calls and results", ("/explorer/execution.py", "/explorer/calls.py", "/driver.py", "objects.py", "/target.py")),
+    ("calls and results", ("/engine/execution.py", "/explorer/calls.py", "/driver.py", "objects.py", "/target.py")),
 )
 _OTHER: Final = "everything else"
 _AROUND: Final = ("_one_by_one", "__init__")

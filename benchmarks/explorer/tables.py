@@ -12,8 +12,8 @@ from statistics import median as middle
 from time import perf_counter
 
 from benchmarks.sheet import Sheet
-from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.search import SearchLimits
+from kcache_stress.engine.granularity import Granularity
+from kcache_stress.engine.search import SearchLimits
 
 from . import gallery
 from .ours import Explorer, MakeStrategy, Ran, dpor, median, sampling

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.explorer.ours import Explorer, dpor
 from benchmarks.explorer.programs import CONTROLS, SIMPLE, SMALL_BUGS, bug, reverse
-from kcache_stress.explorer.search import SearchLimits
+from kcache_stress.engine.search import SearchLimits
 
 SCRIPT = Path(__file__).parent / "run.py"
 

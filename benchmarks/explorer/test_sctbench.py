@@ -2,8 +2,8 @@ import pytest
 
 from benchmarks.explorer.sctbench.catalog import PROGRAMS
 from benchmarks.explorer.sctbench.hunting import POLICY, STRATEGIES, copies, hunt
-from kcache_stress.explorer.strategies.dpor import Dpor
-from kcache_stress.explorer.strategies.interface import Coverage
+from kcache_stress.engine.dpor import Dpor
+from kcache_stress.engine.strategy import Coverage
 from kcache_stress.explorer.strategies.selective_walk import SelectiveWalk
 
 QUICK = ["account", "bluetooth_driver", "carter01", "deadlock01", "reorder_5", "twostage", "phil_deadlock_5"]

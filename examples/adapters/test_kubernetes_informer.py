@@ -20,10 +20,10 @@ from kcache_conformance.informers.quiet import quiet
 from kcache_conformance.informers.requests import WATCH
 from kcache_model.finding import FindingKind
 from kcache_model.informers.program import InformerProgram, Step, StepName
-from kcache_stress.explorer.counterexample import replayed
-from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.engine.counterexample import replayed
+from kcache_stress.engine.granularity import Granularity
+from kcache_stress.engine.preemption_bounded import PreemptionBounded
 from kcache_stress.explorer.investigation import Investigation, investigate
-from kcache_stress.explorer.strategies.preemption_bounded import PreemptionBounded
 from stateful_tests.api_server import HttpApiServer
 
 from .kubernetes_informer import UNSUPPORTED, OfficialInformer, _ListFunc, official_informer

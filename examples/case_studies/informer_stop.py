@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from kcache_stress.explorer.granularity import REWRITTEN
+from kcache_stress.engine.granularity import REWRITTEN
 from kcache_stress.explorer.scenarios import Load, Scenario, explore_scenario, replay_scenario
 
 HERE = Path(__file__).parent

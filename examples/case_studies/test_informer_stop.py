@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from kcache_model.finding import FindingKind
-from kcache_stress.explorer.granularity import REWRITTEN, Granularity
+from kcache_stress.engine.granularity import REWRITTEN, Granularity
+from kcache_stress.engine.strategy import Coverage
 from kcache_stress.explorer.scenarios import Copies, explore_scenario, replay_scenario
-from kcache_stress.explorer.strategies.interface import Coverage
 
 pytest.importorskip("kubernetes.informer", reason="the client has an informer since 36.0.0")
 

@@ -1,9 +1,9 @@
 import pytest
 
 from kcache_model.finding import FindingKind
-from kcache_stress.explorer.counterexample import Counterexample
-from kcache_stress.explorer.granularity import REWRITTEN, Granularity
-from kcache_stress.explorer.strategies.interface import Coverage
+from kcache_stress.engine.counterexample import Counterexample
+from kcache_stress.engine.granularity import REWRITTEN, Granularity
+from kcache_stress.engine.strategy import Coverage
 
 from .update_in_two_steps import explored
 

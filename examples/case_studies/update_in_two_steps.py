@@ -7,11 +7,11 @@ from pathlib import Path
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item
 from kcache_model.indexers.program import Program
-from kcache_stress.explorer.counterexample import Counterexample, counterexample, smallest
-from kcache_stress.explorer.execution import Problem
-from kcache_stress.explorer.granularity import REWRITTEN, Granularity
-from kcache_stress.explorer.search import SearchResult, search
-from kcache_stress.explorer.strategies.dpor import Dpor
+from kcache_stress.engine.counterexample import Counterexample, counterexample, smallest
+from kcache_stress.engine.dpor import Dpor
+from kcache_stress.engine.execution import Problem
+from kcache_stress.engine.granularity import REWRITTEN, Granularity
+from kcache_stress.engine.search import SearchResult, search
 from kcache_stress.indexers.program_judge import ProgramJudge
 from kcache_stress.indexers.program_runner import ProgramRunner
 from kcache_stress.indexers.subject import load_subject

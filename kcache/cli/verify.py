@@ -15,8 +15,8 @@ from kcache_conformance.suite_options import SuiteOptions
 from kcache_model.bound import Bound, parse_bound
 from kcache_model.errors import TargetError
 from kcache_model.verdict import Status
+from kcache_stress.engine.granularity import Granularity
 from kcache_stress.explorer.explore import ExploreOptions
-from kcache_stress.explorer.granularity import Granularity
 
 from .console import show_finding, stdout_console
 from .exits import clear_errors, exit_code

@@ -22,8 +22,8 @@ from kcache_model.errors import TargetError
 from kcache_model.finding import Finding
 from kcache_model.indexers.codec import dump_history, load_history
 from kcache_model.progress import ProgressListener
+from kcache_model.thread_time import own_seconds
 from kcache_model.verdict import Status
-from kcache_stress.ticks import own_seconds
 
 from .budget_slices import BudgetSlice, budget_slices, too_few
 from .events import Event, FindingAdded, FindingMade, Listener, PhaseFinished, PhaseProgress, PhaseStarted, TargetLoaded

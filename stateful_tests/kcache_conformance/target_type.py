@@ -20,7 +20,7 @@ from .phase import Phase
 from .suite_options import SuiteOptions
 
 if TYPE_CHECKING:  # what a type is made of is loaded where it is used
-    from kcache_stress.explorer.granularity import Granularity
+    from kcache_stress.engine.granularity import Granularity
     from kcache_stress.explorer.laboratory import Laboratory
     from kcache_stress.explorer.replay_answer import Replayed
     from kcache_stress.explorer.replay_token import ReplayToken, TokenFormat

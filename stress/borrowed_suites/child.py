@@ -23,8 +23,8 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+from kcache_stress.engine.granularity import Granularity
 from kcache_stress.explorer.gate import Gate
-from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.instrument import collect_facts, make_hooks, rewrite
 from kcache_stress.explorer.instrument.hooks import HOOK_MARK
 from kcache_stress.explorer.virtual.scheduler import Scheduler

@@ -16,9 +16,9 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.engine.granularity import Granularity
+from kcache_stress.engine.strategy import Ending
 from kcache_stress.explorer.scenario_runner import Copies
-from kcache_stress.explorer.strategies.interface import Ending
 from kcache_stress.explorer.strategies.random_walk import RandomWalk
 from kcache_stress.explorer.virtual.standstill import Watched
 from kcache_stress.explorer.virtual.virtual_thread import UncontrolledError

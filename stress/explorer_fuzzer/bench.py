@@ -9,10 +9,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-from kcache_stress.explorer.execution import Execution
-from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.engine.execution import Execution
+from kcache_stress.engine.granularity import Granularity
+from kcache_stress.engine.strategy import Ending, Strategy
 from kcache_stress.explorer.scenario_runner import Copies, Load, Scenario, ScenarioRunner
-from kcache_stress.explorer.strategies.interface import Ending, Strategy
 from kcache_stress.explorer.virtual.virtual_thread import Aborted
 
 _MOST_EVENTS: Final = 3_000

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from kcache_model.errors import CannotExploreError
-from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.search import SearchLimits, search
-from kcache_stress.explorer.strategies.dpor import DivergedError, Dpor
-from kcache_stress.explorer.strategies.interface import Coverage
+from kcache_stress.engine.dpor import DivergedError, Dpor
+from kcache_stress.engine.granularity import Granularity
+from kcache_stress.engine.search import SearchLimits, search
+from kcache_stress.engine.strategy import Coverage
 
 from .bench import Bench, Outcome
 from .generator import Design

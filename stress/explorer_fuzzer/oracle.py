@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Final
 
-from kcache_stress.explorer.events import PAUSE, WRITE, Event
-from kcache_stress.explorer.granularity import Granularity
-from kcache_stress.explorer.schedule import Schedule
-from kcache_stress.explorer.strategies.interface import Step
+from kcache_stress.engine.events import PAUSE, WRITE, Event
+from kcache_stress.engine.granularity import Granularity
+from kcache_stress.engine.schedule import Schedule
+from kcache_stress.engine.schedule_replay import Replay
+from kcache_stress.engine.strategy import Step
 from kcache_stress.explorer.strategies.opcode_sampling import OpcodeSampling
-from kcache_stress.explorer.strategies.scheduled import Replay
 
 from . import bench as benches
 from .bench import Bench, Outcome, Run
@@ -86,7 +86,7 @@ class Oracle:
                 self.look_deeper(1) if number % 3 == 1 else self._look_wildly()
                 continue
             run = self._bench.run(strategy)
-            strategy.learn(Step(run.execution.trace, run.execution.ending, run.execution.threads))
+            strategy.learn(Step(run.execution.trace, run.execution.ending, run.execution.actors))
             self._note(run, ())
         for places, preemptions in itertools.product((self._written, self._shared), range(3, _MOST_PREEMPTIONS + 1)):
             for schedule in self._with_preemptions(places, preemptions, executions):

@@ -5,8 +5,8 @@ import random
 import textwrap
 from typing import Any
 
-from kcache_stress.explorer.execution import Execution
-from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.engine.execution import Execution
+from kcache_stress.engine.granularity import Granularity
 from kcache_stress.explorer.roots import Roots
 from kcache_stress.explorer.sandbox import Sandbox
 from kcache_stress.explorer.virtual.virtual_thread import Aborted
@@ -254,7 +254,7 @@ class MicroRunner:
         failures = tuple(type(error).__name__ for error in scheduler.failures)
         state: Any = (scene.x, scene.y, tuple(scene.d.items()), tuple(scene.l))
         return Execution(
-            strategy.ending, scheduler.trace, len(scheduler.threads), [], results, final=state, failures=failures
+            strategy.ending, scheduler.trace, len(scheduler.actors), [], results, final=state, failures=failures
         )
 
     def clean_up(self):

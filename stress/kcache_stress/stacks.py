@@ -14,6 +14,8 @@ from types import FrameType
 import kcache_model
 
 _STRESS = Path(__file__).parent
+OWN_FILES = f"{_STRESS}{os.sep}"
+"""The beginning of the file names of this package: of what runs threads, and of the explorer."""
 _HARNESS = tuple(
     f"{form}{os.sep}"
     for folder in (

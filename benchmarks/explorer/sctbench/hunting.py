@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from time import process_time
 from typing import Final
 
+from kcache_stress.engine.dpor import Dpor
+from kcache_stress.engine.preemption_bounded import PreemptionBounded
+from kcache_stress.engine.search import SearchLimits, search
+from kcache_stress.engine.strategy import Coverage, Strategy
 from kcache_stress.explorer.scenario_runner import AS_FOUND, Copies, Load, Scenario, ScenarioRunner
-from kcache_stress.explorer.search import SearchLimits, search
-from kcache_stress.explorer.strategies.dpor import Dpor
-from kcache_stress.explorer.strategies.interface import Coverage, Strategy
 from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
-from kcache_stress.explorer.strategies.preemption_bounded import PreemptionBounded
 from kcache_stress.explorer.strategies.selective_walk import SelectiveWalk
 
 PACKAGE: Final = "benchmarks.explorer.sctbench"

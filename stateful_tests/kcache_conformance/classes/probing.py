@@ -13,7 +13,7 @@ from kcache_model.object_types.method_call import RESULTS, Form, MethodCall
 from kcache_model.object_types.plain_driver import has_identity
 from kcache_model.object_types.vocabulary import Vocabulary
 from kcache_model.outcomes import Outcome
-from kcache_stress.ticks import own_seconds
+from kcache_model.thread_time import own_seconds
 
 from .sparing import Allowance, CountingTries, Sparing
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 
 from kcache_model.object_types.method_call import MethodCall
 from kcache_model.outcomes import WAITS, Outcome
-from kcache_stress.ticks import own_seconds
+from kcache_model.thread_time import own_seconds
 
 _MOST_WAITS: Final = 4
 """Waits on real threads of one method, each of which takes half a second: it waits for a host, or for a keyboard."""

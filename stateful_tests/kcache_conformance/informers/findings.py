@@ -12,7 +12,7 @@ from kcache_model.interleaving import Interleaving
 from kcache_stress.explorer.replay_token import ReplayToken, TokenFormat
 
 if TYPE_CHECKING:
-    from kcache_stress.explorer.execution import Problem
+    from kcache_stress.engine.execution import Problem
 
 InformerToken: TypeAlias = ReplayToken[InformerProgram]
 

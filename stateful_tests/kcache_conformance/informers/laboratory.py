@@ -14,11 +14,14 @@ from kcache_model.informers.minimise import minimise
 from kcache_model.informers.program import InformerProgram
 from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.rules import BrokenRule
-from kcache_stress.explorer.audit import AuditShare
+from kcache_stress.engine.audit import AuditShare
+from kcache_stress.engine.counterexample import Counterexample
+from kcache_stress.engine.execution import Execution, Problem
+from kcache_stress.engine.granularity import Granularity
+from kcache_stress.engine.preemption_bounded import PreemptionBounded
+from kcache_stress.engine.search import SearchLimits, SearchResult, search
+from kcache_stress.engine.strategy import Strategy
 from kcache_stress.explorer.confirmation import Answer, Confirmation, answer_of_runs
-from kcache_stress.explorer.counterexample import Counterexample
-from kcache_stress.explorer.execution import Execution, Problem
-from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.investigation import Experiment
 from kcache_stress.explorer.reach import existing
 from kcache_stress.explorer.rendering.renderer import Texts, render_interleaving
@@ -32,10 +35,7 @@ from kcache_stress.explorer.scenario_runner import (
     ScenarioRunner,
     Work,
 )
-from kcache_stress.explorer.search import SearchLimits, SearchResult, search
 from kcache_stress.explorer.sources import fingerprint_of
-from kcache_stress.explorer.strategies.interface import Strategy
-from kcache_stress.explorer.strategies.preemption_bounded import PreemptionBounded
 
 from .findings import InformerToken, bare_finding, finding_of
 from .judging import told_text, what_is_wrong

@@ -11,9 +11,9 @@ from typing import Final
 from kcache_model.errors import CannotExploreError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.informers.program import InformerProgram
-from kcache_stress.explorer.execution import Problem
+from kcache_stress.engine.execution import Problem
+from kcache_stress.engine.granularity import Granularity
 from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
-from kcache_stress.explorer.granularity import Granularity
 
 from ..explorer_phase import Search, explorer_phase
 from ..phase import PhaseContext, PhaseOutcome

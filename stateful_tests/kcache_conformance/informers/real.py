@@ -16,7 +16,7 @@ from kcache_model.informers.minimise import minimise
 from kcache_model.informers.program import InformerProgram
 from kcache_model.outcomes import error_text
 from kcache_model.progress import NoProgress, ProgressListener
-from kcache_stress.explorer.execution import Problem
+from kcache_stress.engine.execution import Problem
 from kcache_stress.stacks import stacks
 
 from .fake_server import FakeServer

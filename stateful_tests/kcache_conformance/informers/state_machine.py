@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from kcache_model.informers.program import InformerProgram, Step
 from kcache_model.informers.program import StepName as S
-from kcache_stress.explorer.execution import Problem
+from kcache_stress.engine.execution import Problem
 
 from .. import stateful
 from ..stateful import FoundError

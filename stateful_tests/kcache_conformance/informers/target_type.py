@@ -23,7 +23,7 @@ _PHASES: Final = ("smoke", "litmus", "stateful", "explorer", "stress")
 
 def _stopped(stopped: Stopped) -> Finding:
     """The whole process froze or ended: what was going on then is all there is."""
-    from kcache_stress.explorer.execution import Problem
+    from kcache_stress.engine.execution import Problem
 
     from .real import from_note
 

@@ -17,7 +17,7 @@ from kcache_model.indexers.items import Semantics
 from kcache_model.object_types.object_type import ObjectType
 from kcache_model.object_types.smaller import smaller
 from kcache_model.outcomes import Outcome
-from kcache_stress.explorer.granularity import Granularity
+from kcache_stress.engine.granularity import Granularity
 from kcache_stress.interruption import is_interrupted
 from kcache_stress.objects.findings import Setting, token_format
 from kcache_stress.objects.named_target import load_object_target

@@ -164,14 +164,18 @@ def stress(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
     stress = ObjectStress(context.target, setting, context.watch, context.seed, own_patience(context))
     covered = stress.coverage.counts, stress.coverage.overlapped
     with stress.underway():
+        calls = list(_each_call(object_type, context))
         all_programs = itertools.takewhile(
             lambda _: not context.is_spent(),  # to find out whether a program waits may be slow
-            itertools.chain(_each_call(object_type, context), _programs(object_type, context)),
+            itertools.chain(calls, _programs(object_type, context)),
         )
         some = list(itertools.islice(all_programs, _SAMPLE))
         least = LEAST_PROGRAMS["stress"] if any(_is_quick(object_type, one) for one in some) else _LEAST_SLOW
         programs = _quick_first(object_type, itertools.chain(some, all_programs))
-        rounds = (program for program in programs for _ in range(_ROUNDS_AT_ONCE))
+        rounds = itertools.chain(  # each call once, even if a slow machine gets no further
+            (program for program in calls if _is_quick(object_type, program)),
+            (program for program in programs for _ in range(_ROUNDS_AT_ONCE)),
+        )
         for (_, fraction), program in zip(context.steps(least=least), rounds, strict=False):
             if time.monotonic() - told >= _PROGRESS_SECONDS:
                 told = time.monotonic()

@@ -20,8 +20,8 @@ from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.finding import Finding
 from kcache_model.indexers.items import Semantics
 from kcache_model.progress import ProgressListener
+from kcache_stress.engine.granularity import Granularity
 from kcache_stress.explorer.explore import ExploreOptions
-from kcache_stress.explorer.granularity import Granularity
 from kcache_stress.explorer.laboratory import Laboratory
 from kcache_stress.explorer.reach import parts_in_c
 from kcache_stress.explorer.sources import digests_of, loaded_modules

@@ -13,7 +13,7 @@ from typing import Final
 from kcache_model.finding import Finding, FindingKind
 
 from .. import interpreter
-from .counterexample import Possible
+from ..engine.counterexample import Possible
 
 ENDLESS: Final = (FindingKind.DEADLOCK, FindingKind.LIVELOCK, FindingKind.HANG)
 """The kinds of failures after which threads do not end."""

@@ -8,12 +8,12 @@ import sys
 from types import FrameType
 from typing import Any
 
-from .events import Event
+from ..engine.events import Event
+from ..engine.schedule_replay import Replay
+from ..engine.scheduling import Scheduling
 from .laboratory import Laboratory
 from .replay_token import ReplayToken
 from .sandbox import Sandbox
-from .strategies.scheduled import Replay
-from .virtual.scheduler import Scheduler
 
 
 class _Stopping(Replay):
@@ -24,7 +24,7 @@ class _Stopping(Replay):
         self._files = set(sandbox.sources)
         self._is_there = False
 
-    def begin(self, scheduler: Scheduler) -> None:
+    def begin(self, scheduler: Scheduling) -> None:
         super().begin(scheduler)
         scheduler.trace = _Trace(self)
 

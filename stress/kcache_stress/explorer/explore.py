@@ -15,24 +15,24 @@ from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.progress import NoProgress, ProgressListener
 
+from ..engine.counterexample import Counterexample, Possible
+from ..engine.dpor import Dpor
+from ..engine.execution import A, Problem
+from ..engine.granularity import Granularity
+from ..engine.preemption_bounded import PreemptionBounded
+from ..engine.strategy import Coverage, Strategy
 from ..loading import load_object
 from .confirmation import Answer, Confirmation, with_confirmation
-from .counterexample import Counterexample, Possible
-from .execution import A, Problem
-from .granularity import Granularity
 from .investigation import Experiment, Investigation, Opened, investigate, with_fewest_preemptions
 from .judgement.call_judge import CallJudge
 from .judgement.data_races import DataRaceJudge
 from .laboratory import Laboratory, P
 from .spared import Spared, SparingJudge
-from .strategies.dpor import Dpor
 from .strategies.guided import Guided
-from .strategies.interface import Coverage, Strategy
 from .strategies.naive import Naive
 from .strategies.opcode_sampling import OpcodeSampling
 from .strategies.partial_order_sampling import PartialOrderSampling
 from .strategies.pct import Pct
-from .strategies.preemption_bounded import PreemptionBounded
 from .strategies.random_walk import RandomWalk
 from .strategies.selective_walk import SelectiveWalk
 from .strategies.single_preemption import SinglePreemption

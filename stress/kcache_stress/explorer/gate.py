@@ -23,14 +23,14 @@ import kcache
 from kcache_model.foreign import class_attribute, is_a
 from kcache_model.places import file_name
 
-from .events import READ, UNKNOWN, WRITE, Imprecise
+from ..engine.events import READ, UNKNOWN, WRITE, Imprecise
+from ..engine.weak_objects import weakly
 from .instrument.facts import Facts
 from .instrument.knowledge import checks_protocols, is_transparent, only_reads, replaces, touches_arguments_only
 from .instrument.names import HOOK_MARK
 from .instrument.tables import PLAIN
 from .reach import parts_in_c
 from .virtual.opcode_tracer import is_machinery, is_of_a_hook, serves_pytest
-from .weak_objects import weakly
 
 if TYPE_CHECKING:
     from .virtual.scheduler import Scheduler

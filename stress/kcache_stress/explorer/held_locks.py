@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Set
 
-from .events import ACQUIRE, RELEASE, TRY, Event
+from ..engine.events import ACQUIRE, RELEASE, TRY, Event
 
 
 class HeldLocks:

@@ -9,8 +9,8 @@ from kcache_model.call_program import CallProgram
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
 from kcache_model.outcomes import Outcome
 
-from .execution import Execution, Mark
-from .judgement.orders import marks_in_order
+from ..engine.execution import Execution, Mark
+from ..engine.orders import marks_in_order
 
 Op = TypeVar("Op")
 

@@ -12,18 +12,20 @@ from typing import Final, Generic, NamedTuple, TypeAlias
 
 from kcache_model.finding import FindingKind
 
-from .audit import audit, sampling_granularity
-from .counterexample import Counterexample, counterexample, smallest
-from .execution import A, Judge, Problem, Runner
-from .granularity import Granularity
-from .happens_before import happens_before
-from .schedule import Schedule, schedule_of
-from .search import PATIENT, SearchLimits, SearchResult, search
-from .strategies.dpor import DivergedError, Dpor
-from .strategies.interface import Coverage, Strategy
+from ..engine.audit import audit, sampling_granularity
+from ..engine.counterexample import Counterexample, counterexample, smallest
+from ..engine.dpor import DivergedError, Dpor
+from ..engine.execution import A, Judge, Problem
+from ..engine.granularity import Granularity
+from ..engine.happens_before import happens_before
+from ..engine.schedule import Schedule, schedule_of
+from ..engine.schedule_replay import Replay
+from ..engine.search import PATIENT, SearchLimits, SearchResult, search
+from ..engine.strategy import Coverage, Strategy
 from .strategies.naive import Naive
+from .strategies.opcode_sampling import OpcodeSampling
 from .strategies.partial_order_sampling import PartialOrderSampling
-from .strategies.scheduled import Replay
+from .target_runner import TargetRunner
 from .uncertainty import LATE
 from .virtual.deadlines import SHORTEST
 from .virtual.virtual_thread import UncontrolledError
@@ -52,7 +54,7 @@ class Experiment(NamedTuple, Generic[A]):
         judge: judges what they do.
     """
 
-    runner: Runner[A]
+    runner: TargetRunner[A]
     judge: Judge[A]
 
 
@@ -158,7 +160,7 @@ def investigate(
 
     def audited(experiment: Experiment[A]) -> SearchResult[A]:
         nonlocal lacking
-        found, lacking = audit(experiment.runner, experiment.judge, samples, seed, seen=seen)
+        found, lacking = audit(experiment.runner, experiment.judge, OpcodeSampling(seed), samples, seen=seen)
         return found
 
     shown = _settled(opened, sampling_granularity(granularity), audited, seconds)
@@ -356,7 +358,7 @@ def _in_new_modules(
     schedule = schedule_of(execution.trace, runner.sandbox.granularity)
     runner.load_anew()
     again = runner.run(Replay(schedule))
-    order = None if leftover or found.order is None else happens_before(again.trace, again.threads)
+    order = None if leftover or found.order is None else happens_before(again.trace, again.actors)
     shown = judge.judge(again, order)
     if shown is None or shown.kind is not problem.kind:
         return replace(result, coverage=Coverage.NO_PROOF, note=f"{leftover or _INHERITED}: {problem.summary}")

@@ -8,11 +8,11 @@ from typing import Any, Protocol, TypeVar
 from kcache_model.finding import Finding
 from kcache_model.progress import ProgressListener
 
-from .audit import AuditShare
+from ..engine.audit import AuditShare
+from ..engine.counterexample import Counterexample
+from ..engine.execution import A, Problem
+from ..engine.granularity import Granularity
 from .confirmation import Confirmation
-from .counterexample import Counterexample
-from .execution import A, Problem
-from .granularity import Granularity
 from .investigation import Opened
 from .sandbox import Sandbox
 

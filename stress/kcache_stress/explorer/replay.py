@@ -10,14 +10,14 @@ from kcache_model.errors import CannotExploreError
 from kcache_model.finding import FindingKind
 from kcache_model.progress import ProgressListener
 
+from ..engine.counterexample import Counterexample, replayed
+from ..engine.strategy import Coverage
 from .confirmation import Answer, Confirmation, with_confirmation
-from .counterexample import Counterexample, replayed
 from .explore import ExploreOptions, explore, seeking_data_races
 from .laboratory import Laboratory
 from .replay_answer import SEARCH_SECONDS, ReplayAnswer, Replayed
 from .replay_token import ReplayToken
 from .sources import fingerprint_of
-from .strategies.interface import Coverage
 from .virtual.virtual_thread import UncontrolledError
 
 _MORE = "not all were tried: a longer time (--budget) tries more"

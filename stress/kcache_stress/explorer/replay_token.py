@@ -10,8 +10,8 @@ from kcache_model.blob import pack, unpack
 from kcache_model.errors import FormatError
 from kcache_model.finding import FindingKind
 
-from .granularity import Granularity
-from .schedule import Schedule, from_numbers, to_numbers
+from ..engine.granularity import Granularity
+from ..engine.schedule import Schedule, from_numbers, to_numbers
 
 P = TypeVar("P")
 

@@ -21,11 +21,12 @@ from typing import Any
 from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.foreign import is_a, own_attributes
 
+from ..engine.events import Pending, Together, Trace, forget_types
+from ..engine.granularity import Granularity
+from ..engine.weak_objects import weakly
 from ..loading import TARGET_PREFIX
-from .events import Pending, Together, Trace, forget_types
 from .first_load import FIRST_LOAD
 from .gate import Gate, codes_within
-from .granularity import Granularity
 from .instrument.code import instrumented, instrumented_library, read, with_virtual_dates
 from .instrument.facts import Facts
 from .instrument.hooks import HOOK_MARK, make_hooks, silent
@@ -47,7 +48,6 @@ from .virtual.shared_locks import SharedLocks
 from .virtual.standstill import not_watched
 from .virtual.uncontrolled import ABSENT, STAND_INS, stand_in
 from .virtual.world import PRIVATE_MODULES, World
-from .weak_objects import weakly
 
 _OF_THE_PROCESS = (HARNESS | sys.stdlib_module_names) - LIBRARY
 _MOST_ATTEMPTS = 20
@@ -266,10 +266,10 @@ class Sandbox:
         """Tell of a call that the harness is about to make: what is in C reports nothing itself."""
         self._hooks.get(hook_name("call"), lambda _: None)(callee)
 
-    def reset(self, program_threads: int = 0, random_seed: int = 0) -> None:
+    def reset(self, program_actors: int = 0, random_seed: int = 0) -> None:
         """Unwind what is left of an execution, and get ready for a program with that many threads."""
-        self.scheduler.reset(program_threads)
-        self._world.forget_threads(program_threads, random_seed)
+        self.scheduler.reset(program_actors)
+        self._world.forget_threads(program_actors, random_seed)
         self._environment.start_over()
         self.locks.start_over()
         if (logging := self._modules.private.get("logging")) is not None:

@@ -20,24 +20,27 @@ from kcache_model.finding import FindingKind
 from kcache_model.outcomes import error_text
 from kcache_model.shared_state import SharedState
 
-from .audit import plain
-from .equal_threads import NONE_EQUAL, EqualThreads
-from .execution import Execution, Problem
-from .granularity import Granularity
-from .happens_before import HappensBefore
+from ..engine.equal_actors import NONE_EQUAL, EqualActors
+from ..engine.execution import Execution, Problem
+from ..engine.granularity import Granularity
+from ..engine.happens_before import HappensBefore
+from ..engine.schedule_replay import Replay
+from ..engine.scheduling import FOREVER
+from ..engine.strategy import MOST_ASKED, MOST_EVENTS, Ending, Strategy
+from ..engine.waits import cycle, standstill_text
 from .leftovers import Leftovers, instrumented_modules
+from .plain_data import plain
 from .rendering.step_renderer import place_of
 from .roots import Roots
 from .sandbox import Sandbox
 from .state.weak_registries import WeakRegistries
-from .strategies.interface import MOST_ASKED, MOST_EVENTS, Ending, Strategy
-from .strategies.scheduled import Replay
+from .target_runner import InSandbox
 from .virtual.library import import_settings_restored
 from .virtual.polling import OUTSIDE, OutsideWakeup
-from .virtual.scheduler import FOREVER, MOST_PROGRAM_THREADS, Scheduler
+from .virtual.scheduler import MOST_PROGRAM_THREADS, Scheduler
 from .virtual.standstill import Watched
 from .virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
-from .waiting import cycle, standstill_text, waits
+from .waiting import waits
 
 Load: TypeAlias = "Callable[[str | Path], ModuleType]"
 """The private copy of a module: of what a scenario instruments, of a file, of ``threading``, ``queue`` or ``time``."""
@@ -147,7 +150,7 @@ class Copies:
         return self._others[granularity]
 
 
-class ScenarioRunner:
+class ScenarioRunner(InSandbox):
     """Runs one scenario again and again.
 
     Attributes:
@@ -213,7 +216,7 @@ class ScenarioRunner:
         return self._own
 
     @property
-    def equal_threads(self) -> EqualThreads:
+    def equal_actors(self) -> EqualActors:
         """The threads that do the same, if all that is asked in the end is the same whichever of them did it."""
         return NONE_EQUAL
 
@@ -251,7 +254,7 @@ class ScenarioRunner:
         return Execution(
             ending,
             scheduler.trace,
-            len(scheduler.threads),
+            len(scheduler.actors),
             [part.work.spans if isinstance(part.work, CallSequence) else [] for part in parts],
             [part.work.outcomes if isinstance(part.work, CallSequence) else [part.result] for part in parts],
             problem=problem,
@@ -277,7 +280,7 @@ class ScenarioRunner:
         scheduler.settle()
         self.leftovers.look()
         strategy.most_events = self._most_events
-        scheduler.equal_threads = self.equal_threads
+        scheduler.equal_actors = self.equal_actors
         strategy.begin(scheduler)
         functions = (function for part in parts for function in part.functions)
         self.sandbox.watch_now_and_then(functions, program=self.calls_made)
@@ -415,7 +418,7 @@ def ended_with(who: str, error: BaseException) -> Problem:
 def _endless(scheduler: Scheduler) -> str:
     places = []
     for thread in sorted(scheduler.enabled()):
-        greenlet = scheduler.threads[thread].greenlet
+        greenlet = scheduler.actors[thread].greenlet
         if greenlet is not None and greenlet.gr_frame is not None:
             places.append(f"thread {thread + 1} at {place_of(traceback.walk_stack(greenlet.gr_frame))[0]}")
     text = "all go on and on, and it helps nobody"

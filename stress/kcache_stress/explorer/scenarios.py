@@ -9,19 +9,19 @@ from typing import Literal, TypeAlias
 
 from kcache_model.errors import CannotExploreError
 
-from .execution import Problem
-from .granularity import Granularity
+from ..engine.dpor import Dpor
+from ..engine.execution import Problem
+from ..engine.granularity import Granularity
+from ..engine.preemption_bounded import PreemptionBounded
+from ..engine.schedule import Schedule
+from ..engine.strategy import MOST_EVENTS, Strategy
 from .investigation import Experiment, Investigation, investigate, with_fewest_preemptions
 from .rendering.step_renderer import StepRenderer
 from .scenario_runner import AS_FOUND, CallSequence, Copies, Load, Scenario, ScenarioRunner, Work
-from .schedule import Schedule
 from .sources import fingerprint_of
-from .strategies.dpor import Dpor
 from .strategies.guided import Guided
-from .strategies.interface import MOST_EVENTS, Strategy
 from .strategies.opcode_sampling import OpcodeSampling
 from .strategies.partial_order_sampling import PartialOrderSampling
-from .strategies.preemption_bounded import PreemptionBounded
 from .strategies.selective_walk import SelectiveWalk
 from .virtual.virtual_thread import UncontrolledError
 

@@ -9,10 +9,11 @@ from typing import Any, Final, Generic
 
 from kcache_model.finding import Finding, FindingKind
 
-from .counterexample import realised
-from .execution import A, Execution, Judge, Problem, Runner
-from .happens_before import HappensBefore
+from ..engine.counterexample import realised
+from ..engine.execution import A, Execution, Judge, Problem
+from ..engine.happens_before import HappensBefore
 from .rendering.renderer import Texts, render_interleaving
+from .target_runner import TargetRunner
 
 _MOST_RENDERED: Final = 30
 """Executions of one program that are rendered to compare where threads meet; each costs another execution. If all of
@@ -55,7 +56,7 @@ class SparingJudge(Generic[A]):
         first: the other judge.
     """
 
-    def __init__(self, first: Judge[A], runner: Runner[A], spared: Spared) -> None:
+    def __init__(self, first: Judge[A], runner: TargetRunner[A], spared: Spared) -> None:
         self.first = first
         self._runner = runner
         self._spared = spared

@@ -13,7 +13,7 @@ from typing import Any, Final
 from kcache_model.foreign import class_attribute, is_a
 from kcache_model.places import file_name
 
-from .events import UNKNOWN, Imprecise, Trace, parts_of
+from ..engine.events import UNKNOWN, Imprecise, Trace, parts_of
 from .virtual.clock import TIME_WAS_MADE, TimeToPass
 
 __all__ = ["LATE", "TIME_WAS_MADE", "late_finalizer", "made_time", "unseen_code", "unseen_opcodes"]

@@ -14,7 +14,7 @@ from kcache_model.linearizability import SearchBudget
 from kcache_model.outcomes import Outcome
 from kcache_model.verdict import Status
 
-from ..explorer.execution import Execution
+from ..engine.execution import Execution
 from ..explorer.history import calls_of
 
 _BUDGET = SearchBudget(seconds=2.0)

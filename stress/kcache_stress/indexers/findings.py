@@ -13,8 +13,8 @@ from kcache_model.indexers.program import Program
 from kcache_model.outcomes import Outcome
 from kcache_model.render import operation_text, outcome_text
 
-from ..explorer.counterexample import Counterexample
-from ..explorer.execution import Problem
+from ..engine.counterexample import Counterexample
+from ..engine.execution import Problem
 from ..explorer.rendering.renderer import Texts, render_interleaving
 from ..explorer.replay_token import ReplayToken
 from .explained import explained

@@ -14,11 +14,11 @@ from kcache_model.indexers.program import Program
 from kcache_model.outcomes import Outcome, error_text
 from kcache_model.places import place_of
 
-from ..explorer.equal_threads import EqualThreads
-from ..explorer.events import Trace
-from ..explorer.execution import Execution
-from ..explorer.sandbox import Sandbox
-from ..explorer.strategies.interface import Ending, Strategy
+from ..engine.equal_actors import EqualActors
+from ..engine.events import Trace
+from ..engine.execution import Execution
+from ..engine.strategy import Ending, Strategy
+from ..explorer.target_runner import InSandbox
 from ..explorer.virtual.standstill import Watched
 from ..explorer.virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
 from ..explorer.waiting import waits, waits_for_ever
@@ -33,7 +33,7 @@ _TIMEOUTS = 2
 """How many waits of one execution may time out although something else could happen."""
 
 
-class ProgramRunner:
+class ProgramRunner(InSandbox):
     """Runs one program again and again.
 
     Args:
@@ -56,8 +56,9 @@ class ProgramRunner:
         reads_back: bool = True,
     ) -> None:
         self.subject = subject
+        self.sandbox = subject.sandbox
         self._pulse = pulse
-        self._equal_threads = EqualThreads(program.threads)
+        self._equal_threads = EqualActors(program.threads)
         self.made: object = None
         self.program = program
         self._calls_made = program.names()
@@ -67,11 +68,6 @@ class ProgramRunner:
         self._prefix, *self._threads, self._final = (
             Calls(operations, self._things) for operations in (program.prefix, *program.threads, self.final_reads)
         )
-
-    @property
-    def sandbox(self) -> Sandbox:
-        """Where the code of the target lives."""
-        return self.subject.sandbox
 
     def run(self, strategy: Strategy) -> Execution[Outcome]:
         """Run the program once under ``strategy``; what the factory raises passes through.
@@ -93,7 +89,7 @@ class ProgramRunner:
             prefix = self._one_by_one(driver, self._prefix)
             scheduler.settle()
             log = [_Log(driver, calls) for calls in self._threads]
-            scheduler.equal_threads = self._equal_threads
+            scheduler.equal_actors = self._equal_threads
             strategy.begin(scheduler)
             trace = scheduler.trace  # a strategy may have put another list in its place, to look on
             works = [self._work(part, trace) for part in log]
@@ -102,7 +98,7 @@ class ProgramRunner:
             execution = Execution(
                 strategy.ending,
                 trace,
-                len(scheduler.threads),
+                len(scheduler.actors),
                 [part.spans for part in log],
                 [
                     [calls.outcome(driver, *record) for record in part.records]

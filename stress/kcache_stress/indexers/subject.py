@@ -19,12 +19,13 @@ from kcache_model.indexers.target import INDEXES, Target, make_target
 from kcache_model.outcomes import Outcome
 from kcache_model.progress import NoProgress, ProgressListener
 
-from ..explorer.audit import AuditShare
+from ..engine.audit import AuditShare
+from ..engine.counterexample import Counterexample
+from ..engine.execution import Problem
+from ..engine.granularity import Granularity
+from ..engine.schedule_replay import Replay
 from ..explorer.confirmation import Answer, Confirmation, answer_of_runs
-from ..explorer.counterexample import Counterexample
-from ..explorer.execution import Problem
 from ..explorer.explore import ExploreOptions
-from ..explorer.granularity import Granularity
 from ..explorer.investigation import Experiment
 from ..explorer.made_of import packages_of
 from ..explorer.reach import existing, folder_of
@@ -34,7 +35,6 @@ from ..explorer.replay_token import ReplayToken
 from ..explorer.roots import Roots
 from ..explorer.sandbox import Sandbox
 from ..explorer.sources import fingerprint_of
-from ..explorer.strategies.scheduled import Replay
 from ..explorer.virtual.scheduler import Scheduler
 from ..explorer.virtual.virtual_thread import UncontrolledError
 from ..loading import TARGET_PREFIX, load_target, named_packages

@@ -15,21 +15,21 @@ from kcache_model.interleaved_program import InterleavedProgram, decode_program,
 from kcache_model.interleaving import Interleaving
 from kcache_model.progress import ProgressListener
 
-from ..explorer.audit import AuditShare
+from ..engine.audit import AuditShare
+from ..engine.counterexample import SHOWN_ONCE, Counterexample
+from ..engine.execution import Problem
+from ..engine.granularity import Granularity
+from ..engine.preemption_bounded import PreemptionBounded
+from ..engine.search import SearchLimits, search
 from ..explorer.confirmation import Answer, Confirmation, why_not_repeated
-from ..explorer.counterexample import SHOWN_ONCE, Counterexample
-from ..explorer.execution import Problem
-from ..explorer.granularity import Granularity
 from ..explorer.investigation import Experiment
 from ..explorer.reach import existing, parts_in_c
 from ..explorer.rendering.renderer import Texts, end_of, render_interleaving
 from ..explorer.replay_token import ReplayToken, TokenFormat
 from ..explorer.sandbox import Sandbox
 from ..explorer.scenario_runner import AS_FOUND, Copies
-from ..explorer.search import SearchLimits, search
 from ..explorer.sources import fingerprint_of
 from ..explorer.strategies.partial_order_sampling import PartialOrderSampling
-from ..explorer.strategies.preemption_bounded import PreemptionBounded
 from ..explorer.virtual.virtual_thread import UncontrolledError
 from .confirming import Trial, confirm, run_freely
 from .named_test import InterleavedTest, load_test

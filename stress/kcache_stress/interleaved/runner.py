@@ -15,12 +15,12 @@ from kcache_model.errors import CannotExploreError
 from kcache_model.finding import FindingKind
 from kcache_model.object_types.plain import plain_value
 
-from ..explorer.execution import Execution, Problem
+from ..engine.execution import Execution, Problem
+from ..engine.preemption_bounded import PreemptionBounded
+from ..engine.schedule_replay import Replay
+from ..engine.search import SearchLimits, search
+from ..engine.strategy import MOST_EVENTS, Coverage, Ending, Strategy
 from ..explorer.scenario_runner import CallSequence, Copies, Load, Part, Scenario, ScenarioRunner, Work, ended_with
-from ..explorer.search import SearchLimits, search
-from ..explorer.strategies.interface import MOST_EVENTS, Coverage, Ending, Strategy
-from ..explorer.strategies.preemption_bounded import PreemptionBounded
-from ..explorer.strategies.scheduled import Replay
 from ..explorer.virtual.refusal import BYPASSED, is_bypassed, refuse, where
 from ..explorer.virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
 from ..stacks import variables_of
@@ -134,7 +134,7 @@ class InterleavedRunner(ScenarioRunner):
         """Run the threads that the body asks for; what each returned."""
         if self._shape.is_whole:
             return in_threads(self.threading, asked)
-        if self._parts or self.sandbox.scheduler.threads:
+        if self._parts or self.sandbox.scheduler.actors:
             raise _AsThread
         self._asked, self.texts = asked, call_texts(asked.caller, asked.works)
         self._shape.threads = len(asked.works)
@@ -166,7 +166,7 @@ class InterleavedRunner(ScenarioRunner):
 
     def unseen(self, what: str, item: object, name: str, frame: FrameType) -> None:
         """A fixture is about to do what no event tells: one step of unknown code, if other threads may see it."""
-        gate, threads = self.sandbox.gate, self.sandbox.scheduler.threads.values()
+        gate, threads = self.sandbox.gate, self.sandbox.scheduler.actors.values()
         if isinstance(item, (type, ModuleType)):
             gate.rebinds(name)
         if sum(not thread.finished for thread in threads) > 1:
@@ -260,7 +260,7 @@ class InterleavedRunner(ScenarioRunner):
             self.made = SimpleNamespace()
             with controlled(self):
                 self._parts = self._explored([CallSequence([attempting(body)])], strategy)
-            if strategy.ending is Ending.COMPLETE and len(self.sandbox.scheduler.threads) == 1:
+            if strategy.ending is Ending.COMPLETE and len(self.sandbox.scheduler.actors) == 1:
                 self._require_threads(_end_of(self._parts[0]))
             return self._parts, self._problem_of(strategy, _end_of(self._parts[0]).error)
         self._asked = self.made = None  # or what the last body has made would die while this one goes on
@@ -278,7 +278,7 @@ class InterleavedRunner(ScenarioRunner):
             error = raised
         if not self._parts:
             return self._as_thread(strategy)
-        threads = self.sandbox.scheduler.threads.values()
+        threads = self.sandbox.scheduler.actors.values()
         if strategy.ending is Ending.COMPLETE and not all(thread.finished for thread in threads):
             self.sandbox.scheduler.doubts[f"{self._test.attribute}: threads go on beside the end of the test"] = None
         return self._parts, self._problem_of(strategy, error)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from kcache_model.foreign import class_attribute, is_any
 from kcache_model.object_types.method_call import Form, MethodCall
 
-from ..explorer.events import READ, WHOLE, WRITE
-from ..explorer.granularity import Granularity
+from ..engine.events import READ, WHOLE, WRITE
+from ..engine.granularity import Granularity
 
 if TYPE_CHECKING:
     from ..explorer.sandbox import Sandbox

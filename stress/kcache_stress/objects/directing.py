@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from kcache_model.outcomes import WAITS, Outcome
 
-from ..explorer.events import PAUSE
-from ..explorer.strategies.interface import MOST_EVENTS
+from ..engine.events import PAUSE
+from ..engine.strategy import MOST_EVENTS
 from ..explorer.virtual.virtual_thread import NEVER, Timed
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Director:
             rests: whether it does, given how many events there were before.
         """
         scheduler = self.scheduler
-        thread = scheduler.threads[number]
+        thread = scheduler.actors[number]
         while True:
             scheduler.left, before = events, len(scheduler.trace)
             yield number
@@ -117,7 +117,7 @@ class Director:
 
     def is_asleep(self, number: int) -> bool:
         """Whether a thread sleeps: no call can end that, so none has a reason to begin meanwhile."""
-        waits_for = self.scheduler.threads[number].waits_for
+        waits_for = self.scheduler.actors[number].waits_for
         return isinstance(waits_for, Timed) and waits_for.waitable is NEVER
 
     def _work(self, turn: _Turn) -> None:

@@ -18,23 +18,24 @@ from kcache_model.outcomes import Outcome
 from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
 
-from ..explorer.audit import AuditShare, plain
+from ..engine.audit import AuditShare
+from ..engine.counterexample import Counterexample
+from ..engine.equal_actors import EqualActors
+from ..engine.execution import Execution, Problem
+from ..engine.granularity import Granularity
+from ..engine.strategy import Strategy
 from ..explorer.confirmation import Confirmation, why_not_repeated
-from ..explorer.counterexample import Counterexample
-from ..explorer.equal_threads import EqualThreads
-from ..explorer.execution import Execution, Problem
-from ..explorer.granularity import Granularity
 from ..explorer.history import calls_of
 from ..explorer.investigation import Experiment
 from ..explorer.judgement.call_judge import CallJudge
 from ..explorer.made_of import packages_of
+from ..explorer.plain_data import plain
 from ..explorer.reach import existing
 from ..explorer.rendering.renderer import Texts, render_interleaving
 from ..explorer.roots import Roots
 from ..explorer.sandbox import Sandbox
 from ..explorer.scenario_runner import CallSequence, Copies, Load, Scenario, ScenarioRunner, Work
 from ..explorer.sources import fingerprint_of
-from ..explorer.strategies.interface import Strategy
 from ..explorer.virtual.virtual_thread import SetupDeadlockError
 from ..interleaved.confirming import confirm
 from ..loading import TARGET_PREFIX
@@ -72,7 +73,7 @@ class ObjectRunner(ScenarioRunner):
         self._final: tuple[Outcome, ...] = ()
         self._driver: Driver
         self._place = place_of(object_type, target)
-        self._equal_threads = EqualThreads(program.threads)
+        self._equal_threads = EqualActors(program.threads)
         self._calls_made: Hashable = program.names()
         super().__init__(Scenario(self._place.instrument, self._set_up, self._look_back), copies)
 
@@ -82,7 +83,7 @@ class ObjectRunner(ScenarioRunner):
         return self._calls_made
 
     @property
-    def equal_threads(self) -> EqualThreads:
+    def equal_actors(self) -> EqualActors:
         """Those with the same calls."""
         return self._equal_threads
 

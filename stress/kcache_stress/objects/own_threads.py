@@ -45,7 +45,7 @@ from kcache_model.object_types.object_type import Driver
 from kcache_model.object_types.replay_steps import CalledBy, History
 from kcache_model.outcomes import Outcome
 
-from ..explorer.events import PAUSE, RELEASE, Event, are_dependent
+from ..engine.events import PAUSE, RELEASE, Event, are_dependent
 from ..explorer.sandbox import Sandbox
 from ..explorer.virtual.deadlines import next_timeouts
 from .direct_access import report_direct_access
@@ -241,7 +241,7 @@ class OwnThreads(Director):
         if not any(map(self.is_asleep, self.turns)):
             found += sorted({(_CALL, self._caller(call)) for call in self._next_calls()})
         found += [(_OWN, number) for number in self._own_ready()]
-        timeouts = sorted(next_timeouts(self.scheduler.threads, self.scheduler.now))
+        timeouts = sorted(next_timeouts(self.scheduler.actors, self.scheduler.now))
         passes = self._orders.history.passes
         self._may_time_out = self._may_time_out or bool(timeouts)
         if self._passes < (_MOST_PASSES if passes is None else passes + _MORE_PASSES):
@@ -252,7 +252,7 @@ class OwnThreads(Director):
 
     def _own_ready(self) -> list[int]:
         """The threads of the class that can go on."""
-        threads = sorted(self.scheduler.threads.items())
+        threads = sorted(self.scheduler.actors.items())
         return [number for number, thread in threads if thread.enabled and number not in self.turns]
 
     def _next_calls(self) -> list[int]:
@@ -291,7 +291,7 @@ class OwnThreads(Director):
         yield from self._call_step(number) if number in self.turns else self._own_step(number, kind)
         for _ in range(_MOST_WOKEN):
             self._opened = {caller: made for caller, made in self._opened.items() if made.outcome.waits}
-            woken = [caller for caller in sorted(self._opened) if self.scheduler.threads[caller].enabled]
+            woken = [caller for caller in sorted(self._opened) if self.scheduler.actors[caller].enabled]
             if not woken:
                 return
             yield from self._call_step(woken[0])
@@ -328,7 +328,7 @@ class OwnThreads(Director):
         """The events since a position of the trace, each only once, and what the threads wait for that made them."""
         events = self.scheduler.trace[position:]
         for number in {event[0] for event in events}:
-            pending = self.scheduler.threads[number].pending
+            pending = self.scheduler.actors[number].pending
             if pending is not None:
                 events.append((number, *pending))
         found = {(event[:2], id(event[2]), id(event[3])): event for event in events if event[1] != PAUSE}

@@ -20,11 +20,11 @@ from typing import Final
 
 from kcache_model.foreign import is_any
 
-from ..explorer.events import QUERY, READ, TRY, WRITE, parts_of
+from ..engine.events import QUERY, READ, TRY, WRITE, parts_of
+from ..engine.weak_objects import original
 from ..explorer.held_locks import HeldLocks
 from ..explorer.rendering.naming import attributes, is_library
 from ..explorer.virtual.scheduler import Scheduler
-from ..explorer.weak_objects import original
 
 _FLAGS: Final = (bool, str, enum.Enum, type(None))
 _DEEPEST: Final = 3

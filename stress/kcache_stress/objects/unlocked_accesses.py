@@ -23,10 +23,10 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Final
 
-from ..explorer.events import READ, WRITE, Imprecise, Trace, location, parts_of
+from ..engine.events import READ, WRITE, Imprecise, Trace, location, parts_of
+from ..engine.weak_objects import original
 from ..explorer.held_locks import HeldLocks
 from ..explorer.rendering.naming import Names, is_library
-from ..explorer.weak_objects import original
 
 _ROOT: Final = "<it>"
 """What the object is called: no class can be called so."""

@@ -7,7 +7,6 @@ can end a sleep, so no other call has a reason to begin in the middle of it.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
@@ -18,13 +17,14 @@ from kcache_model.object_types.object_type import Driver, Load
 from kcache_model.object_types.replay_steps import Begun, CalledBy, Calls, History, Overtaken, Passes, Stage
 from kcache_model.outcomes import WAITS, Outcome
 
+from ..engine.strategy import MOST_EVENTS
 from ..explorer.scenario_runner import Copies, Scenario, ScenarioRunner
 from ..explorer.scenario_runner import Load as Loads
-from ..explorer.strategies.interface import MOST_EVENTS
 from ..explorer.virtual.deadlines import next_timeouts
 from ..explorer.virtual.scheduler import TICK, Scheduler
 from ..explorer.virtual.standstill import WORKS, Watched
 from ..explorer.virtual.virtual_thread import NEVER, SetupDeadlockError, Timed, UncontrolledError, VirtualThread
+from ..stacks import OWN_FILES
 from .directing import Choices, Director, Lost, Made
 from .named_target import Place
 from .open_blocks import abandon_blocks
@@ -35,8 +35,6 @@ T = TypeVar("T")
 
 _MOST_PASSES: Final = 1_000
 """Times that virtual time passes within one call. A call that still waits then polls: it waits for another thread."""
-
-_INSIDE: Final = os.path.dirname(os.path.dirname(__file__)) + os.sep
 
 _SPINNING_BEATS: Final = 20
 """Tenths of a second of work without any event, after which a call counts as one that never ends: calls are short."""
@@ -203,7 +201,7 @@ class VirtualCalls:
                 scheduler.watcher = None
                 scheduler.explore([_nothing] * idle + director.works, director.choose, timeouts=0, ties=0)
                 is_lost = director.is_lost or bool(scheduler.doubts)
-                self.starts_threads = self.starts_threads or len(scheduler.threads) > idle + len(callers)
+                self.starts_threads = self.starts_threads or len(scheduler.actors) > idle + len(callers)
             finally:
                 abandon_blocks(self._made, scheduler)
                 self.driver, self._made = (self._made if self.keeps_driver else None), None
@@ -294,7 +292,7 @@ def _stack(thread: VirtualThread) -> _Stack:
     frame = frame or sys._getframe()  # it is the one that chooses who is next
     found = []
     while frame is not None:
-        if not frame.f_code.co_filename.startswith(_INSIDE):
+        if not frame.f_code.co_filename.startswith(OWN_FILES):
             found.append((id(frame.f_code), frame.f_lasti, frame.f_lineno))
         frame = frame.f_back
     return tuple(found)
@@ -377,7 +375,7 @@ class _Director(Director):
         slow = self.threads[step.slow.thread]
         refusals = Refusals(self.scheduler, self._driver.made, slow)
         yield from self._begin(calls[0], step.at)
-        is_paused = calls[0].outcome.waits and self.scheduler.threads[slow].enabled
+        is_paused = calls[0].outcome.waits and self.scheduler.actors[slow].enabled
         if not is_paused:
             return
         self._paused = slow
@@ -411,7 +409,7 @@ class _Director(Director):
         loop = self._loops.get(number)
         if loop is None:
             return self.go_on(number)
-        return self.go_on(number, 1, lambda _: loop.rests_at(self.scheduler.threads[number]))
+        return self.go_on(number, 1, lambda _: loop.rests_at(self.scheduler.actors[number]))
 
     def endless(self) -> Exception:
         """A thread that sleeps again and again polls."""
@@ -433,7 +431,7 @@ class _Director(Director):
 
     def _idle_until(self, moment: float) -> Choices:
         """Let time pass until a moment; waits whose timeout comes before end in between."""
-        threads = self.scheduler.threads
+        threads = self.scheduler.actors
         while any(
             isinstance(thread.waits_for, Timed) and thread.waits_for.deadline <= moment
             for number, thread in threads.items()
@@ -455,7 +453,7 @@ class _Director(Director):
             yield from self._run(number)
 
     def _ready(self) -> int:
-        threads = self.scheduler.threads.items()
+        threads = self.scheduler.actors.items()
         held = {self._paused, *self._resting()}
         return next((number for number, thread in threads if thread.enabled and number not in held), -1)
 
@@ -466,6 +464,6 @@ class _Director(Director):
         return self.is_asleep(number) and number != self._paused and number not in self._loops
 
     def _next_timeouts(self) -> list[int]:
-        threads = self.scheduler.threads.items()
+        threads = self.scheduler.actors.items()
         others = {number: thread for number, thread in threads if number != self._paused}
         return [*self._resting(), *next_timeouts(others, self.scheduler.now)]

@@ -13,8 +13,8 @@ from typing import Any
 
 from kcache_model.errors import CannotExploreError
 from kcache_model.finding import FindingKind
+from kcache_stress.engine.strategy import Coverage
 from kcache_stress.explorer.scenarios import Load, Scenario, explore_scenario, replay_scenario
-from kcache_stress.explorer.strategies.interface import Coverage
 from kcache_stress.loading import named_packages
 
 from ..evenly_spaced import evenly_spaced

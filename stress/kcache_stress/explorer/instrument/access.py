@@ -8,7 +8,7 @@ from functools import cached_property
 from gc import get_referents
 from typing import Any
 
-from ..events import Pending, unite
+from ...engine.events import Pending, unite
 from .beneath import LOOKING, atoms, beneath, has_variables, instance_variables, is_atom, is_simple
 from .knowledge import is_inert
 from .reporting import Accesses

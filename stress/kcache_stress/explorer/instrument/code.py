@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
 
+from ...engine.granularity import Granularity
 from ..garbage import NoCollections
-from ..granularity import Granularity
 from . import build
 from .facts import Facts, collect_facts
 from .kept import digest, kept

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-_EXPLORER: Final = Path(__file__).parents[1]
+_SOURCES: Final = (Path(__file__).parents[1], Path(__file__).parents[2] / "engine")
 _VERSIONS_KEPT: Final = 3
 """Of the explorer and of Python: several are in use at a time, and nobody comes to clear up."""
 _ENTRIES_KEPT: Final = 3000
@@ -88,7 +88,7 @@ def _folder(asked: str) -> Path | None:
 def _version() -> str:
     """The explorer and the Python that runs it."""
     found = hashlib.sha256(f"{sys.version} {sys.flags.optimize}".encode())
-    for file in sorted(_EXPLORER.rglob("*.py")):
+    for file in (file for folder in _SOURCES for file in sorted(folder.rglob("*.py"))):
         found.update(file.read_bytes())
     return found.hexdigest()[:16]
 

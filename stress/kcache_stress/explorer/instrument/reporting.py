@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from ..events import Imprecise, Pending, take_as_a_whole
+from ...engine.events import Imprecise, Pending, take_as_a_whole
 from .beneath import LOOKING, METHOD_TYPES, WHOLE, Within, beneath, is_simple, only_reads, simple_containers
 from .knowledge import calls_python, foreign_methods, is_foreign, is_known_function, reaches_by_name
 from .names import hook_name

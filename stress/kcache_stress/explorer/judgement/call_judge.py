@@ -24,15 +24,15 @@ from kcache_model.object_types.specification import (
 from kcache_model.outcomes import ErrorKind, Outcome, unexplained_text
 from kcache_model.rules import BrokenRule
 
-from ..execution import Execution, Mark, Problem
-from ..happens_before import HappensBefore
+from ...engine.execution import Execution, Mark, Problem
+from ...engine.happens_before import HappensBefore
+from ...engine.orders import Marks, Shape, linear_extensions, marks_by_need, marks_in_order
+from ...engine.scheduling import HUB
+from ...engine.strategy import Ending
+from ...engine.waits import standstill_text
 from ..history import calls_of
-from ..strategies.interface import Ending
-from ..virtual.scheduler import HUB
-from ..waiting import standstill_text
 from .giving_up import GaveUp, given_up_in
 from .moments import Moments, moments_of_calls
-from .orders import Marks, Shape, linear_extensions, marks_by_need, marks_in_order
 
 _MOST_ORDERS: Final = 100
 """Orders of beginnings and ends that are judged one by one: two threads of two calls have 70."""

@@ -17,14 +17,15 @@ from typing import Final, Generic, TypeAlias
 from kcache_model.finding import FindingKind
 from kcache_model.places import is_of_target
 
-from ..events import ACQUIRE, JOIN, RELEASE, SPAWN, TRY, UNKNOWN, WRITE, Imprecise, Trace, location, parts_of
-from ..execution import A, Execution, Judge, Problem, Runner
-from ..happens_before import HappensBefore
-from ..schedule import Schedule, schedule_of
-from ..strategies.scheduled import Replay
-from ..virtual.scheduler import Scheduler
+from ...engine.events import ACQUIRE, JOIN, RELEASE, SPAWN, TRY, UNKNOWN, WRITE, Imprecise, Trace, location, parts_of
+from ...engine.execution import A, Execution, Judge, Problem
+from ...engine.happens_before import HappensBefore
+from ...engine.schedule import Schedule, schedule_of
+from ...engine.schedule_replay import Replay
+from ...engine.scheduling import Scheduling
+from ...engine.weak_objects import kind_of
+from ..target_runner import TargetRunner
 from ..virtual.world import PRIVATE_MODULES
-from ..weak_objects import kind_of
 from .race import Race, name_of_location
 from .watched_trace import WatchedTrace
 
@@ -49,7 +50,7 @@ class DataRaceJudge(Generic[A]):
     """
 
     def __init__(
-        self, first: Judge[A], runner: Runner[A], is_known: Callable[[Problem], bool] = lambda _: False
+        self, first: Judge[A], runner: TargetRunner[A], is_known: Callable[[Problem], bool] = lambda _: False
     ) -> None:
         self._first = first
         self._runner = runner
@@ -61,7 +62,7 @@ class DataRaceJudge(Generic[A]):
         problem = self._first.judge(execution, order)
         if problem is not None:
             return problem
-        for earlier, later, (obj, slot) in data_races(execution.trace, execution.threads):
+        for earlier, later, (obj, slot) in data_races(execution.trace, execution.actors):
             called = type(obj).__name__, slot if type(slot) in _PLAIN else None
             if called in self._of_library:
                 continue
@@ -94,7 +95,7 @@ class _Looking(Replay):
         super().__init__(schedule)
         self.trace = WatchedTrace(positions)
 
-    def begin(self, scheduler: Scheduler) -> None:
+    def begin(self, scheduler: Scheduling) -> None:
         """Put a trace that looks on in the place of the trace."""
         super().begin(scheduler)
         scheduler.trace = self.trace

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 from kcache_model.outcomes import Outcome
 
-from ..events import READ, TRY, WRITE, Trace
-from ..execution import Execution
+from ...engine.events import READ, TRY, WRITE, Trace
+from ...engine.execution import Execution
 from ..held_locks import HeldLocks
 from ..virtual.scheduler import Scheduler
 
@@ -56,7 +56,7 @@ def given_up_in(execution: Execution[Outcome]) -> tuple[GaveUp, ...]:
     position = 0
     for thread, (spans, outcomes) in enumerate(zip(execution.spans, execution.outcomes, strict=False)):
         for call, (span, outcome) in enumerate(zip(spans, outcomes, strict=False), position):
-            own = [timeout for timeout in execution.timeouts if timeout.thread == thread]
+            own = [timeout for timeout in execution.timeouts if timeout.actor == thread]
             own = [timeout for timeout in own if span[0] < timeout.position <= span[1]]
             in_vain = any(span[0] <= at < span[1] and execution.trace[at][0] == thread for at in tries)
             tried = _failed_try(execution.trace, thread, span) if in_vain and not own and not outcome.waits else None

@@ -14,8 +14,8 @@ from typing import Final, TypeAlias
 
 from kcache_model.outcomes import Outcome
 
-from ..events import Event
-from ..execution import Execution
+from ...engine.events import Event
+from ...engine.execution import Execution
 from ..virtual.scheduler import TICK, Scheduler
 
 Span: TypeAlias = tuple[float, float]
@@ -48,7 +48,7 @@ def moments_of_calls(execution: Execution[Outcome]) -> Moments:
 
 def _moments(execution: Execution[Outcome], thread: int, span: tuple[int, int]) -> Span:
     begin, end = span
-    own = (one.position for one in execution.timeouts if one.thread == thread and begin <= one.position < end)
+    own = (one.position for one in execution.timeouts if one.actor == thread and begin <= one.position < end)
     events = enumerate(execution.trace[begin : next(own, end)], begin)
     readings = [at for at, event in events if event[0] == thread and _reads_clock(event)] or [begin]
     return _widened(_moment(execution, readings[0]), _moment(execution, readings[-1]))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass
 from types import CodeType, FrameType
 
 from kcache_model.places import file_name
 
-from ..events import location
-
-_OWN_FILES = os.path.dirname(os.path.dirname(__file__)) + os.sep
+from ...engine.events import location
+from ...stacks import OWN_FILES
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class Race:
 def frame_of_access() -> FrameType | None:
     """The frame that makes the access which the explorer is told of."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_OWN_FILES):
+    while frame is not None and frame.f_code.co_filename.startswith(OWN_FILES):
         frame = frame.f_back
     return frame
 

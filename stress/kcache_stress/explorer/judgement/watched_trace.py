@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from types import CodeType
 
-from ..events import Event
+from ...engine.events import Event
 from .race import frame_of_access, place_in
 
 

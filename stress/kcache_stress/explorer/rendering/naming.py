@@ -19,10 +19,10 @@ from kcache_model.foreign import is_a, is_any
 from kcache_model.outcomes import with_short_floats
 from kcache_model.stamped import Stamped
 
+from ...engine.weak_objects import original, weakly
 from ..instrument.beneath import iterated
 from ..virtual.locks import VirtualLock, VirtualRLock
 from ..virtual.world import PRIVATE_MODULES
-from ..weak_objects import original, weakly
 
 _DEEPEST = 7
 _MOST_VISITED = 200_000

@@ -17,8 +17,7 @@ from kcache_model.foreign import is_a, is_any
 from kcache_model.interleaving import CLOCK, LINE, Switch
 from kcache_model.outcomes import with_article
 
-from ...stacks import variables_of
-from ..events import (
+from ...engine.events import (
     ACQUIRE,
     JOIN,
     KIND_NAMES,
@@ -35,6 +34,8 @@ from ..events import (
     Together,
     location,
 )
+from ...engine.weak_objects import original
+from ...stacks import variables_of
 from ..instrument.hooks import Cell
 from ..virtual.clock import Clock
 from ..virtual.locks import VirtualLock, VirtualRLock
@@ -42,7 +43,6 @@ from ..virtual.network import Wakeup
 from ..virtual.scheduler import Scheduler
 from ..virtual.virtual_thread import VirtualThread
 from ..virtual.world import PRIVATE_MODULES
-from ..weak_objects import original
 from .naming import MISSING, Names, is_library, is_method, peek
 from .recorded_events import Place, RecordedEvent, event_state, place_of, thread_name
 
@@ -140,7 +140,7 @@ class Recording(list[Event]):
         """The calls of the library in the midst of which a thread waits."""
         found = set()
         for number, (key, call) in self._library_calls.items():
-            running = self._scheduler.threads[number].greenlet
+            running = self._scheduler.actors[number].greenlet
             if running is not None and self.place(running.gr_frame).key == key:
                 found.add(call)
         return found
@@ -161,7 +161,7 @@ class Recording(list[Event]):
     def _look(self, event: Event) -> None:
         thread, kind, obj, _ = event
         frame = sys._getframe(2)
-        if thread not in self.thread_names and thread >= self._scheduler.program_threads:
+        if thread not in self.thread_names and thread >= self._scheduler.program_actors:
             self.thread_names[thread] = thread_name(frame)
         place = self.place(frame)
         # A call whose method is in C, or reads an attribute, accesses the object without any code of the target.
@@ -178,7 +178,7 @@ class Recording(list[Event]):
         changed = previous is not None and previous.thread != thread
         call = self._library_call(thread, place)
         if previous is None or changed or call < 0 or previous.call != call:
-            left = self.left(self._scheduler.threads[previous.thread])[0] if changed and previous is not None else None
+            left = self.left(self._scheduler.actors[previous.thread])[0] if changed and previous is not None else None
             previous = self._recorded(event, place, left, call, frame)
             self.events.append(previous)
         previous.last = len(self)
@@ -192,7 +192,7 @@ class Recording(list[Event]):
         """An opcode of a line: what it touches is not known, so the line stands for all of its opcodes."""
         previous = self.events[-1] if self.events else None
         if previous is None or previous.thread != thread:
-            left = None if previous is None else self.left(self._scheduler.threads[previous.thread])[0]
+            left = None if previous is None else self.left(self._scheduler.actors[previous.thread])[0]
         elif previous.kind == LINE and (previous.place.path, previous.place.line) == (place.path, place.line):
             previous.last = len(self)
             return
@@ -307,7 +307,7 @@ class Recording(list[Event]):
         return tuple(dict.fromkeys(self._names.of(lock) for lock in locks))
 
     def _waiting_for(self, obj: object) -> Iterator[int]:
-        for thread in self._scheduler.threads.values():
+        for thread in self._scheduler.actors.values():
             if not thread.finished and thread.waits_for is not None and thread.pending and thread.pending[1] is obj:
                 yield thread.number
 

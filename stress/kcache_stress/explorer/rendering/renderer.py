@@ -12,13 +12,15 @@ from kcache_model.finding import FindingKind
 from kcache_model.interleaving import InterleavedCall, Interleaving, InterleavingEvent, Switch, Waiting
 from kcache_model.places import file_name, short_path
 
-from ..execution import A, Execution, Problem, Runner
+from ...engine.execution import A, Execution, Problem
+from ...engine.schedule import Schedule
+from ...engine.schedule_replay import Replay
+from ...engine.scheduling import Scheduling
+from ...engine.strategy import Ending
+from ...engine.waits import standstill_text
 from ..garbage import NoCollections
-from ..schedule import Schedule
-from ..strategies.interface import Ending
-from ..strategies.scheduled import Replay
+from ..target_runner import TargetRunner
 from ..virtual.scheduler import Scheduler
-from ..waiting import standstill_text
 from .naming import Names
 from .recorded_events import Place, RecordedEvent
 from .recording import Recording
@@ -40,9 +42,10 @@ class _LookingOn(Replay):
         self._texts = texts
         self.recording: Recording | None = None
 
-    def begin(self, scheduler: Scheduler) -> None:
+    def begin(self, scheduler: Scheduling) -> None:
         """Put the recording in the place of the trace."""
         super().begin(scheduler)
+        assert isinstance(scheduler, Scheduler)
         self._names.root = self._texts.made()
         self._names.of(self._names.root)  # what is there from the beginning is told from what comes and goes
         scheduler.trace = self.recording = Recording(scheduler, self._sources, self._names, self._texts.alive)
@@ -76,7 +79,7 @@ class Texts(Generic[A]):
 
 
 def render_interleaving(
-    runner: Runner[A],
+    runner: TargetRunner[A],
     schedule: Schedule,
     texts: Texts[A],
     problem: Problem | None = None,
@@ -99,7 +102,7 @@ def render_interleaving(
             runner.clean_up()
 
 
-def _shown_sources(runner: Runner[A], texts: Texts[A]) -> Mapping[str, bytes]:
+def _shown_sources(runner: TargetRunner[A], texts: Texts[A]) -> Mapping[str, bytes]:
     sources, is_hidden = runner.sandbox.sources, texts.is_hidden
     return {path: source for path, source in sources.items() if is_hidden is None or not is_hidden(path)}
 
@@ -170,18 +173,18 @@ class _Sources:
 
 
 def _rendered(
-    runner: Runner[A], execution: Execution[A], recording: Recording, strategy: Replay, texts: Texts[A]
+    runner: TargetRunner[A], execution: Execution[A], recording: Recording, strategy: Replay, texts: Texts[A]
 ) -> Interleaving:
     sources = _Sources(_shown_sources(runner, texts))
     recorded = _shown(recording.events)
     waiting: tuple[Waiting, ...] = ()
     last = {event.thread: event.place for event in recorded}
     if execution.ending is Ending.DEADLOCK:
-        threads = runner.sandbox.scheduler.threads.values()
+        threads = runner.sandbox.scheduler.actors.values()
         left = [recording.left(thread) for thread in threads if not thread.finished]
         waiting = tuple(_waiting(switch, place, last.get(switch.thread), sources) for switch, place in left)
     return Interleaving(
-        execution.threads,
+        execution.actors,
         {number: name for number, name in recording.thread_names.items() if name},
         tuple(_events(recorded, sources, recording.unfinished())),
         _calls(texts, execution, recorded),

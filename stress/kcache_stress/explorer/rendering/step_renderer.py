@@ -9,18 +9,17 @@ import threading
 import traceback
 from collections.abc import Iterable
 from operator import itemgetter
-from pathlib import Path
 from types import FrameType
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from kcache_model.places import file_name
 
-from ..events import KIND_NAMES, PAUSE, Pending
-from ..schedule import Schedule, as_steps
-from ..strategies.interface import STOP
-from ..strategies.scheduled import Replay
-
-_EXPLORER: Final = str(Path(__file__).parent.parent)
+from ...engine.events import KIND_NAMES, PAUSE, Pending
+from ...engine.schedule import Schedule, as_steps
+from ...engine.schedule_replay import Replay
+from ...engine.scheduling import STOP
+from ...stacks import OWN_FILES
+from ..virtual.virtual_thread import VirtualThread
 
 
 class StepRenderer(Replay):
@@ -34,7 +33,8 @@ class StepRenderer(Replay):
         """Whoever is next in the schedule; what that thread is about to do is noted."""
         chosen = super().choose(running)
         if chosen != STOP:
-            thread = self.scheduler.threads[chosen]
+            thread = self.scheduler.actors[chosen]
+            assert isinstance(thread, VirtualThread)
             frame = sys._getframe() if chosen == running or thread.greenlet is None else thread.greenlet.gr_frame
             step = Step(chosen + 1, *place_of(traceback.walk_stack(frame)))
             self._steps.append((step, _what(thread.pending)))
@@ -73,6 +73,6 @@ def place_of(frames: Iterable[tuple[FrameType, int]]) -> tuple[str, str]:
     """The first line that is neither the explorer's nor of ``threading``: its place, and what it says."""
     for frame, line in frames:
         file = frame.f_code.co_filename
-        if not file.startswith(_EXPLORER) and file != threading.__file__:
+        if not file.startswith(OWN_FILES) and file != threading.__file__:
             return f"{file_name(file)}:{line} in {frame.f_code.co_name}", linecache.getline(file, line).strip()
     return "threading", ""

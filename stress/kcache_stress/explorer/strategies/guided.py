@@ -14,13 +14,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from ..events import BLOCKED, JOIN, PAUSE, RELEASE, SPAWN, WRITE, Trace, identity, location, parts_of
-from ..happens_before import HappensBefore
-from ..schedule import as_runs
-from ..virtual.scheduler import HUB, Scheduler
-from .interface import STOP, Sampling, Step
+from ...engine.events import BLOCKED, JOIN, PAUSE, RELEASE, SPAWN, WRITE, Trace, identity, location, parts_of
+from ...engine.happens_before import HappensBefore
+from ...engine.schedule import as_runs
+from ...engine.schedule_replay import Replay
+from ...engine.scheduling import HUB, STOP, Scheduling
+from ...engine.strategy import Sampling, Step
 from .partial_order_sampling import PartialOrderSampling
-from .scheduled import Replay
 from .selective_walk import SelectiveWalk
 
 _GUIDED: Final = 0.5
@@ -57,7 +57,7 @@ class Guided(Sampling):
         self._seen: Counter[_Pair] = Counter()
         self._kept: dict[_Pair, tuple[array[int], int]] = {}  # who did each step, and how many of them lead to the pair
 
-    def begin(self, scheduler: Scheduler) -> None:
+    def begin(self, scheduler: Scheduling) -> None:
         """Draw what to begin with: nothing, or what led to a pair, a rare one rather than one that is often seen."""
         super().begin(scheduler)
         self._sampler = self._beginning = None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .interface import STOP, Strategy
+from ...engine.scheduling import STOP
+from ...engine.strategy import Strategy
 
 
 class Naive(Strategy):

@@ -13,10 +13,10 @@ import math
 import random
 from types import CodeType
 
-from ..events import PAUSE, WRITE
-from ..happens_before import HappensBefore
-from ..virtual.scheduler import Scheduler
-from .interface import STOP, Sampling, Step
+from ...engine.events import PAUSE, WRITE
+from ...engine.happens_before import HappensBefore
+from ...engine.scheduling import STOP, Scheduling
+from ...engine.strategy import Sampling, Step
 
 _PATIENCE = 2_000
 """Steps after which a thread that others wait for has to let them go on."""
@@ -55,16 +55,16 @@ class OpcodeSampling(Sampling):
         self._seen = 0
         self._mean = 0.0
 
-    def begin(self, scheduler: Scheduler) -> None:
+    def begin(self, scheduler: Scheduling) -> None:
         """Draw where threads are left."""
         super().begin(scheduler)
         scheduler.asks_at_starts = True
-        self._threads = scheduler.program_threads
+        self._threads = scheduler.program_actors
         draw = self._random
         self._points, self._done, self._seen, self._lowest = {}, {}, 0, 0.0
-        first = self._executions if self._executions < scheduler.program_threads else None
+        first = self._executions if self._executions < scheduler.program_actors else None
         self._priorities = {
-            number: 2.0 if number == first else draw.random() for number in range(scheduler.program_threads)
+            number: 2.0 if number == first else draw.random() for number in range(scheduler.program_actors)
         }
         self._mean = 0.0
         if first is not None or not self._places:
@@ -91,7 +91,7 @@ class OpcodeSampling(Sampling):
         if not candidates:
             return STOP
         priorities = self._priorities
-        has_started, self._threads = len(scheduler.threads) > self._threads, len(scheduler.threads)
+        has_started, self._threads = len(scheduler.actors) > self._threads, len(scheduler.actors)
         if running >= 0 and scheduler.left <= 0 and not has_started:
             self._lowest -= 1.0
             priorities[running] = self._lowest

@@ -9,9 +9,9 @@ from __future__ import annotations
 import random
 from math import log
 
-from ..events import parts_of
-from ..virtual.scheduler import FOREVER, Scheduler
-from .interface import STOP, Sampling
+from ...engine.events import parts_of
+from ...engine.scheduling import FOREVER, STOP, Scheduling
+from ...engine.strategy import Sampling
 
 
 class PartialOrderSampling(Sampling):
@@ -27,7 +27,7 @@ class PartialOrderSampling(Sampling):
         self._priorities: dict[int, float] = {}
         self._watched: dict[int, list[int]] = {}
 
-    def begin(self, scheduler: Scheduler) -> None:
+    def begin(self, scheduler: Scheduling) -> None:
         """Who is started takes part at once."""
         super().begin(scheduler)
         scheduler.asks_at_starts = True
@@ -71,7 +71,7 @@ class PartialOrderSampling(Sampling):
     def _watch(self, chosen: int) -> None:
         """Ask for a choice when ``chosen`` comes to what another thread is about to do."""
         watched: dict[int, list[int]] = {}
-        for number, thread in self.scheduler.threads.items():
+        for number, thread in self.scheduler.actors.items():
             pending = thread.pending
             if number != chosen and pending is not None and not thread.finished:
                 for _, obj, _ in parts_of(*pending):

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import random
 
-from ..happens_before import HappensBefore
-from ..virtual.scheduler import FOREVER, Scheduler
-from .interface import MOST_ASKED, STOP, Sampling, Step
+from ...engine.happens_before import HappensBefore
+from ...engine.scheduling import FOREVER, STOP, Scheduling
+from ...engine.strategy import MOST_ASKED, Sampling, Step
 
 
 class Pct(Sampling):
@@ -30,7 +30,7 @@ class Pct(Sampling):
         self._priorities: dict[int, float] = {}
         self._changes: list[int] = []
 
-    def begin(self, scheduler: Scheduler) -> None:
+    def begin(self, scheduler: Scheduling) -> None:
         """Draw the events at which priorities change."""
         super().begin(scheduler)
         scheduler.asks_at_starts = True

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 
-from .interface import STOP, Sampling
+from ...engine.scheduling import STOP
+from ...engine.strategy import Sampling
 
 
 class RandomWalk(Sampling):

@@ -13,10 +13,10 @@ from collections import Counter
 from collections.abc import Container
 from typing import Final, TypeAlias
 
-from ..events import JOIN, PAUSE, RELEASE, SPAWN, WRITE, Imprecise, Pending, parts_of
-from ..happens_before import HappensBefore, happens_before
-from ..virtual.scheduler import Scheduler
-from .interface import STOP, Sampling, Step
+from ...engine.events import JOIN, PAUSE, RELEASE, SPAWN, WRITE, Imprecise, Pending, parts_of
+from ...engine.happens_before import HappensBefore, happens_before
+from ...engine.scheduling import STOP, Scheduling
+from ...engine.strategy import Sampling, Step
 
 _SELECTIVE: Final = 0.5
 """How many of the executions look at some of the sorts of places only."""
@@ -61,7 +61,7 @@ class SelectiveWalk(Sampling):
         self._threads = 0
         self._most_threads = 0
 
-    def begin(self, scheduler: Scheduler) -> None:
+    def begin(self, scheduler: Scheduling) -> None:
         """Select what counts; what was done before, if others chose until now, is not left to do."""
         super().begin(scheduler)
         scheduler.asks_at_starts = True
@@ -83,7 +83,7 @@ class SelectiveWalk(Sampling):
             thread: (totals.get(thread, 1), frozenset(counts.items())) for thread, counts in self._counts.items()
         }
         self._chosen, self._is_done = -1, True
-        self._threads = max(scheduler.program_threads, len(scheduler.threads))
+        self._threads = max(scheduler.program_actors, len(scheduler.actors))
         for thread, kind, obj, slot in scheduler.trace:
             if kind == SPAWN and isinstance(slot, int):
                 self._left[thread] = self._left.get(thread, 1) - totals.get(slot, 1)
@@ -93,11 +93,11 @@ class SelectiveWalk(Sampling):
     def choose(self, running: int) -> int:
         """Whoever was chosen, until it has done an event that counts; then another one, by what each has left."""
         scheduler = self.scheduler
-        threads, trace = scheduler.threads, scheduler.trace
+        threads, trace = scheduler.actors, scheduler.trace
         has_started = len(threads) > self._threads
         if not self._is_done and running == self._chosen and not has_started:
             thread = threads[running]
-            if thread.waits_for is None and not thread.finished and trace[-1][1] != RELEASE:
+            if not thread.has_condition and not thread.finished and trace[-1][1] != RELEASE:
                 return self._go_on(running)
         candidates = self.candidates()
         if not candidates:
@@ -113,7 +113,7 @@ class SelectiveWalk(Sampling):
 
     def _go_on(self, chosen: int) -> int:
         scheduler = self.scheduler
-        pending = scheduler.threads[chosen].pending
+        pending = scheduler.actors[chosen].pending
         self._is_done = pending is not None and self._counts_now(pending)
         if self._is_done:
             self._left[chosen] = self._left.get(chosen, 1) - 1
@@ -142,12 +142,12 @@ class SelectiveWalk(Sampling):
                     sort = _sort(*part)
                     if sort is not None:
                         counts.setdefault(thread, Counter())[sort, part[0]] += 1
-        if step.threads >= self._most_threads:
-            self._most_threads = step.threads
+        if step.actors >= self._most_threads:
+            self._most_threads = step.actors
             self._counts.update(counts)
         self._seen.update(sort for found in counts.values() for sort, _ in found)
         if self._executions <= _LOOKED_AT_FIRST or self._executions % _LOOKED_AT_EVERY == 0:
-            for race in happens_before(trace, step.threads).races:
+            for race in happens_before(trace, step.actors).races:
                 for position in race:
                     for part in parts_of(*trace[position][1:]):
                         sort = _sort(*part)
@@ -170,7 +170,7 @@ class SelectiveWalk(Sampling):
         weights = [self._left.get(thread, 1) for thread in candidates]
         for position, weight in enumerate(weights):
             if weight <= 0:
-                pending = self.scheduler.threads[candidates[position]].pending
+                pending = self.scheduler.actors[candidates[position]].pending
                 weights[position] = int(pending is not None and self._counts_now(pending))
         if not any(weights):
             return self._random.choice(candidates)

@@ -14,10 +14,23 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from ..events import ACQUIRE, QUERY, RELEASE, SPAWN, TRY, WRITE, Imprecise, Pending, Trace, identity, location, parts_of
-from ..happens_before import HappensBefore
-from ..virtual.scheduler import FOREVER, Scheduler
-from .interface import MOST_ASKED, STOP, Ending, Sampling, Step
+from ...engine.events import (
+    ACQUIRE,
+    QUERY,
+    RELEASE,
+    SPAWN,
+    TRY,
+    WRITE,
+    Imprecise,
+    Pending,
+    Trace,
+    identity,
+    location,
+    parts_of,
+)
+from ...engine.happens_before import HappensBefore
+from ...engine.scheduling import FOREVER, STOP, Scheduling
+from ...engine.strategy import MOST_ASKED, Ending, Sampling, Step
 
 _LATER: Final = 4
 """How many places of a sort come before the first one is tried in another way."""
@@ -57,7 +70,7 @@ class SinglePreemption(Sampling):
         self._others = 0
         self._preempted: int | None = None
 
-    def begin(self, scheduler: Scheduler) -> None:
+    def begin(self, scheduler: Scheduling) -> None:
         """Take the next plan."""
         super().begin(scheduler)
         self.ending = Ending.COMPLETE
@@ -81,7 +94,7 @@ class SinglePreemption(Sampling):
                     return STOP
                 scheduler.left = FOREVER
                 return others[plan.target]
-        patient = [thread for thread in candidates if not scheduler.threads[thread].is_timing_out] or candidates
+        patient = [thread for thread in candidates if not scheduler.actors[thread].is_timing_out] or candidates
         scheduler.left = ahead if ahead == FOREVER else min(ahead, MOST_ASKED)
         return running if running in patient else self._in_order(patient)[0]
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import random
 from typing import Final
 
-from .interface import STOP, Sampling
+from ...engine.scheduling import STOP
+from ...engine.strategy import Sampling
 
 _LONGEST: Final = 9.0
 """The longest slice has two to the power of so many events: a few calls. On average that is one choice in 80 events."""
@@ -37,7 +38,7 @@ class TimeSlices(Sampling):
         if not candidates:
             return STOP
         scheduler = self.scheduler
-        threads = scheduler.threads
+        threads = scheduler.actors
         ready = [one for one in candidates if threads[one].is_due or not threads[one].is_timing_out] or candidates
         others = [thread for thread in ready if thread != running] or ready
         scheduler.left = round(2.0 ** self._random.uniform(0.0, _LONGEST))

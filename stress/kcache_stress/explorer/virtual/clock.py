@@ -8,22 +8,22 @@ move, to the nearest moment that the loop can be waiting for.
 
 from __future__ import annotations
 
-import dis
-import functools
 import sys
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import inf
 from types import CodeType, FrameType
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from kcache_model.places import file_name
 
-from ...stacks import is_harness, variables_of
-from ..events import ACQUIRE, PAUSE, QUERY, READ, RELEASE, TRY, WRITE, Event
+from ...engine.events import ACQUIRE, PAUSE, QUERY, READ, RELEASE, TRY, WRITE, Event
+from ...engine.scheduling import HUB
+from ...stacks import variables_of
 from ..instrument.names import PREFIX
-from .scheduler import HUB, Scheduler
+from .loops import caller_of, is_at_condition, is_in_while, is_of_library, own_frames
+from .scheduler import Scheduler
 from .virtual_thread import NEVER, Timed
 
 EPOCH_SECONDS: Final = 1_700_000_000.0
@@ -49,7 +49,6 @@ _FIRST_STEP: Final = 0.001
 _GROWTH: Final = 0.1
 """Where no moment is in sight, time moves by this share of what it has moved so far: it overshoots by no more."""
 
-_MOST_FRAMES: Final = 20
 _LEAST_NANOSECONDS: Final = 1_000
 _LEAST_DURATION: Final = 1_000_000
 """A reading in nanoseconds is at least one tick, and nobody waits for less than a millisecond."""
@@ -136,8 +135,8 @@ class Clock:
             readings = scheduler.clock_reads.get(scheduler.current)
             if readings is None:
                 readings = scheduler.clock_reads[scheduler.current] = Readings()
-            frame = _of_caller(sys._getframe(1))
-            if scheduler.haste.where and frame is not None and not _is_of_library(frame):
+            frame = caller_of(sys._getframe(1))
+            if scheduler.haste.where and frame is not None and not is_of_library(frame):
                 self._note_haste(frame)
             if self._passes(readings, frame):
                 return scheduler.now
@@ -199,14 +198,14 @@ class Clock:
         now, events = self._scheduler.now, len(self._scheduler.trace)
         if readings.count > (_WORKING_READINGS if events > _MOST_EVENTS and is_in_while(frame) else _MOST_READINGS):
             return True
-        return _is_at_condition(frame) and any(moment > now for moment in _moments(frame, now))
+        return is_at_condition(frame) and any(moment > now for moment in _moments(frame, now))
 
     def _wait(self, readings: Readings, frame: FrameType, since: int, *, is_idle: bool) -> bool:
         """Wait until another thread has done something, or until nothing else can go on and time has moved."""
         scheduler = self._scheduler
         now = scheduler.now
         moment = min((moment for moment in _moments(frame, now) if moment > now + scheduler.tick), default=inf)
-        is_made = moment == inf or not (is_idle or _is_at_condition(frame))
+        is_made = moment == inf or not (is_idle or is_at_condition(frame))
         if moment == inf:
             if not is_idle and readings.moved > _MOST_GUESSED:
                 return False
@@ -218,7 +217,7 @@ class Clock:
                 wait.end()
                 return False
             wait.end()
-        elif scheduler.current == HUB and any(thread.enabled for thread in scheduler.threads.values()):
+        elif scheduler.current == HUB and any(thread.enabled for thread in scheduler.actors.values()):
             scheduler.settle()
             return False
         else:
@@ -238,35 +237,13 @@ def _does_nothing(event: Event, scheduler: Scheduler) -> bool:
     return kind in _DOES_NOTHING or (kind == TRY and not slot) or (kind == WRITE and obj is scheduler)
 
 
-def _of_caller(frame: FrameType | None) -> FrameType | None:
-    """The innermost frame that is none of the harness."""
-    while frame is not None and is_harness(frame.f_code.co_filename):
-        frame = frame.f_back
-    return frame
-
-
 def _place(frame: FrameType) -> str:
     return f"{file_name(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
-def _is_of_library(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__")).partition(".")[0] in sys.stdlib_module_names
-
-
-def _frames(frame: FrameType | None) -> Iterator[FrameType]:
-    """The frames of a thread, the innermost first, without those of the harness and of the standard library."""
-    for _ in range(_MOST_FRAMES):
-        frame = _of_caller(frame)
-        if frame is None:
-            return
-        if not _is_of_library(frame):
-            yield frame
-        frame = frame.f_back
-
-
 def _state_of(frame: FrameType) -> Iterator[object]:
     """What a loop would change if it did anything: where the thread is, and its variables, but for times."""
-    for outer in _frames(frame):
+    for outer in own_frames(frame):
         yield outer.f_code
         yield outer.f_lasti
         for name, value in variables_of(outer).items():
@@ -298,50 +275,9 @@ def _variables(value: object) -> dict[str, object]:
     return found if type(found) is dict and not issubclass(type(value), type) else {}
 
 
-def is_in_while(frame: FrameType | None) -> bool:
-    """Whether the innermost loop that a thread is in goes on while something holds; it ends by itself if not."""
-    found = _innermost_loop(frame)
-    return found is not None and not found[1].is_for
-
-
-def _is_at_condition(frame: FrameType) -> bool:
-    """Whether a thread is where its innermost loop, a ``while`` loop, asks whether to go on: in its first line."""
-    found = _innermost_loop(frame)
-    return found is not None and not found[1].is_for and found[0].f_lineno == found[1].line
-
-
-def _innermost_loop(frame: FrameType | None) -> tuple[FrameType, _Loop] | None:
-    for outer in _frames(frame):
-        loops = [loop for loop in _loops(outer.f_code) if loop.begin <= outer.f_lasti <= loop.end]
-        if loops:
-            return outer, max(loops, key=lambda loop: loop.begin)
-    return None
-
-
-class _Loop(NamedTuple):
-    """The offsets of a loop, from where it begins anew to where it goes back, and its first line."""
-
-    begin: int
-    end: int
-    is_for: bool
-    line: int
-
-
-@functools.lru_cache(1_000)
-def _loops(code: CodeType) -> tuple[_Loop, ...]:
-    found = {i.offset: i for i in dis.get_instructions(code)}
-    back = [(i.argval, i.offset) for i in found.values() if "JUMP" in i.opname and i.argval < i.offset]
-    lines = [(first, line) for first, _, line in code.co_lines() if line is not None]
-    return tuple(
-        _Loop(begin, end, found[begin].opname == "FOR_ITER", min(line for at, line in lines if begin <= at <= end))
-        for begin, end in back
-        if begin in found
-    )
-
-
 def _moments(frame: FrameType, now: float) -> Iterator[float]:
     """The moments that a thread may wait for: times that its variables hold, and a time plus a number of seconds."""
-    for outer in _frames(frame):
+    for outer in own_frames(frame):
         held = list(variables_of(outer).values())
         held += [variable for value in held for variable in list(_variables(value).values())]
         times = [time for value in held for time in _times(value, now)]

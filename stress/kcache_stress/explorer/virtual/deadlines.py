@@ -12,7 +12,6 @@ fail, too. Such an execution is *hurried*. It is no proof of a race: see :func:`
 
 from __future__ import annotations
 
-import enum
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +20,8 @@ from threading import Condition
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
-from .virtual_thread import Timed, Timeout, VirtualThread
+from ...engine.execution import HiddenTime, Timeout
+from .virtual_thread import Timed, VirtualThread
 
 if TYPE_CHECKING:
     from .scheduler import Scheduler
@@ -40,16 +40,6 @@ MOST_TIES: Final = 4
 """How often in one execution waits may end together: each time doubles the interleavings of threads that poll."""
 
 
-class Hidden(enum.Enum):
-    """The time that passes while threads can go on, of which threads do not learn when they read the clock."""
-
-    NOTHING = enum.auto()
-    OWN = enum.auto()
-    """The time that passed while the thread that reads the clock could go on."""
-    ALL = enum.auto()
-    """The time that passed while any thread could go on. A thread that slept does not see its own sleep."""
-
-
 @dataclass
 class Haste:
     """Time that has passed while threads could go on: they were slow.
@@ -62,7 +52,7 @@ class Haste:
         seconds: those that have passed while any thread could go on.
     """
 
-    hides: Hidden = Hidden.NOTHING
+    hides: HiddenTime = HiddenTime.NOTHING
     where: str = ""
     seen: str = ""
     behind: dict[int, float] = field(default_factory=dict)
@@ -83,9 +73,9 @@ class Haste:
 
     def hidden(self, thread: int) -> float:
         """The seconds that a thread does not learn of."""
-        if self.hides is Hidden.NOTHING:
+        if self.hides is HiddenTime.NOTHING:
             return 0.0
-        return self.behind.get(thread, 0.0) if self.hides is Hidden.OWN else self.seconds
+        return self.behind.get(thread, 0.0) if self.hides is HiddenTime.OWN else self.seconds
 
 
 def next_timeouts(threads: Mapping[int, VirtualThread], now: float, tolerance: float = TOLERANCE) -> list[int]:
@@ -100,7 +90,7 @@ def next_timeouts(threads: Mapping[int, VirtualThread], now: float, tolerance: f
 
 def let_end_together(scheduler: Scheduler, ended: Timed) -> None:
     """A wait has timed out: those that are to end at about the same time may end now, too."""
-    others = [thread for number, thread in scheduler.threads.items() if number != scheduler.current]
+    others = [thread for number, thread in scheduler.actors.items() if number != scheduler.current]
     is_early = ended.is_early or (not ended.is_due and any(map(_can_go_on, others)))
     seconds = ended.deadline - scheduler.now
     if seconds >= SHORTEST and scheduler.longest < inf:
@@ -149,7 +139,7 @@ def _is_late(thread: VirtualThread, now: float) -> bool:
 
 def let_time_pass(scheduler: Scheduler, deadline: float | None) -> bool:
     """Outside an exploration, nobody can go on: move the clock to the first deadline. Whether there was one."""
-    waits = [(thread, thread.waits_for) for thread in scheduler.threads.values()]
+    waits = [(thread, thread.waits_for) for thread in scheduler.actors.values()]
     timed = [(thread, wait) for thread, wait in waits if isinstance(wait, Timed)]
     deadlines = [wait.deadline for _, wait in timed]
     if deadline is not None:

@@ -18,12 +18,13 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, Final
 
+from ...engine.scheduling import HUB
 from .library import Replaced
 from .network import Network
 from .pipes import pipe_functions
 from .process_settings import ProcessSettings
 from .refusal import refuse, where
-from .scheduler import HUB, Scheduler
+from .scheduler import Scheduler
 
 _DOUBLING: Final = ("fork", "forkpty")
 _STARTING: Final = ("posix_spawn", "posix_spawnp", "system")

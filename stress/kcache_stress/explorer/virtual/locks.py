@@ -6,7 +6,7 @@ import _thread
 from types import TracebackType
 from typing import Final
 
-from ..events import ACQUIRE, QUERY, RELEASE, TRY
+from ...engine.events import ACQUIRE, QUERY, RELEASE, TRY
 from .scheduler import Scheduler
 from .virtual_thread import Timed
 

@@ -7,16 +7,16 @@ leaves a wakeup with it: a lock that the next change releases. So all that a sch
 from __future__ import annotations
 
 import errno
-import os
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
-from ..events import ACQUIRE, READ, RELEASE, TRY, WRITE
+from ...engine.events import ACQUIRE, READ, RELEASE, TRY, WRITE
+from ...engine.scheduling import HUB
 from .locks import VirtualLock
-from .refusal import where
-from .scheduler import HUB, Scheduler
+from .refusal import system_error, where
+from .scheduler import Scheduler
 from .virtual_thread import Timed
 
 T = TypeVar("T")
@@ -28,11 +28,6 @@ _FIRST_PORT: Final = 49_152
 _PORTS_OF_A_THREAD: Final = 500
 ROOM: Final = 212_992
 """Bytes that may be on their way in one direction: what Linux grants by default."""
-
-
-def failure(number: int) -> OSError:
-    """The error of a system call."""
-    return OSError(number, os.strerror(number))
 
 
 class Wakeup(VirtualLock):
@@ -121,7 +116,7 @@ class Stream:
             return taken
         if self.is_broken and self.has_reader:
             self.is_broken = False
-            raise failure(errno.ECONNRESET)
+            raise system_error(errno.ECONNRESET)
         return None if self.has_writer and self.has_reader else b""
 
     def put(self, data: Any) -> int | None:
@@ -131,7 +126,7 @@ class Stream:
             OSError: nobody will read them.
         """
         if not (self.has_writer and self.has_reader):
-            raise failure(errno.EPIPE)
+            raise system_error(errno.EPIPE)
         fits = bytes(data[: ROOM - len(self.data)])
         if data and not fits:
             return None
@@ -232,13 +227,13 @@ class End(_Open):
     def take(self, size: int, *, peeks: bool = False) -> bytes | None:
         """As :meth:`Stream.take`."""
         if self.incoming is None:
-            raise failure(errno.EBADF)
+            raise system_error(errno.EBADF)
         return self.incoming.take(size, peeks=peeks)
 
     def put(self, data: Any) -> int | None:
         """As :meth:`Stream.put`."""
         if self.outgoing is None:
-            raise failure(errno.EBADF)
+            raise system_error(errno.EBADF)
         return self.outgoing.put(data)
 
     def shut(self, *, reads: bool, writes: bool) -> None:
@@ -290,7 +285,7 @@ class Port(_Open):
         """
         with self.link.lock:
             if self.is_bound:
-                raise failure(errno.EADDRINUSE)
+                raise system_error(errno.EADDRINUSE)
             self.is_bound, self.is_closed = True, False
 
     def listen(self, most: int) -> None:
@@ -305,7 +300,7 @@ class Port(_Open):
             OSError: nobody listens here.
         """
         if self.most < 0:
-            raise failure(errno.ECONNREFUSED)
+            raise system_error(errno.ECONNREFUSED)
         if len(self.waiting) > self.most:
             return None
         client, server = network.linked(name, self.address)
@@ -319,7 +314,7 @@ class Port(_Open):
             OSError: nobody listens here any more.
         """
         if self.most < 0:
-            raise failure(errno.EINVAL)
+            raise system_error(errno.EINVAL)
         return self.waiting.popleft() if self.waiting else None
 
     def shut(self) -> None:
@@ -407,7 +402,7 @@ class Network:
             self.scheduler.touch(self, descriptor, READ)
         self._doubt("descriptors")  # first: this runs code of the standard library, in which threads may be switched
         if descriptor not in self.ends:
-            raise failure(errno.EBADF)
+            raise system_error(errno.EBADF)
         return self.ends[descriptor]
 
     def forget(self, descriptor: int) -> Any:
@@ -415,7 +410,7 @@ class Network:
         if self.scheduler.live and not self.scheduler.aborting:
             self.scheduler.touch(self, descriptor, WRITE)
         if descriptor not in self.ends:
-            raise failure(errno.EBADF)
+            raise system_error(errno.EBADF)
         return self.ends.pop(descriptor)
 
     def free_port(self) -> int:
@@ -457,7 +452,7 @@ class Network:
                 if found is not None or timeout == 0:
                     thing.leave()
                     if found is None:
-                        raise failure(errno.EAGAIN)
+                        raise system_error(errno.EAGAIN)
                     thing.link.changed()
                     return found
                 wakeup = self.make_wakeup()

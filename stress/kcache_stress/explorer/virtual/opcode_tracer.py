@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import greenlet
 
+from ...engine.events import PAUSE
 from ...stacks import is_harness
-from ..events import PAUSE
 from ..instrument.names import HOOK_MARK
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from functools import partial
 from types import ModuleType
 from typing import Any, Final
 
-from .network import FIRST_DESCRIPTOR, Network, Wakeup, failure
-from .refusal import where
+from .network import FIRST_DESCRIPTOR, Network, Wakeup
+from .refusal import system_error, where
 
 OUTSIDE: Final = "a descriptor of the system, which nobody here will make ready"
 
@@ -133,7 +133,7 @@ class Poll:
             OSError: it is not registered.
         """
         if _descriptor(fd) not in self._masks:
-            raise failure(errno.ENOENT)
+            raise system_error(errno.ENOENT)
         self.register(fd, eventmask)
 
     def unregister(self, fd: Any) -> None:

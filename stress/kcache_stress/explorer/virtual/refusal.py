@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import traceback
 from types import FrameType
 from typing import TYPE_CHECKING, Final, NoReturn
@@ -14,7 +15,7 @@ from .virtual_thread import Aborted, UncontrolledError
 if TYPE_CHECKING:
     from .scheduler import Scheduler
 
-__all__ = ["BYPASSED", "is_bypassed", "refuse", "where"]
+__all__ = ["BYPASSED", "is_bypassed", "refuse", "system_error", "where"]
 
 
 BYPASSED: Final = (
@@ -42,3 +43,8 @@ def refuse(scheduler: Scheduler, why: str, frame: FrameType | None) -> NoReturn:
         if not scheduler.aborting:
             scheduler.raise_failure()
     raise Aborted
+
+
+def system_error(number: int) -> OSError:
+    """The error of a system call that fails with this ``errno``."""
+    return OSError(number, os.strerror(number))

@@ -13,30 +13,30 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Container, Sequence
+from math import inf
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Final
 
 import greenlet
 
-from ..equal_threads import NONE_EQUAL
-from ..events import JOIN, PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace, namespaces
+from ...engine.equal_actors import NONE_EQUAL
+from ...engine.events import JOIN, PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace, namespaces
+from ...engine.execution import Timeout
+from ...engine.scheduling import FOREVER, HUB
+from ...engine.weak_objects import start_over, weakly
 from ..garbage import NoCollections
-from ..weak_objects import start_over, weakly
 from .deadlines import MOST_TIES, SHORTEST, TOLERANCE, Haste, let_end_together, let_time_pass, next_timeouts
 from .library import own_idents
 from .opcode_tracer import OpcodeTracer
 from .pool import GreenletPool
 from .unwinding import restore_locks, unnoticed
-from .virtual_thread import Aborted, SetupDeadlockError, Timed, Timeout, VirtualThread, Waitable
+from .virtual_thread import Aborted, SetupDeadlockError, Timed, VirtualThread, Waitable
 
 if TYPE_CHECKING:
     from .clock import Readings
 
-HUB: Final = -1
 MOST_PROGRAM_THREADS: Final = 128  # introduced to `threading` beforehand; the code under test may start any number
 
-FOREVER: Final = 50_000
-"""More events than an execution may have: whoever gets that far without a choice spins, and the strategy is asked."""
 TICK: Final = 1e-6
 """The seconds that pass with each reading of the clock, unless :attr:`Scheduler.tick` says otherwise."""
 _SPARE_GREENLETS = 4
@@ -66,8 +66,8 @@ class Scheduler:
         current: number of the running virtual thread; ``HUB`` for the harness itself.
         trace: the events of the execution.
         watched: ids of objects whose events are followed by a choice. asks_at_starts: so are starts of threads.
-        threads: number -> thread; those of the program come first. next_number: of the next one.
-        program_threads: how many threads the program has. ident_gap: how far off the identities of others are.
+        actors: number -> thread; those of the program come first. next_number: of the next one.
+        program_actors: how many threads the program has. ident_gap: how far off the identities of others are.
         now: the virtual time, in seconds; ``tick`` of them pass with each reading, ``polled`` did so far.
         clock_reads: thread -> its readings since its last wait with a timeout. clock_seen: how many events it saw.
         timeouts_left: how many waits may still time out although something else could happen.
@@ -77,7 +77,7 @@ class Scheduler:
         ends_any_time: whether each wait may time out at any moment; else ``was_patient`` if one had to wait for others.
         tolerance, haste: see :mod:`~.deadlines`.
         failures: what escaped from threads of the target. preemptions: how often a thread was left that could go on.
-        equal_threads: which do the same; tells_identities: whether any of them has asked who it is.
+        equal_actors: which do the same; tells_identities: whether any of them has asked who it is.
         doubts: why the execution is no part of a proof; is_choosing: whether a strategy is at work, not a thread.
         is_patient: asked where a wait with a timeout begins: whether it is never cut short; ``longest``: nor is this.
         on_idle_start: called where the hub starts a thread. watcher: their trace function without a tracer, if any.
@@ -91,13 +91,13 @@ class Scheduler:
         self.left, self.clock_seen, self.current = 0, 0, HUB
         self.trace: Trace = []
         self.watched: Container[int] = ()
-        self.threads: dict[int, VirtualThread] = {}
-        self.now, self.polled, self.tick, self.longest, self.tolerance = 0.0, 0.0, TICK, float("inf"), TOLERANCE
+        self.actors: dict[int, VirtualThread] = {}
+        self.now, self.polled, self.tick, self.longest, self.tolerance = 0.0, 0.0, TICK, inf, TOLERANCE
         self.timeouts_left = self.ties_left = self.ident_gap = 0
         self.clock_reads: dict[int, Readings] = {}
         self.timeouts_withheld, self.was_patient, self.ends_any_time, self.haste = "", False, False, Haste()
         self.asks_at_starts = self.tells_identities = self.is_choosing = self._is_watched = self._stopped = False
-        self.equal_threads = NONE_EQUAL
+        self.equal_actors = NONE_EQUAL
         self.failures: list[BaseException] = []
         self.doubts: dict[str, None] = {}
         self.timeouts: list[Timeout] = []
@@ -105,12 +105,12 @@ class Scheduler:
         self.on_idle_start: Callable[[], None] = lambda: None
         self.watcher: Callable[[FrameType, str, Any], Any] | None = None
         self._choose: Callable[[int], int] = lambda _: self.stop()
-        self._hub: greenlet.greenlet | None = None
+        self._hub = greenlet.getcurrent()
         self._starter: greenlet.greenlet | None = None
         self._pool, self._own_idents = GreenletPool(self._serve), own_idents(lambda: self.current)
         self._abandoned: list[greenlet.greenlet] = []
         self._strategy_failure: BaseException | None = None
-        self._aborted_events = self.program_threads = self.next_number = self.preemptions = 0
+        self._aborted_events = self.program_actors = self.next_number = self.preemptions = 0
 
     # What running threads call.
 
@@ -200,7 +200,7 @@ class Scheduler:
             raise Aborted
         waits_for = waitable if deadline is None else Timed(self, waitable, deadline)
         if self.current != HUB:
-            thread = self.threads[self.current]
+            thread = self.actors[self.current]
             thread.pending, thread.waits_for = (kind, waitable, None), waits_for
             self._to_hub()
             thread.waits_for, free = None, waitable.free
@@ -210,7 +210,7 @@ class Scheduler:
                     self._time_out(waits_for)
             return free
         while not waitable.free:
-            other = next((thread for thread in self.threads.values() if thread.enabled), None)
+            other = next((thread for thread in self.actors.values() if thread.enabled), None)
             if other is not None:
                 self.run_idle(other)
             elif not let_time_pass(self, deadline):
@@ -221,7 +221,7 @@ class Scheduler:
 
     def settle(self) -> None:
         """Outside an exploration: run the target's own threads until each of them waits."""
-        while (waiting := next((thread for thread in self.threads.values() if thread.enabled), None)) is not None:
+        while (waiting := next((thread for thread in self.actors.values() if thread.enabled), None)) is not None:
             self.run_idle(waiting)
 
     def start(self, work: Callable[[], object], number: int | None = None) -> int:
@@ -232,7 +232,7 @@ class Scheduler:
         """
         if number is None:
             number, self.next_number = self.next_number, self.next_number + 1
-        thread = self.threads[number] = VirtualThread(number, work)
+        thread = self.actors[number] = VirtualThread(number, work)
         if self.live:
             caller, left = self.current, self.left
             self._starter = greenlet.getcurrent()
@@ -244,19 +244,24 @@ class Scheduler:
             self.on_idle_start()
         return number
 
+    @property
+    def lets_time_pass(self) -> bool:
+        """Whether time passes for threads that sleep if all others only ask for something again and again."""
+        return self.longest < inf
+
     def enabled(self) -> list[int]:
         """The threads that can go on now."""
-        threads = self.threads.items()  # as `VirtualThread.enabled`, which is slower
+        threads = self.actors.items()  # as `VirtualThread.enabled`, which is slower
         return [n for n, of in threads if not of.finished and (of.waits_for is None or of.waits_for.free)]
 
     def next_timeouts(self) -> list[int]:
         """The threads whose timeout is the next to end: who goes on when nobody else can. The first comes first."""
-        return next_timeouts(self.threads, self.now, self.tolerance)
+        return next_timeouts(self.actors, self.now, self.tolerance)
 
     def program_is_over(self) -> bool:
         """Whether all threads of the program have ended."""
-        for number in range(self.program_threads):  # noqa: SIM110 (this is asked at every choice)
-            if not self.threads[number].finished:
+        for number in range(self.program_actors):  # noqa: SIM110 (this is asked at every choice)
+            if not self.actors[number].finished:
                 return False
         return True
 
@@ -274,12 +279,9 @@ class Scheduler:
             ties: see :attr:`ties_left`.
         """
         self._hub = greenlet.getcurrent()
-        self._choose = choose
-        self._stopped = False
-        self._strategy_failure = None
+        self._choose, self._stopped, self._strategy_failure = choose, False, None
         self.timeouts_left, self.ties_left = (FOREVER, 0) if self.ends_any_time else (timeouts, ties)
-        self.left = 0
-        self.watched = ()
+        self.left, self.watched = 0, ()
         before, self._is_watched = sys.gettrace(), self.watcher is not None
         with NoCollections(), self._own_idents, self._traced():
             self.live = True
@@ -306,21 +308,21 @@ class Scheduler:
         """The execution is over, for a reason that its threads are not to see; the calling one waits to be unwound."""
         self._strategy_failure, self._stopped = failure, True
         if self.current != HUB:
-            self._hub_greenlet().switch()
+            self._hub.switch()
 
     def raise_failure(self) -> None:
         """Raise why an execution was given up, if it was."""
         if self._strategy_failure is not None:
             raise self._strategy_failure
 
-    def reset(self, program_threads: int = 0) -> None:
+    def reset(self, program_actors: int = 0) -> None:
         """Unwind what is left of an execution, forget its threads, and get ready for a program with that many."""
         self.live = False
         trace, self.trace = self.trace, []  # what threads do while they are unwound is no part of the execution
-        if left_over := [thread for thread in self.threads.values() if not thread.finished]:
+        if left_over := [thread for thread in self.actors.values() if not thread.finished]:
             self._abort(left_over)
-        self.threads.clear()
-        self._pool.fill(program_threads + _SPARE_GREENLETS)
+        self.actors.clear()
+        self._pool.fill(program_actors + _SPARE_GREENLETS)
         restore_locks(trace)
         self.trace, self.failures, self.doubts, self.timeouts = [], [], {}, []
         self._strategy_failure = self._strategy_failure if self.is_stuck else None
@@ -328,8 +330,8 @@ class Scheduler:
         self.now = self.polled = 0.0
         self.haste.start_over()
         self.timeouts_withheld, self.was_patient, self.asks_at_starts, self.tells_identities = "", False, False, False
-        self.equal_threads = NONE_EQUAL
-        self.program_threads = self.next_number = program_threads
+        self.equal_actors = NONE_EQUAL
+        self.program_actors = self.next_number = program_actors
         namespaces.clear()
         start_over(are_used=self.lets_die)
 
@@ -373,7 +375,7 @@ class Scheduler:
         if self._starter is not None:
             following, self._starter = self._starter, None
         elif self.aborting or not self.live:
-            following = self._hub_greenlet()
+            following = self._hub
         else:
             following = self._after_choice(self.current)
         return self._awaited(following)
@@ -385,13 +387,13 @@ class Scheduler:
                 given: VirtualThread = following.switch()
                 return given
             except Aborted:  # its thread is unwound before it has begun
-                following = self._hub_greenlet()
+                following = self._hub
 
     def _pause(self, pending: Pending, waits_for: Waitable | None, *, is_tracing: bool = False) -> None:
         if self.aborting:
             self._abort_again()
             return
-        thread = self.threads[self.current]
+        thread = self.actors[self.current]
         thread.pending, thread.waits_for, thread.handled = pending, waits_for, sys.exception()
         if self._starter is not None:
             following, self._starter = self._starter, None
@@ -408,7 +410,7 @@ class Scheduler:
     def _after_choice(self, running: int) -> greenlet.greenlet:
         """The greenlet that the strategy wants to run next; the hub's if the execution is over."""
         if self._stopped:
-            return self._hub_greenlet()
+            return self._hub
         chosen, limit = HUB, sys.getrecursionlimit()
         sys.setrecursionlimit(limit)  # refused as deep down as that: the limit could not be lowered again afterwards
         sys.setrecursionlimit(limit + _ROOM_TO_CHOOSE)
@@ -426,11 +428,11 @@ class Scheduler:
                 tracer.pauses -= 1
             sys.setrecursionlimit(limit)
         if self._stopped:
-            return self._hub_greenlet()
-        if chosen != running and running != HUB and self.threads[running].enabled:
+            return self._hub
+        if chosen != running and running != HUB and self.actors[running].enabled:
             self.preemptions += 1
         self.current = chosen
-        following = self.threads[chosen].greenlet
+        following = self.actors[chosen].greenlet
         assert following is not None, "a strategy chose a thread that has ended"
         return following
 
@@ -442,16 +444,12 @@ class Scheduler:
         self.touch(self, "now", WRITE)
         self.now = max(self.now, wait.deadline)
 
-    def _hub_greenlet(self) -> greenlet.greenlet:
-        assert self._hub is not None
-        return self._hub
-
     def _to_hub(self) -> None:
         if self._starter is not None:
             starter, self._starter = self._starter, None
             starter.switch()
         else:
-            self._hub_greenlet().switch()
+            self._hub.switch()
         if self.aborting:
             raise Aborted
         self._trace_on()
@@ -483,8 +481,7 @@ class Scheduler:
                 self.live, self.left, self._aborted_events, self._starter = True, 0, 0, None
                 self.current = thread.number
                 running.throw(Aborted)
-                self.live = False
-                self.current = HUB
+                self.live, self.current = False, HUB
                 if not thread.finished:
                     self._abandoned.append(running)  # it refused to end; let go, it would be aborted again
                     thread.finished = True
@@ -497,4 +494,4 @@ class Scheduler:
         if self._aborted_events < _ABORTED_EVENTS + _SWALLOWED_ABORTS:
             raise Aborted
         while True:
-            self._hub_greenlet().switch()
+            self._hub.switch()

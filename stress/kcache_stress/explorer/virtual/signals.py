@@ -12,9 +12,10 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Final, NoReturn
 
-from ..events import READ, WRITE
+from ...engine.events import READ, WRITE
+from ...engine.scheduling import HUB
 from .refusal import refuse
-from .scheduler import HUB, Scheduler
+from .scheduler import Scheduler
 
 _WHY: Final = "no signal is delivered to virtual threads"
 _USING: Final = (
@@ -37,7 +38,7 @@ def make_signal_module(scheduler: Scheduler) -> ModuleType:
 
     def set_handler(signalnum: Any, handler: Any) -> Any:
         # The whole body of a test is a thread, too: in production it is the main one.
-        if scheduler.current not in (HUB, 0) or (scheduler.current == 0 and scheduler.program_threads != 1):
+        if scheduler.current not in (HUB, 0) or (scheduler.current == 0 and scheduler.program_actors != 1):
             raise ValueError("signal only works in main thread of the main interpreter")
         before = get_handler(signalnum)
         if not callable(handler) and handler not in (signal.SIG_IGN, signal.SIG_DFL):

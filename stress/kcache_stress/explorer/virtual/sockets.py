@@ -16,9 +16,9 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Final, NoReturn
 
-from ..events import READ, WRITE
-from .network import End, Network, Port, failure
-from .refusal import refuse
+from ...engine.events import READ, WRITE
+from .network import End, Network, Port
+from .refusal import refuse, system_error
 from .scheduler import Scheduler
 
 WHY: Final = "other hosts and processes cannot be scheduled"
@@ -71,7 +71,7 @@ class Socket:
     def _look(self) -> Any:
         self._touch("_end", READ)
         if self._descriptor < 0:
-            raise failure(errno.EBADF)
+            raise system_error(errno.EBADF)
         if self._type & 0xF != _socket.SOCK_STREAM or (self._family not in _LOOPBACK and self._family != _UNIX):
             refuse(self.network.scheduler, f"uses a socket of a kind that is not there: {WHY}", sys._getframe(1))
         return self._end
@@ -79,7 +79,7 @@ class Socket:
     def _connected(self) -> End:
         end = self._look()
         if not isinstance(end, End):
-            raise failure(errno.ENOTCONN)
+            raise system_error(errno.ENOTCONN)
         return end
 
     def _become(self, end: Any) -> None:
@@ -109,7 +109,7 @@ class Socket:
     def bind(self, address: Any) -> None:
         """Take an address."""
         if self._look() is not None:
-            raise failure(errno.EINVAL)
+            raise system_error(errno.EINVAL)
         name, place = self._place(address)
         port = self.network.port(place, name)
         port.bind()
@@ -119,20 +119,20 @@ class Socket:
         """Let others connect."""
         port = self._look()
         if not isinstance(port, Port):
-            raise failure(errno.EINVAL)
+            raise system_error(errno.EINVAL)
         port.listen(backlog)
 
     def _accept(self) -> tuple[int, Any]:
         port = self._look()
         if not isinstance(port, Port):
-            raise failure(errno.EINVAL)
+            raise system_error(errno.EINVAL)
         end = self.network.attempt(port, port.accept, self._waits())
         return self.network.descriptor(end), end.peer
 
     def connect(self, address: Any) -> None:
         """Connect to whoever listens there."""
         if isinstance(self._look(), End):
-            raise failure(errno.EISCONN)
+            raise system_error(errno.EISCONN)
         name, place = self._place(address)
         own = "" if self._family == _UNIX else (name[0], self.network.free_port(), *name[2:])
         port = self.network.port(place, name)
@@ -152,7 +152,7 @@ class Socket:
         """Read or write no more."""
         end = self._look()
         if end is None:
-            raise failure(errno.ENOTCONN)
+            raise system_error(errno.ENOTCONN)
         with end.link.lock:
             if isinstance(end, Port):
                 end.shut()

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from ..events import QUERY, THREADS
+from ...engine.events import QUERY, THREADS
 from .scheduler import Scheduler
 from .threads import ThreadHandle
 

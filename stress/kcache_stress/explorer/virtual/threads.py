@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-from ..events import JOIN, QUERY, RELEASE, SPAWN, TRY
+from ...engine.events import JOIN, QUERY, RELEASE, SPAWN, TRY
+from ...engine.scheduling import HUB
 from .locks import VirtualLock, VirtualRLock
 from .refusal import refuse
-from .scheduler import HUB, MOST_PROGRAM_THREADS, Scheduler
+from .scheduler import MOST_PROGRAM_THREADS, Scheduler
 from .virtual_thread import Timed
 
 _FIRST_IDENT = 1001
@@ -163,7 +164,7 @@ def make_thread_module(scheduler: Scheduler) -> ModuleType:
 
     def count() -> int:
         scheduler.doubts["asks how many threads are running: what it is told depends on no event"] = None
-        started = [thread for number, thread in scheduler.threads.items() if number >= scheduler.program_threads]
+        started = [thread for number, thread in scheduler.actors.items() if number >= scheduler.program_actors]
         return sum(not thread.finished for thread in started)
 
     def interrupt_main(signum: int = 0) -> None:  # noqa: ARG001
@@ -202,8 +203,8 @@ def make_thread_module(scheduler: Scheduler) -> ModuleType:
 
 def _ident_of(scheduler: Scheduler, number: int) -> int:
     # Threads of programs keep their identities from one program to the next, whatever their number.
-    started_by_target = number >= scheduler.program_threads > 0
-    further = MOST_PROGRAM_THREADS - scheduler.program_threads + scheduler.ident_gap
+    started_by_target = number >= scheduler.program_actors > 0
+    further = MOST_PROGRAM_THREADS - scheduler.program_actors + scheduler.ident_gap
     return _FIRST_IDENT + number + further * started_by_target
 
 
@@ -249,7 +250,7 @@ def make_local(scheduler: Scheduler) -> type:
         if found is None:
             # Thread numbers are used again from one execution to the next: the threads of the last one go. No weak
             # dictionary: its code in Python would show in the trace, whenever a thread happens to be collected.
-            for ended in set(dicts).difference(scheduler.threads.values(), [scheduler]):
+            for ended in set(dicts).difference(scheduler.actors.values(), [scheduler]):
                 del dicts[ended]
             found = dicts[thread] = {}
             type(of).__init__(of, *args, **kwargs)
@@ -259,4 +260,4 @@ def make_local(scheduler: Scheduler) -> type:
 
 
 def _thread_of(scheduler: Scheduler) -> object:
-    return scheduler.threads.get(scheduler.current, scheduler)
+    return scheduler.actors.get(scheduler.current, scheduler)

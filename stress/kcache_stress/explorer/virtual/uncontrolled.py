@@ -8,8 +8,9 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Final
 
+from ...engine.scheduling import HUB
 from .refusal import refuse
-from .scheduler import HUB, Scheduler
+from .scheduler import Scheduler
 
 WHY: Final = {
     "asyncio": "its event loop cannot be scheduled",

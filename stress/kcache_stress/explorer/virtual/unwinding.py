@@ -7,7 +7,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 
-from ..events import ACQUIRE, QUERY, TRY, Trace
+from ...engine.events import ACQUIRE, QUERY, TRY, Trace
 from .virtual_thread import Aborted
 
 

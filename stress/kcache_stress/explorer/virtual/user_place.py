@@ -8,7 +8,8 @@ from typing import Final
 
 from kcache_model.places import file_name
 
-_EXPLORER: Final = os.path.dirname(os.path.dirname(__file__))
+from ...stacks import OWN_FILES
+
 _LIBRARY: Final = os.path.dirname(os.__file__)
 
 
@@ -17,7 +18,7 @@ def where(frame: FrameType | None) -> str:
     first = ""
     while frame is not None:  # `traceback` walks stacks, too, but threads of an execution would be seen to call it
         path = frame.f_code.co_filename
-        if not path.startswith(_EXPLORER):
+        if not path.startswith(OWN_FILES):
             place = f"{file_name(path)}:{frame.f_lineno} in {frame.f_code.co_name}"
             if not path.startswith(_LIBRARY) or "site-packages" in path:
                 return place

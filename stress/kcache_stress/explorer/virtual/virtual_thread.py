@@ -6,13 +6,14 @@ import sys
 from collections.abc import Callable
 from math import inf
 from types import FrameType
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import greenlet
 
 from kcache_model.errors import UnwindError
 
-from ..events import Pending
+from ...engine.events import Pending
+from .loops import is_in_while
 from .user_place import where
 
 if TYPE_CHECKING:
@@ -56,24 +57,6 @@ NEVER: Final = _Never()
 
 EVENTS_PER_SECOND: Final = 200_000
 """If another thread sleeps for a second, threads do at least so much: an event takes a slow machine 5 microseconds."""
-
-
-class Timeout(NamedTuple):
-    """A wait has timed out.
-
-    Attributes:
-        thread: whose wait it was.
-        position: how long the trace was.
-        waiters: the queue of the condition that was waited for, if it was one.
-        is_early: whether another thread could go on.
-        moment: the virtual time from then on.
-    """
-
-    thread: int
-    position: int
-    waiters: object
-    is_early: bool
-    moment: float
 
 
 class Timed:
@@ -146,6 +129,11 @@ class VirtualThread:
         return not self.finished and (self.waits_for is None or self.waits_for.free)
 
     @property
+    def has_condition(self) -> bool:
+        """Whether its next event needs something, whether or not that is so now."""
+        return self.waits_for is not None
+
+    @property
     def frame(self) -> FrameType | None:
         """Where it is; ``None`` while it runs, and before it has begun."""
         return None if self.greenlet is None else self.greenlet.gr_frame
@@ -154,6 +142,12 @@ class VirtualThread:
     def is_due(self) -> bool:
         """Whether it waits for a moment, and another wait for about the same moment has ended."""
         return isinstance(self.waits_for, Timed) and (self.waits_for.is_due or self.waits_for.is_overdue)
+
+    @property
+    def is_in_loop(self) -> bool:
+        """Whether it is in a ``while`` loop, which others can end."""
+        runs = self.greenlet is greenlet.getcurrent()
+        return is_in_while(sys._getframe() if runs else self.frame)
 
     @property
     def is_timing_out(self) -> bool:

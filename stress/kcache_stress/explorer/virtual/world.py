@@ -22,6 +22,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, Final
 
+from ...engine.scheduling import HUB
 from ..instrument.names import hook_name
 from .clock import EPOCH_SECONDS, Clock
 from .databases import Databases, make_sqlite_module
@@ -30,7 +31,7 @@ from .network import Network
 from .opcode_tracer import THREADING_CLASSES
 from .polling import make_select_module
 from .refusal import refuse
-from .scheduler import HUB, MOST_PROGRAM_THREADS, Scheduler
+from .scheduler import MOST_PROGRAM_THREADS, Scheduler
 from .signals import make_signal_module
 from .sockets import make_socket_module
 from .thread_class import simplify_threads
@@ -139,7 +140,7 @@ class World:
         threading = self._made.get("threading")
         return next((name for name, made in self._original.items() if getattr(threading, name, None) is not made), "")
 
-    def forget_threads(self, program_threads: int, random_seed: int = 0) -> None:
+    def forget_threads(self, program_actors: int, random_seed: int = 0) -> None:
         """Drop the threads that the copy of ``threading`` still knows from an execution that was given up.
 
         It knows those of the next program, or as many as there may be if nobody knows how many that will be.
@@ -157,7 +158,7 @@ class World:
             # the place of a thread of the program.
             threading._active.clear()
             introduced = self._introduced.items()
-            threading._active.update(itertools.islice(introduced, 1 + program_threads if program_threads else None))
+            threading._active.update(itertools.islice(introduced, 1 + program_actors if program_actors else None))
             threading._limbo.clear()
             threading._counter = itertools.count(1).__next__
             self._thread_hashes = itertools.count(1)

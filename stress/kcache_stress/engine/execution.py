@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from kcache_model.finding import FindingKind
 from kcache_model.rules import BrokenRule
 
 from .events import Trace
+from .granularity import Granularity
 from .happens_before import HappensBefore
-from .sandbox import Sandbox
-from .strategies.interface import Ending, Strategy
-from .virtual.virtual_thread import Timeout
-from .waiting import Wait
+from .strategy import Ending, Strategy
+from .waits import Wait
 
 A = TypeVar("A")
 
@@ -42,6 +42,34 @@ class Problem:
     location: str = ""
 
 
+class Timeout(NamedTuple):
+    """A wait that has timed out.
+
+    Attributes:
+        actor: whose wait it was.
+        position: how long the trace was.
+        waiters: the queue of the condition that was waited for, if it was one.
+        is_early: whether another actor could go on.
+        moment: the virtual time from then on, in seconds.
+    """
+
+    actor: int
+    position: int
+    waiters: object
+    is_early: bool
+    moment: float
+
+
+class HiddenTime(enum.Enum):
+    """The time that passes while actors can go on, of which actors do not learn when they read the clock."""
+
+    NOTHING = enum.auto()
+    OWN = enum.auto()
+    """The time that passed while the actor that reads the clock could go on."""
+    ALL = enum.auto()
+    """The time that passed while any actor could go on. An actor that slept does not see its own sleep."""
+
+
 @dataclass
 class Execution(Generic[A]):
     """What one execution showed.
@@ -49,7 +77,7 @@ class Execution(Generic[A]):
     Attributes:
         ending: how it ended.
         trace: its events.
-        threads: how many threads there were, those of the target included.
+        actors: how many actors there were, those that the program started included.
         spans: for each call, by thread: the length of the trace before it began and when it had returned.
         outcomes: what each thread gave: its calls that have ended, in the order of ``spans``, or all it does at once.
         prefix: what the calls before the threads gave.
@@ -69,7 +97,7 @@ class Execution(Generic[A]):
 
     ending: Ending
     trace: Trace
-    threads: int
+    actors: int
     spans: list[list[tuple[int, int]]]
     outcomes: list[list[A]]
     prefix: tuple[A, ...] = ()
@@ -88,11 +116,11 @@ class Execution(Generic[A]):
 
 
 class Runner(Protocol[A]):
-    """Runs the same threads again and again."""
+    """Runs the same actors again and again."""
 
     @property
-    def sandbox(self) -> Sandbox:
-        """Where the code of the threads lives."""
+    def granularity(self) -> Granularity:
+        """Where actors are switched."""
         ...
 
     @property
@@ -100,13 +128,16 @@ class Runner(Protocol[A]):
         """Whether an execution has so many events that few can be run."""
         ...
 
-    @property
-    def is_very_long(self) -> bool:
-        """Whether it has so many that a handful can be run."""
+    def run(self, strategy: Strategy) -> Execution[A]:
+        """Run the actors once under ``strategy``, and unwind them."""
         ...
 
-    def run(self, strategy: Strategy) -> Execution[A]:
-        """Run the threads once under ``strategy``, and unwind them."""
+    def hide_time(self, hidden: HiddenTime) -> None:
+        """From now on, do not let actors that read the clock learn of the time that has passed so."""
+        ...
+
+    def place(self) -> str:
+        """``FILE:LINE`` where the first actor is that could go on; empty if there is none."""
         ...
 
     def clean_up(self) -> None:
@@ -114,33 +145,7 @@ class Runner(Protocol[A]):
         ...
 
     def outcome(self, execution: Execution[A]) -> object:
-        """What equivalent executions agree on, hashable; ``None`` if that cannot be told."""
-        ...
-
-    @property
-    def leftover(self) -> str:
-        """What executions leave behind in the modules under test, so that others start from it; empty if nothing."""
-        ...
-
-    @property
-    def inherits(self) -> bool:
-        """Whether executions of other threads may have left something there before."""
-        ...
-
-    @property
-    def is_surprised(self) -> bool:
-        """Whether the modules did what they were not loaded for, and have to be loaded anew."""
-        ...
-
-    def load_anew(self) -> None:
-        """Copy the modules again, with nothing in them that executions have left."""
-        ...
-
-    def start_anew(self) -> bool:
-        """From now on let each execution find them as they were loaded, unless that takes too long; whether it does.
-
-        To be called again where something is left nevertheless.
-        """
+        """What equivalent executions agree on, hashable; ``None`` if that is not known."""
         ...
 
 

@@ -8,18 +8,14 @@ the same happens on every machine.
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Final
-
-from kcache_model.foreign import is_a, is_any
 
 from .execution import A, Execution, Judge, Runner
 from .granularity import Granularity
 from .search import SearchLimits, SearchResult, search
-from .strategies.opcode_sampling import OpcodeSampling
+from .strategy import Strategy
 
-_DEEPEST: Final = 5
 _SECONDS: Final = 20.0
 """The most time of one audit: it ends by itself long before, but for code that is slow itself."""
 
@@ -63,8 +59,8 @@ def sampling_granularity(granularity: Granularity) -> Granularity:
 def audit(
     runner: Runner[A],
     judge: Judge[A],
+    strategy: Strategy,
     executions: int,
-    seed: int,
     *,
     seen: set[object],
 ) -> tuple[SearchResult[A], str]:
@@ -73,8 +69,8 @@ def audit(
     Args:
         runner: of the same threads, at :func:`sampling_granularity`.
         judge: judges each execution.
+        strategy: draws schedules of opcodes.
         executions: how many samples.
-        seed: decides them.
         seen: the outcomes that the search has seen, as the runner tells them.
 
     Returns:
@@ -87,27 +83,5 @@ def audit(
         if shown is not None and shown not in seen and not lacking:
             lacking.append("an execution switched at opcodes ends in a way that the search has not seen")
 
-    strategy = OpcodeSampling(seed)
     result = search(runner, strategy, judge, SearchLimits(executions, _SECONDS), on_execution=compare)
     return result, lacking[0] if lacking and result.problem is None else ""
-
-
-def plain(value: object, depth: int = 0) -> object:
-    """A value as something that can be compared and hashed, if it is plain data; raises TypeError if not."""
-    if value is None:
-        return "NoneType", value
-    if depth > _DEEPEST:
-        raise TypeError("too deep")
-    if is_any(value, (bool, int, float, str, bytes)):
-        return type(value).__name__, value
-    if is_a(value, list) or is_a(value, tuple) or is_a(value, deque):
-        return type(value).__name__, tuple(plain(part, depth + 1) for part in value)
-    if is_a(value, set) or is_a(value, frozenset):
-        return "set", frozenset(plain(part, depth + 1) for part in value)
-    if is_a(value, dict):
-        return "dict", frozenset((plain(key, depth + 1), plain(part, depth + 1)) for key, part in value.items())
-    parameters = getattr(type(value), "__dataclass_params__", None)
-    if parameters is not None and parameters.frozen:
-        compared = [field.name for field in fields(value) if field.compare]  # type: ignore[arg-type]
-        return type(value).__name__, tuple(plain(object.__getattribute__(value, name), depth + 1) for name in compared)
-    raise TypeError("not plain data")

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 
-class EqualThreads:
+class EqualActors:
     """The threads of a program, and which of them do the same.
 
     Args:
@@ -53,4 +53,4 @@ def _are_same(one: object, other: object) -> bool:
     return one == other and repr(one) == repr(other)
 
 
-NONE_EQUAL = EqualThreads()
+NONE_EQUAL = EqualActors()

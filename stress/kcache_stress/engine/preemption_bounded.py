@@ -6,9 +6,9 @@ a preemption if the thread that is left could have gone on.
 
 from __future__ import annotations
 
-from ..happens_before import HappensBefore
-from ..virtual.scheduler import FOREVER
-from .interface import STOP, Coverage, Step, Strategy
+from .happens_before import HappensBefore
+from .scheduling import FOREVER, STOP
+from .strategy import Coverage, Step, Strategy
 
 
 class PreemptionBounded(Strategy):

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import enum
-import sys
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
-from math import inf
 from typing import Final
 
-from ..events import ACQUIRE, PAUSE, QUERY, READ, RELEASE, SPAWN, TRY, Trace, imprecise_slots
-from ..happens_before import HappensBefore
-from ..virtual.clock import is_in_while
-from ..virtual.scheduler import HUB, Scheduler
+from .events import ACQUIRE, PAUSE, QUERY, READ, RELEASE, SPAWN, TRY, Trace, imprecise_slots
+from .happens_before import HappensBefore
+from .scheduling import Scheduling
 
 MOST_EVENTS: Final = 20_000
 """Events after which an execution is taken for one that never ends."""
@@ -67,12 +64,12 @@ class Step:
     Attributes:
         trace: its events.
         ending: how it ended.
-        threads: how many threads there were.
+        actors: how many actors there were.
     """
 
     trace: Trace
     ending: Ending
-    threads: int
+    actors: int
 
 
 class Strategy(ABC):
@@ -89,7 +86,7 @@ class Strategy(ABC):
         is_trial: it may end all by itself where there is little to search; if it proves nothing, others go on.
     """
 
-    scheduler: Scheduler
+    scheduler: Scheduling
     coverage = Coverage.EXHAUSTED
     most_events = MOST_EVENTS
     share = 1.0
@@ -105,7 +102,7 @@ class Strategy(ABC):
         """Why what is searched after it, where threads are switched as it wants, is no proof; empty if it is."""
         return ""
 
-    def begin(self, scheduler: Scheduler) -> None:
+    def begin(self, scheduler: Scheduling) -> None:
         """An execution is about to start."""
         self.scheduler = scheduler
         self._alone: int | None = None
@@ -144,7 +141,7 @@ class Strategy(ABC):
 
     def busy(self, enabled: list[int]) -> list[int]:
         """Those of the threads that can go on which do not just ask for something."""
-        if not enabled or self.scheduler.longest == inf:
+        if not enabled or not self.scheduler.lets_time_pass:
             return enabled
         asking = self._asking(enabled)
         return [thread for thread in enabled if thread not in asking]
@@ -168,7 +165,7 @@ class Strategy(ABC):
             for thread in enabled
             if len(asked.get(thread, ())) >= MOST_ASKED
             and self._asks_in_few_places(thread)
-            and is_in_while(sys._getframe() if thread == own.current else own.threads[thread].frame)
+            and own.actors[thread].is_in_loop
         ]
 
     def _asks_in_few_places(self, thread: int) -> bool:
@@ -183,7 +180,7 @@ class Strategy(ABC):
 
     def _events_alone(self) -> int:
         """How many events came before the program's first thread started another: they are no part of a schedule."""
-        if self._alone is None and self.scheduler.program_threads == 1 and len(self.scheduler.threads) > 1:
+        if self._alone is None and self.scheduler.program_actors == 1 and len(self.scheduler.actors) > 1:
             self._alone = next((n for n, event in enumerate(self.scheduler.trace) if event[1] == SPAWN), 0)
         return self._alone or 0
 
@@ -203,7 +200,3 @@ class Sampling(Strategy):
     def has_more(self) -> bool:
         """Always."""
         return True
-
-
-STOP: Final = HUB
-"""What ``choose`` returns when the execution has been ended."""

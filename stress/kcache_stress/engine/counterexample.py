@@ -15,16 +15,15 @@ from typing import Generic
 from kcache_model.finding import FindingKind
 
 from .events import KIND_NAMES, parts_of
-from .execution import A, Execution, Judge, Problem, Runner
+from .execution import A, Execution, HiddenTime, Judge, Problem, Runner
 from .granularity import Granularity
 from .happens_before import HappensBefore
-from .judgement.orders import realising_threads
+from .orders import realising_threads
+from .preemption_bounded import PreemptionBounded
 from .schedule import Schedule, as_runs, as_steps, schedule_of
+from .schedule_replay import Replay
 from .search import SearchLimits, SearchResult, search
-from .strategies.interface import Coverage
-from .strategies.preemption_bounded import PreemptionBounded
-from .strategies.scheduled import Replay
-from .virtual.deadlines import Hidden
+from .strategy import Coverage
 
 SHOWN_ONCE = "it showed a problem once"
 """Begins what is said of a problem that the same schedule does not show again."""
@@ -84,7 +83,7 @@ def counterexample(runner: Runner[A], judge: Judge[A], result: SearchResult[A]) 
     assert problem is not None
     if problem.kind is FindingKind.LIVELOCK:
         return problem
-    schedule = realised(execution, problem, result.order, runner.sandbox.granularity)
+    schedule = realised(execution, problem, result.order, runner.granularity)
     found = _repeated(runner, judge, schedule)
     if found is None:
         is_real = result.order is None or not problem.order
@@ -128,14 +127,14 @@ def replayed(runner: Runner[A], judge: Judge[A], schedule: Schedule) -> tuple[Ex
 
 
 def _goes_wrong_unhurried(runner: Runner[A], judge: Judge[A], schedule: Schedule, problem: Problem) -> bool:
-    haste = runner.sandbox.scheduler.haste
     try:
-        for haste.hides in (Hidden.OWN, Hidden.ALL):
+        for hidden in (HiddenTime.OWN, HiddenTime.ALL):
+            runner.hide_time(hidden)
             shown = judge.judge(runner.run(Replay(schedule)))
             if shown is None or shown.kind is not problem.kind:
                 return False
     finally:
-        haste.hides = Hidden.NOTHING
+        runner.hide_time(HiddenTime.NOTHING)
     return True
 
 
@@ -156,7 +155,7 @@ def _bounded(runner: Runner[A], judge: Judge[A], found: Counterexample[A], secon
     executions = _LONG_EXECUTIONS if runner.is_long else _BOUNDED.executions
     result = search(runner, strategy, judge, SearchLimits(executions, min(_BOUNDED.seconds, seconds)))
     if result.problem is not None and result.execution is not None:
-        schedule = schedule_of(result.execution.trace, runner.sandbox.granularity)
+        schedule = schedule_of(result.execution.trace, runner.granularity)
         smaller = _repeated(runner, judge, schedule)
         if smaller is None or _is_in_doubt(smaller.execution, found):
             return None
@@ -178,7 +177,7 @@ def _coarse(runner: Runner[A], judge: Judge[A], found: Counterexample[A], deadli
         if len(candidate) >= len(best) or time.monotonic() > deadline:
             return False
         execution, problem, _ = replayed(runner, judge, candidate)
-        shown = schedule_of(execution.trace, runner.sandbox.granularity)
+        shown = schedule_of(execution.trace, runner.granularity)
         if not _is_as_good(execution, problem, found) or len(shown) >= len(best):
             return False
         best = shown
@@ -234,7 +233,7 @@ def _greedy(runner: Runner[A], judge: Judge[A], found: Counterexample[A], deadli
         left -= 1
         execution, problem, _ = replayed(runner, judge, _joined(best.schedule, position))
         if _is_as_good(execution, problem, best):
-            schedule = schedule_of(execution.trace, runner.sandbox.granularity)
+            schedule = schedule_of(execution.trace, runner.granularity)
             smaller = _repeated(runner, judge, schedule)
             if smaller is not None and len(smaller.schedule) < len(best.schedule):
                 best, progress = smaller, True

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..equal_threads import NONE_EQUAL
-from ..events import ACQUIRE, BLOCKED, COMPOUND, JOIN, WRITE, Pending, Trace, are_dependent, imprecise_slots
-from ..happens_before import Clock, HappensBefore, happens_before
-from ..virtual.scheduler import FOREVER, Scheduler
-from .interface import STOP, Ending, Step, Strategy
+from .equal_actors import NONE_EQUAL
+from .events import ACQUIRE, BLOCKED, COMPOUND, JOIN, WRITE, Pending, Trace, are_dependent, imprecise_slots
+from .happens_before import Clock, HappensBefore, happens_before
+from .scheduling import FOREVER, STOP, Scheduling
+from .strategy import Ending, Step, Strategy
 
 
 class _Node:
@@ -65,15 +65,15 @@ class Dpor(Strategy):
         self._segments: list[tuple[int, int]] = []
         self._schedule: list[int] = []
         self._asleep: set[int] = set()
-        self._dreams: dict[int, Pending] = {}
+        self._pending: dict[int, Pending] = {}
         self._woken_up_to = 0
 
-    def begin(self, scheduler: Scheduler) -> None:
+    def begin(self, scheduler: Scheduling) -> None:
         """Plan to repeat the prefix."""
         super().begin(scheduler)
         self._steps_are_events = scheduler.steps_are_events
         if self._steps_are_events and not self._tells_apart:
-            self._equal = scheduler.equal_threads
+            self._equal = scheduler.equal_actors
         self._begun = set(self._prefix)
         prefix = self._prefix
         segments: list[tuple[int, int]] = []
@@ -87,15 +87,15 @@ class Dpor(Strategy):
         segments.reverse()
         self._segments = segments
         self._asleep = set(self._asleep_before)
-        self._dreams = {}
+        self._pending = {}
         self._woken_up_to = 0
 
     def choose(self, running: int) -> int:
         """Repeat the prefix, then go on with whoever runs."""
         scheduler = self.scheduler
         if self._segments:
-            if scheduler.left > 0 and not scheduler.threads[running].finished:
-                if not scheduler.threads[running].enabled and not self._times_out(running):
+            if scheduler.left > 0 and not scheduler.actors[running].finished:
+                if not scheduler.actors[running].enabled and not self._times_out(running):
                     raise DivergedError(f"thread {running + 1} has to wait where it did not before")
                 return running
             return self._repeat()
@@ -106,7 +106,7 @@ class Dpor(Strategy):
             return STOP
         if self._equal:
             # A call that raises before it touches anything shared has no step: it was never chosen, and is over.
-            self._begun.update(number for number, thread in scheduler.threads.items() if thread.finished)
+            self._begun.update(number for number, thread in scheduler.actors.items() if thread.finished)
             enabled = [thread for thread in enabled if self._equal.in_place_of(thread, self._begun) == thread]
         if self._asleep:
             enabled = [thread for thread in enabled if thread not in self._asleep]
@@ -115,7 +115,7 @@ class Dpor(Strategy):
                 return STOP
         scheduler.left = FOREVER
         # Whoever waits with a timeout goes last: that it may time out earlier is found as a race.
-        patient = [thread for thread in enabled if not scheduler.threads[thread].is_timing_out] or enabled
+        patient = [thread for thread in enabled if not scheduler.actors[thread].is_timing_out] or enabled
         chosen = running if running in patient else patient[0]
         self._begun.add(chosen)
         return chosen
@@ -123,14 +123,14 @@ class Dpor(Strategy):
     def _repeat(self) -> int:
         scheduler = self.scheduler
         chosen, count = self._segments.pop()
-        thread = scheduler.threads.get(chosen)
+        thread = scheduler.actors.get(chosen)
         is_last = not self._segments
         if is_last:
             self._woken_up_to = len(scheduler.trace)
-            sleepers = (scheduler.threads.get(asleep) for asleep in self._asleep)
-            self._dreams = {
-                sleeper.number: sleeper.pending
-                for sleeper in sleepers
+            sleepers = ((asleep, scheduler.actors.get(asleep)) for asleep in self._asleep)
+            self._pending = {
+                asleep: sleeper.pending
+                for asleep, sleeper in sleepers
                 if sleeper is not None and sleeper.pending is not None
             }
         if thread is None or not (thread.enabled or self._times_out(chosen)):
@@ -149,8 +149,8 @@ class Dpor(Strategy):
         """A sleeping thread wakes when somebody does what its next event depends on."""
         for event in trace[self._woken_up_to :]:
             for asleep in list(self._asleep):
-                dream = self._dreams.get(asleep)
-                if dream is not None and are_dependent(dream, event):
+                pending = self._pending.get(asleep)
+                if pending is not None and are_dependent(pending, event):
                     self._asleep.discard(asleep)
         self._woken_up_to = len(trace)
 
@@ -170,7 +170,7 @@ class Dpor(Strategy):
         starts = self._step_starts(trace, own_events)
         schedule = [trace[start][0] for start in starts]
         first = starts[branch] if branch < len(starts) else own_events
-        order = happens_before(trace, step.threads, first)
+        order = happens_before(trace, step.actors, first)
         for earlier, later in order.races:
             for event in (trace[earlier], trace[later]):
                 if type(event[3]) in COMPOUND:
@@ -213,11 +213,9 @@ class Dpor(Strategy):
         return False
 
     def _add_blocked(self, trace: Trace) -> None:
-        for number, thread in self.scheduler.threads.items():
+        for number, thread in self.scheduler.actors.items():
             pending = thread.pending
-            if thread.finished or pending is None or pending[0] not in (ACQUIRE, JOIN):
-                continue
-            if thread.waits_for is not None and not thread.waits_for.free:
+            if pending is not None and pending[0] in (ACQUIRE, JOIN) and not (thread.finished or thread.enabled):
                 trace.append((number, BLOCKED, pending[1], None))
 
     def _step_starts(self, trace: Trace, own_events: int) -> list[int]:
@@ -248,7 +246,7 @@ class Dpor(Strategy):
                     thread
                     for thread in asleep
                     if thread != event[0]
-                    and not (thread in self._dreams and are_dependent(self._dreams[thread], event))
+                    and not (thread in self._pending and are_dependent(self._pending[thread], event))
                 )
             self._sleeping_at.append(asleep)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
-from ..schedule import Schedule
-from ..virtual.scheduler import FOREVER, Scheduler
-from .interface import STOP, Strategy
+from .schedule import Schedule
+from .scheduling import FOREVER, STOP, Scheduling
+from .strategy import Strategy
 
 
 class Replay(Strategy):
@@ -30,7 +30,7 @@ class Replay(Strategy):
         self._todo: list[tuple[int, int]] = []
         self.followed = True
 
-    def begin(self, scheduler: Scheduler) -> None:
+    def begin(self, scheduler: Scheduling) -> None:
         """Start at the beginning of the schedule."""
         super().begin(scheduler)
         self._todo = list(reversed(self._schedule))
@@ -41,7 +41,7 @@ class Replay(Strategy):
         """Whoever is next in the schedule."""
         scheduler = self.scheduler
         if running >= 0 and 0 < scheduler.left < FOREVER // 2:
-            thread = scheduler.threads[running]
+            thread = scheduler.actors[running]
             if not thread.finished and self._may_go_on(running):
                 return running  # its wait timed out, as it did before
             self.followed = self.followed and thread.finished and scheduler.left <= 1
@@ -59,7 +59,7 @@ class Replay(Strategy):
             scheduler.left = self._turns.randint(1, 2 * self._fair_steps)
             return next((thread for thread in candidates if thread > running), candidates[0])
         scheduler.left = FOREVER
-        patient = [thread for thread in candidates if not scheduler.threads[thread].is_timing_out] or candidates
+        patient = [thread for thread in candidates if not scheduler.actors[thread].is_timing_out] or candidates
         return running if running in patient else patient[0]
 
     @property
@@ -70,7 +70,7 @@ class Replay(Strategy):
     def _may_go_on(self, running: int) -> bool:
         """As in a search: a schedule that was made up must not let time pass while others could go on."""
         scheduler = self.scheduler
-        if scheduler.threads[running].enabled:
+        if scheduler.actors[running].enabled:
             return True
         return not self.busy(scheduler.enabled()) and running in scheduler.next_timeouts()
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from operator import le
 from typing import Any, TypeAlias, TypeVar
 
-from ..execution import Execution, Mark
-from ..happens_before import HappensBefore
+from .execution import Execution, Mark
+from .happens_before import HappensBefore
 
 S = TypeVar("S")
 

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from typing import Generic
 
 from kcache_model.finding import FindingKind
+from kcache_model.thread_time import idle_seconds
 
-from ..ticks import idle_seconds
 from .execution import A, Execution, Judge, Problem, Runner
 from .happens_before import HappensBefore
 from .schedule import schedule_of
-from .strategies.interface import Coverage, Ending, Step, Strategy
-from .strategies.scheduled import Replay
-from .waiting import running
+from .schedule_replay import Replay
+from .strategy import Coverage, Ending, Step, Strategy
 
 _CUT = "goes on for ever if the others let it, which is followed for so many steps only"
 _WITHHELD = "this wait could time out at more moments than were tried: no more than two waits of an execution end early"
@@ -105,11 +104,11 @@ def search(
             patient = patient or execution.was_patient
             doubts.update(dict.fromkeys(execution.doubts))
             # Without threads it was over before it began: setting it up waits for ever.
-            step = Step(execution.trace, execution.ending, execution.threads)
-            order = strategy.learn(step) if execution.threads else None
+            step = Step(execution.trace, execution.ending, execution.actors)
+            order = strategy.learn(step) if execution.actors else None
             problem: Problem | None = None
             if execution.ending is Ending.ENDLESS:
-                cut = cut or running(runner.sandbox.scheduler)
+                cut = cut or runner.place()
                 execution.problem, order = _livelock(runner, execution, strategy.most_events), None
                 problem = execution.problem if judge is None else judge.judge(execution, None)
             elif execution.ending not in (Ending.REDUNDANT, Ending.INFEASIBLE):
@@ -145,10 +144,10 @@ def search(
 
 def _livelock(runner: Runner[A], execution: Execution[A], most_events: int) -> Problem | None:
     """Whether an endless execution ends if everybody gets turns: if not, the threads keep each other from it."""
-    if runner.sandbox.granularity.is_of_opcodes:
+    if runner.granularity.is_of_opcodes:
         return None  # so many opcodes are not that much
     steps = len(execution.trace)
-    begun = schedule_of(execution.trace[: min(steps, most_events) // 2], runner.sandbox.granularity)
+    begun = schedule_of(execution.trace[: min(steps, most_events) // 2], runner.granularity)
     for seed in range(_FAIR_ATTEMPTS):
         if runner.run(Replay(begun, _FAIR_STEPS, seed)).ending is not Ending.ENDLESS:
             return None

@@ -1,0 +1,138 @@
+"""Scheduling: the interface between the engine and a runtime of actors.
+
+A runtime runs actors: threads, coroutines, a source of events. It reports each visible event before the actor performs
+it, and performs only what a strategy has allowed. The engine knows an actor by its number, its next event, and whether
+it can go on. It knows nothing about how an actor is paused and resumed.
+
+One execution, in the order in which things happen:
+
+1. The runtime resets :attr:`Scheduling.actors` and :attr:`Scheduling.trace`, and calls ``strategy.begin(scheduling)``.
+2. It calls ``strategy.choose(running)`` before the first event, where ``running`` is :data:`HUB`. The strategy sets
+   :attr:`Scheduling.left` and returns the number of an actor.
+3. That actor performs up to ``left`` events, each of which the runtime appends to the trace. It calls ``choose`` again
+   when ``left`` is used up, when the actor ends, and when the actor has to wait.
+4. The strategy calls :meth:`Scheduling.stop` and returns :data:`STOP`. It has set ``strategy.ending``.
+
+A runtime must be deterministic: the same choices give the same events. Everything that two actors share is an event,
+or the search is blind to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from typing import Final, Protocol
+
+from .equal_actors import EqualActors
+from .events import Pending, Trace
+
+HUB: Final = -1
+"""The number of the caller that runs the actors. It is ``running`` in the first call of ``choose``."""
+STOP: Final = HUB
+"""The return value of ``choose`` if the execution is over."""
+FOREVER: Final = 50_000
+"""More events than an execution may have: an actor that performs so many without a choice spins, and the strategy is
+asked."""
+
+
+class Actor(Protocol):
+    """One sequence of events that can be paused before each of them."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has no more events."""
+        ...
+
+    @property
+    def enabled(self) -> bool:
+        """Whether it can go on now: it is not finished and waits for nothing."""
+        ...
+
+    @property
+    def pending(self) -> Pending | None:
+        """Its next event while it is paused; ``None`` if it is not known."""
+        ...
+
+    @property
+    def is_timing_out(self) -> bool:
+        """Whether it waits, and can go on only because its wait may time out."""
+        ...
+
+    @property
+    def has_condition(self) -> bool:
+        """Whether its next event needs something, such as a lock that is free, whether or not that is so now."""
+        ...
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the time of its wait has come."""
+        ...
+
+    @property
+    def is_in_loop(self) -> bool:
+        """Whether it is in a loop that other actors can end: one that asks for something again and again."""
+        ...
+
+
+class Scheduling(Protocol):
+    """The actors of one execution, and the events that they have performed.
+
+    Attributes:
+        trace: the events so far.
+        left: how many events the running actor may still perform before the strategy is asked again.
+        watched: ids of objects; each event at one of them is followed by a choice.
+        asks_at_starts: whether each start of an actor is followed by a choice.
+    """
+
+    trace: Trace
+    left: int
+    watched: Container[int]
+    asks_at_starts: bool
+
+    @property
+    def actors(self) -> Mapping[int, Actor]:
+        """The actors by number. Those of the program come first, then those that they started."""
+        ...
+
+    @property
+    def program_actors(self) -> int:
+        """How many actors the program has."""
+        ...
+
+    @property
+    def equal_actors(self) -> EqualActors:
+        """The actors of the program that do the same."""
+        ...
+
+    @property
+    def tells_identities(self) -> bool:
+        """Whether an actor has asked for its own number, so that actors that do the same can be told apart."""
+        ...
+
+    @property
+    def steps_are_events(self) -> bool:
+        """Whether actors can be switched before every event.
+
+        If not, reads and writes belong to the step that the last other event began.
+        """
+        ...
+
+    @property
+    def lets_time_pass(self) -> bool:
+        """Whether time passes for actors that sleep if all others only ask for something again and again."""
+        ...
+
+    def enabled(self) -> list[int]:
+        """The actors that can go on now."""
+        ...
+
+    def next_timeouts(self) -> list[int]:
+        """The actors whose waits time out next. They go on if no other actor can; the first comes first."""
+        ...
+
+    def program_is_over(self) -> bool:
+        """Whether all actors of the program are finished."""
+        ...
+
+    def stop(self) -> int:
+        """End the execution; returns :data:`STOP`."""
+        ...

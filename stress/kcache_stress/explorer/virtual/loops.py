@@ -1,0 +1,79 @@
+"""The innermost loop that a thread is in, by its frames and their code."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import sys
+from collections.abc import Iterator
+from types import CodeType, FrameType
+from typing import Final, NamedTuple
+
+from ...stacks import is_harness
+
+_MOST_FRAMES: Final = 20
+"""The innermost frames that are looked at: a loop that waits is near, and stacks may be deep."""
+
+
+def caller_of(frame: FrameType | None) -> FrameType | None:
+    """The innermost frame that is none of the harness."""
+    while frame is not None and is_harness(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def is_of_library(frame: FrameType) -> bool:
+    """Whether a frame runs code of the standard library."""
+    return str(frame.f_globals.get("__name__")).partition(".")[0] in sys.stdlib_module_names
+
+
+def own_frames(frame: FrameType | None) -> Iterator[FrameType]:
+    """The frames of a thread, the innermost first, without those of the harness and of the standard library."""
+    for _ in range(_MOST_FRAMES):
+        frame = caller_of(frame)
+        if frame is None:
+            return
+        if not is_of_library(frame):
+            yield frame
+        frame = frame.f_back
+
+
+def is_in_while(frame: FrameType | None) -> bool:
+    """Whether the innermost loop that a thread is in goes on while something holds; it ends by itself if not."""
+    found = _innermost_loop(frame)
+    return found is not None and not found[1].is_for
+
+
+def is_at_condition(frame: FrameType) -> bool:
+    """Whether a thread is where its innermost loop, a ``while`` loop, asks whether to go on: in its first line."""
+    found = _innermost_loop(frame)
+    return found is not None and not found[1].is_for and found[0].f_lineno == found[1].line
+
+
+def _innermost_loop(frame: FrameType | None) -> tuple[FrameType, _Loop] | None:
+    for outer in own_frames(frame):
+        loops = [loop for loop in _loops(outer.f_code) if loop.begin <= outer.f_lasti <= loop.end]
+        if loops:
+            return outer, max(loops, key=lambda loop: loop.begin)
+    return None
+
+
+class _Loop(NamedTuple):
+    """The offsets of a loop, from where it begins anew to where it goes back, and its first line."""
+
+    begin: int
+    end: int
+    is_for: bool
+    line: int
+
+
+@functools.lru_cache(1_000)
+def _loops(code: CodeType) -> tuple[_Loop, ...]:
+    found = {i.offset: i for i in dis.get_instructions(code)}
+    back = [(i.argval, i.offset) for i in found.values() if "JUMP" in i.opname and i.argval < i.offset]
+    lines = [(first, line) for first, _, line in code.co_lines() if line is not None]
+    return tuple(
+        _Loop(begin, end, found[begin].opname == "FOR_ITER", min(line for at, line in lines if begin <= at <= end))
+        for begin, end in back
+        if begin in found
+    )
