@@ -24,7 +24,7 @@ from kcache_stress.explorer.sandbox import Sandbox
 from kcache_stress.explorer.strategies.naive import Naive
 from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.explorer.virtual.virtual_thread import Aborted, SetupDeadlockError
-from kcache_stress.explorer.waiting import waits
+from kcache_stress.explorer.virtual.waits import waits
 
 HERE = Path(__file__).parent / "explorer_targets"
 

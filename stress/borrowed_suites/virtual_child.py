@@ -22,7 +22,7 @@ from kcache_stress.explorer.scenario_runner import Copies
 from kcache_stress.explorer.strategies.random_walk import RandomWalk
 from kcache_stress.explorer.virtual.standstill import Watched
 from kcache_stress.explorer.virtual.virtual_thread import UncontrolledError
-from kcache_stress.explorer.waiting import waits
+from kcache_stress.explorer.virtual.waits import waits
 
 _MOST_EVENTS = 10_000_000
 _HELPERS = ("test.lock_tests",)

@@ -20,8 +20,8 @@ from kcache_model.outcomes import error_text
 from ..loading import name_of_file
 from .instrument.names import HOOK_MARK
 from .reach import find
-from .rendering.step_renderer import place_of
 from .virtual.library import no_process_hooks, settle_module
+from .virtual.user_place import place_of
 from .virtual.virtual_thread import UncontrolledError
 
 if TYPE_CHECKING:

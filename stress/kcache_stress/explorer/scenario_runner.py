@@ -30,7 +30,6 @@ from ..engine.strategy import MOST_ASKED, MOST_EVENTS, Ending, Strategy
 from ..engine.waits import cycle, standstill_text
 from .leftovers import Leftovers, instrumented_modules
 from .plain_data import plain
-from .rendering.step_renderer import place_of
 from .roots import Roots
 from .sandbox import Sandbox
 from .state.weak_registries import WeakRegistries
@@ -39,8 +38,9 @@ from .virtual.library import import_settings_restored
 from .virtual.polling import OUTSIDE, OutsideWakeup
 from .virtual.scheduler import MOST_PROGRAM_THREADS, Scheduler
 from .virtual.standstill import Watched
+from .virtual.user_place import place_of
 from .virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
-from .waiting import waits
+from .virtual.waits import waits
 
 Load: TypeAlias = "Callable[[str | Path], ModuleType]"
 """The private copy of a module: of what a scenario instruments, of a file, of ``threading``, ``queue`` or ``time``."""

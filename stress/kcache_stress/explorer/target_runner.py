@@ -7,7 +7,7 @@ from typing import Protocol
 from ..engine.execution import A, HiddenTime, Runner
 from ..engine.granularity import Granularity
 from .sandbox import Sandbox
-from .waiting import running
+from .virtual.waits import running
 
 
 class TargetRunner(Runner[A], Protocol[A]):

@@ -1,16 +1,14 @@
 """The functions that instrumented code calls, ready to be put into the globals of a module."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from .access import access_hooks
 from .beneath import atoms, forget_types
 from .calls import call_hooks
+from .foreign_code import ForeignCode
 from .names import HOOK_MARK, PREFIX
 from .reporting import Accesses, Report, ReportTogether
-
-if TYPE_CHECKING:
-    from ..gate import Gate
 
 __all__ = ["HOOK_MARK", "Report", "make_hooks"]
 
@@ -26,7 +24,7 @@ def _nothing() -> None:
 
 
 def make_hooks(
-    report: Report, gate: "Gate", pause: Callable[[], None] | None = None, together: ReportTogether | None = None
+    report: Report, gate: ForeignCode, pause: Callable[[], None] | None = None, together: ReportTogether | None = None
 ) -> dict[str, object]:
     """Return the names that a rewritten module needs in its globals before its code is executed.
 

@@ -7,16 +7,14 @@ import types
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ...engine.events import Imprecise, Pending, take_as_a_whole
 from .beneath import LOOKING, METHOD_TYPES, WHOLE, Within, beneath, is_simple, only_reads, simple_containers
+from .foreign_code import ForeignCode
 from .knowledge import calls_python, foreign_methods, is_foreign, is_known_function, reaches_by_name
 from .names import hook_name
 from .tables import CONTAINERS, IMMUTABLE, ITERATORS, PLAIN, VIEWS, Methods, methods_of
-
-if TYPE_CHECKING:
-    from ..gate import Gate
 
 Report = Callable[[object, object, bool | int], None]
 """`report(obj, slot, is_write)`; it must return None."""
@@ -50,7 +48,7 @@ class Accesses:
         resumed: the generators that are about to go on, each by way of the one before.
     """
 
-    def __init__(self, report: Report, gate: "Gate", together: ReportTogether | None = None) -> None:
+    def __init__(self, report: Report, gate: ForeignCode, together: ReportTogether | None = None) -> None:
         self.report = report
         self._together = together
         self.gate = gate

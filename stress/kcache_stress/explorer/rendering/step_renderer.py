@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import linecache
 import sys
-import threading
 import traceback
-from collections.abc import Iterable
 from operator import itemgetter
-from types import FrameType
 from typing import NamedTuple
-
-from kcache_model.places import file_name
 
 from ...engine.events import KIND_NAMES, PAUSE, Pending
 from ...engine.schedule import Schedule, as_steps
 from ...engine.schedule_replay import Replay
 from ...engine.scheduling import STOP
-from ...stacks import OWN_FILES
+from ..virtual.user_place import place_of
 from ..virtual.virtual_thread import VirtualThread
 
 
@@ -67,12 +61,3 @@ def _what(pending: Pending | None) -> str:
         if kind == PAUSE
         else f"{KIND_NAMES[kind]} {type(obj).__name__}{f'.{slot}' if isinstance(slot, str) else ''}"
     )
-
-
-def place_of(frames: Iterable[tuple[FrameType, int]]) -> tuple[str, str]:
-    """The first line that is neither the explorer's nor of ``threading``: its place, and what it says."""
-    for frame, line in frames:
-        file = frame.f_code.co_filename
-        if not file.startswith(OWN_FILES) and file != threading.__file__:
-            return f"{file_name(file)}:{line} in {frame.f_code.co_name}", linecache.getline(file, line).strip()
-    return "threading", ""

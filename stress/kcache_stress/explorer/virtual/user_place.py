@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import linecache
 import os
+import threading
+from collections.abc import Iterable
 from types import FrameType
 from typing import Final
 
@@ -25,3 +28,12 @@ def where(frame: FrameType | None) -> str:
             first = first or place
         frame = frame.f_back
     return first
+
+
+def place_of(frames: Iterable[tuple[FrameType, int]]) -> tuple[str, str]:
+    """The first line that is neither the explorer's nor of ``threading``: its place, and what it says."""
+    for frame, line in frames:
+        file = frame.f_code.co_filename
+        if not file.startswith(OWN_FILES) and file != threading.__file__:
+            return f"{file_name(file)}:{line} in {frame.f_code.co_name}", linecache.getline(file, line).strip()
+    return "threading", ""

@@ -3,38 +3,17 @@
 from __future__ import annotations
 
 import os
-import traceback
 from collections.abc import Collection
 from types import FrameType
 
-from ..engine.events import ACQUIRE, JOIN
-from ..engine.scheduling import HUB
-from ..engine.waits import Wait, holder_text
-from ..stacks import OWN_FILES
-from .rendering.naming import Names
-from .virtual.locks import VirtualLock, VirtualRLock
-from .virtual.network import Wakeup
-from .virtual.scheduler import Scheduler
-from .virtual.virtual_thread import SetupDeadlockError, VirtualThread
-
-
-def waits_for_ever(error: SetupDeadlockError, root: object, failed: str) -> str:
-    """What a call outside the threads waits for in vain, and who holds it.
-
-    Args:
-        error: that ended the call.
-        root: the object whose locks are named.
-        failed: the last call before it that raised; empty if there is none.
-    """
-    lock, trace = error.waitable, traceback.extract_tb(error.__traceback__)
-    if any(frame.name == "wait" and os.path.basename(frame.filename) == "threading.py" for frame in trace):
-        return "waits for a notification that never comes"
-    if not isinstance(lock, (VirtualLock, VirtualRLock)):
-        return "waits for something that nothing will ever bring about"
-    names = Names()
-    names.root = root
-    kept = f"; {failed} had raised before it, and seems to have kept it" if failed else ""
-    return f"waits for {names.of(lock)}, held by {holder_text(lock.owner)}{kept}"
+from ...engine.events import ACQUIRE, JOIN
+from ...engine.scheduling import HUB
+from ...engine.waits import Wait
+from ...stacks import OWN_FILES
+from .locks import VirtualLock, VirtualRLock
+from .network import Wakeup
+from .scheduler import Scheduler
+from .virtual_thread import VirtualThread
 
 
 def waits(scheduler: Scheduler) -> tuple[Wait, ...]:
