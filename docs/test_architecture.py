@@ -166,8 +166,9 @@ def test_the_core_needs_the_standard_library_alone() -> None:
 
 def test_a_check_starts_without_what_it_may_not_need() -> None:
     script = (
-        "import sys; from kcache.cli import main; assert not [name for name in sys.modules if 'stress.e' in name]\n"
-        "main.get_command(None, 'check'); assert not [name for name in sys.modules if 'stress.e' in name]\n"
+        "import sys; explorer = tuple(f'kcache_stress.{part}' for part in ('engine', 'modules', 'runtime', 'target'))\n"
+        "from kcache.cli import main; assert not [name for name in sys.modules if name.startswith(explorer)]\n"
+        "main.get_command(None, 'check'); assert not [name for name in sys.modules if name.startswith(explorer)]\n"
         "from kcache_conformance.target_types import target_type_named; target_type_named('indexer')\n"
         "assert not sys.modules.keys() & {'hypothesis', 'jinja2', 'kcache_conformance.fuzzing', 'kcache.informers'}"
     )
@@ -208,8 +209,8 @@ def test_the_engine_stands_alone() -> None:
 
 
 EXPLORER_MAY_IMPORT = (
-    "kcache_stress.engine",
     "kcache_stress.interpreter",
+    "kcache_model.thread_time",
     "kcache_model.blob",
     "kcache_model.errors",
     "kcache_model.finding",
@@ -234,14 +235,45 @@ EXPLORER_MAY_IMPORT = (
 )
 """What the explorer rests on: data and protocols. No process, no report, no Indexer, no queue."""
 
+EXPLORER = tuple(
+    f"kcache_stress.{part}"
+    for part in ("engine", "garbage", "instrument", "judgement", "modules", "runtime", "strategies", "target", "trace")
+)
+
 
 def test_the_explorer_knows_threads_and_events_only() -> None:
-    of_explorer = [pair for pair in all_imports() if pair[0].startswith("kcache_stress.explorer")]
-    allowed = ("kcache_stress.explorer", *EXPLORER_MAY_IMPORT)
+    of_explorer = [pair for pair in all_imports() if pair[0].startswith(EXPLORER)]
+    allowed = (*EXPLORER, *EXPLORER_MAY_IMPORT)
     for module, imported in of_explorer:
         is_fact = imported == "kcache"  # where it lies
         assert is_fact or imported not in MODULES or imported.startswith(allowed), (module, imported)
         assert imported not in {"subprocess", "multiprocessing", "rich", "click", "hypothesis"}, module
+
+
+LAYERS = (
+    *("engine", "", "strategies", "instrument", "runtime.threads", "runtime.stand_ins", "runtime", "modules", "trace"),
+    *("judgement", "target", "real_threads", "interleaved", "objects", "indexers"),
+)
+"""The folders of ``kcache_stress``, each of which imports those before it alone; the empty one is the top folder."""
+
+
+def layer_of(module: str) -> int:
+    """The position in :data:`LAYERS` of the folder that a module of ``kcache_stress`` lies in."""
+    is_package = MODULES[module].name == "__init__.py"
+    name = module.removeprefix("kcache_stress").removeprefix(".")
+    folder = name if is_package else name.rpartition(".")[0]
+    while folder not in LAYERS:
+        folder = folder.rpartition(".")[0]
+    return LAYERS.index(folder)
+
+
+def test_no_folder_imports_one_above_it() -> None:
+    """Imports for types included, so that there are no cycles between folders either."""
+    pairs = [pair for pair in all_imports() if all(name.startswith("kcache_stress.") for name in pair)]
+    assert [(of, to) for of, to in pairs if layer_of(to) > layer_of(of)] == []
+    assert layer_of("kcache_stress.runtime.threads.locks") < layer_of("kcache_stress.runtime.world")
+    assert layer_of("kcache_stress.stacks") < layer_of("kcache_stress.real_threads.noise.source")
+    assert {layer_of(of) for of, _ in pairs} == {*range(len(LAYERS))}
 
 
 def test_threads_and_the_explorer_reach_no_process_and_no_report() -> None:

@@ -241,8 +241,8 @@ class _Explorer:
 
     def _search(self, item: pytest.Item) -> _Search:
         from kcache_conformance.suite_options import SuiteOptions
-        from kcache_stress.explorer.reach import HARNESS
         from kcache_stress.interleaved.pytest_items import ARGUMENTS, arguments_of, positions_of
+        from kcache_stress.modules.private_packages import HARNESS
         from kcache_stress.recorded_imports import record_import_path, record_module_files
 
         os.environ[ARGUMENTS] = arguments_of(self.config)
@@ -317,8 +317,8 @@ def _judged(finding: Finding) -> tuple[str, str]:
     from kcache_model.finding import FindingKind
     from kcache_model.places import file_name
     from kcache_stress.engine.counterexample import SHOWN_ONCE
-    from kcache_stress.explorer.uncertainty import TIME_WAS_MADE
     from kcache_stress.interleaved.body_laboratory import FAILS_ALWAYS, TOO_LONG
+    from kcache_stress.modules.uncertainty import TIME_WAS_MADE
 
     if finding.kind in (FindingKind.HANG, FindingKind.CRASH, FindingKind.NONDETERMINISM):
         places = re.findall(r'File "(.+)", line ([0-9]+), in (.+)', finding.detail)

@@ -116,7 +116,7 @@ class Started:
 
     def _meet(self, what: str) -> None:
         if not self.obstacle:
-            from kcache_stress.explorer.virtual.refusal import where
+            from kcache_stress.runtime.threads.refusal import where
 
             frame: FrameType | None = sys._getframe(2)
             while frame is not None and frame.f_globals.get("__name__", "").startswith("_pytest."):

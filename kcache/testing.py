@@ -51,10 +51,10 @@ from kcache_model.indexers.target import Factory, Target
 from kcache_model.linearizability import SearchBudget
 from kcache_model.rules import Contract
 from kcache_model.verdict import Status, Verdict
-from kcache_stress.explorer.replay_answer import ReplayAnswer
 from kcache_stress.interleaved.parametrization import positions
 from kcache_stress.interleaved.running import clock, is_controlled, run
 from kcache_stress.loading import importable_spec
+from kcache_stress.target.replay_answer import ReplayAnswer
 
 if TYPE_CHECKING:
     from kcache_conformance.classes.machine import Machine, invariant, rule

@@ -12,8 +12,8 @@ from kcache_conformance.target_types import target_type_named
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.object_types.plain import MethodCall, ObjectProgram
 from kcache_stress.engine.granularity import Granularity
-from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.spared import Spared
+from kcache_stress.target.explore import ExploreOptions, explore
+from kcache_stress.target.spared import Spared
 
 FAULTS = '''
 import threading

@@ -37,11 +37,11 @@ from kcache_model.outcomes import ANYTHING, WAITS, Outcome, raised, returned
 from kcache_model.target_name import target_name
 from kcache_model.verdict import Status
 from kcache_stress.engine.audit import AuditShare
-from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.replay import follow
-from kcache_stress.explorer.replay_answer import ReplayAnswer
 from kcache_stress.indexers.probing import probe
 from kcache_stress.objects.laboratory import ObjectLaboratory
+from kcache_stress.target.explore import ExploreOptions, explore
+from kcache_stress.target.replay import follow
+from kcache_stress.target.replay_answer import ReplayAnswer
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "any_class"
 STOCK = EXAMPLES / "stock.py"

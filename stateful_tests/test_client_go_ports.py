@@ -27,10 +27,10 @@ from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import Target, make_target
 from kcache_model.rules import Contract
 from kcache_model.verdict import Status
-from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.indexers.probing import probe
 from kcache_stress.indexers.stress import StressOptions, stress
 from kcache_stress.indexers.subject import load_subject
+from kcache_stress.target.explore import ExploreOptions, explore
 
 Port = type[ThreadSafeStore]
 

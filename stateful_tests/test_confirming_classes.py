@@ -13,11 +13,11 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.object_types.plain import MethodCall, ObjectProgram
 from kcache_model.progress import NoProgress
 from kcache_model.verdict import Status
-from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.replay import follow
 from kcache_stress.interleaved import confirming
 from kcache_stress.interpreter import has_gil
 from kcache_stress.objects.laboratory import ObjectLaboratory
+from kcache_stress.target.explore import ExploreOptions, explore
+from kcache_stress.target.replay import follow
 
 CODE = """
 import threading

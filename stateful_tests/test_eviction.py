@@ -24,9 +24,9 @@ from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import make_target
 from kcache_model.verdict import Status
-from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.indexers.stress import StressOptions, stress
 from kcache_stress.indexers.subject import load_subject
+from kcache_stress.target.explore import ExploreOptions, explore
 
 FILE = Path(evicting_targets.__file__)
 RIGHT = ("Lru", "Forgetful")

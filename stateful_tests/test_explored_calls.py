@@ -9,7 +9,7 @@ from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
 from kcache_conformance.target_types import target_type_named
 from kcache_model.object_types.plain import MethodCall, ObjectProgram
-from kcache_stress.explorer.explore import ExploreOptions, explore
+from kcache_stress.target.explore import ExploreOptions, explore
 
 LIMITED = """
 import threading

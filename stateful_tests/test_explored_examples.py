@@ -22,11 +22,11 @@ from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.operations import INDEX_OPERATIONS, OperationName
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import INDEXES, Target, make_target
-from kcache_stress.explorer.explore import ExploreOptions
-from kcache_stress.explorer.replay_answer import ReplayAnswer
 from kcache_stress.indexers.program_tokens import PROGRAM_TOKENS
 from kcache_stress.indexers.programs.footprints import some_calls_meet
 from kcache_stress.indexers.subject import load_subject, replay_token
+from kcache_stress.target.explore import ExploreOptions
+from kcache_stress.target.replay_answer import ReplayAnswer
 
 REFERENCE = make_target(kcache.new_indexer, "reference")
 PLAIN_STORE = make_target(kcache.new_indexer, "store", [INDEXES])

@@ -11,7 +11,7 @@ from kcache_conformance.fuzzing.options import FuzzOptions
 from kcache_conformance.fuzzing.replaying import replay_trial
 from kcache_conformance.fuzzing.rules import Kind, Rule
 from kcache_conformance.fuzzing.session import fuzz
-from kcache_stress.explorer.replay_answer import ReplayAnswer
+from kcache_stress.target.replay_answer import ReplayAnswer
 
 FUNCTIONS = """
 def holes(obj: dict) -> list[str]:

@@ -37,7 +37,7 @@ from kcache_model.blob import pack
 from kcache_model.errors import FormatError, TargetError
 from kcache_model.progress import NoProgress
 from kcache_model.verdict import Status
-from kcache_stress.explorer.replay_answer import ReplayAnswer
+from kcache_stress.target.replay_answer import ReplayAnswer
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "index_funcs"
 RIGHT = "def index_func(obj):\n    return []\n"

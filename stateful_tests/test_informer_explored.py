@@ -19,8 +19,8 @@ from kcache_model.informers.program import InformerProgram
 from kcache_model.progress import NoProgress
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.explorer.explore import Explored, ExploreOptions, StrategyName, explore
-from kcache_stress.explorer.scenarios import Copies, Load, Scenario, ScenarioResult, explore_scenario
+from kcache_stress.target.explore import Explored, ExploreOptions, StrategyName, explore
+from kcache_stress.target.scenarios import Copies, Load, Scenario, ScenarioResult, explore_scenario
 
 REFERENCE = "kcache.informers:SharedIndexInformer"
 COVERED = (Coverage.EXHAUSTED, Coverage.BOUND_REACHED)

@@ -25,10 +25,10 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.verdict import Status
 from kcache_stress.engine import counterexample
-from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
 from kcache_stress.interleaved import runner
 from kcache_stress.interleaved.body_laboratory import TOKENS, InterleavedLaboratory
 from kcache_stress.interleaved.named_test import load_test
+from kcache_stress.target.explore import Explored, ExploreOptions, explore
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "any_class"
 BODIES = EXAMPLES / "bodies.py"

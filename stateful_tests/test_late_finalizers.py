@@ -11,8 +11,8 @@ import pytest
 
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.verdict import Status
-from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.target.explore import Explored, ExploreOptions, explore
 
 QUICK = ExploreOptions(seconds=inf, candidates=ExploreOptions(executions=20))  # whether a GIL allows it is not asked
 

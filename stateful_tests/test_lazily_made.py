@@ -13,10 +13,10 @@ from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.progress import NoProgress
 from kcache_stress.engine.happens_before import happens_before
 from kcache_stress.engine.schedule_replay import Replay
-from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
-from kcache_stress.explorer.replay import follow
-from kcache_stress.explorer.replay_answer import ReplayAnswer
 from kcache_stress.interleaved.body_laboratory import TOKENS, InterleavedLaboratory
+from kcache_stress.target.explore import Explored, ExploreOptions, explore
+from kcache_stress.target.replay import follow
+from kcache_stress.target.replay_answer import ReplayAnswer
 
 QUICK = ExploreOptions(seconds=inf, candidates=ExploreOptions(executions=20))  # no GIL is asked about
 

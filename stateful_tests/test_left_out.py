@@ -20,11 +20,11 @@ from kcache_conformance.target_types import target_type_named
 from kcache_model.errors import CannotExploreError
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.engine.granularity import Granularity
-from kcache_stress.explorer.beside_c import MOST_PARTS, tied_to_c
-from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.reach import files_of, parts_in_c
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
 from kcache_stress.loading import load_object
+from kcache_stress.modules.beside_c import MOST_PARTS, tied_to_c
+from kcache_stress.modules.private_packages import files_of, parts_in_c
+from kcache_stress.target.explore import ExploreOptions, explore
 from test_classes import ALONE, laboratory
 
 

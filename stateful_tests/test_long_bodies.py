@@ -22,9 +22,9 @@ from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.interleaving import Interleaving, InterleavingEvent, Switch, decode_interleaving, encode_interleaving
 from kcache_stress.engine.counterexample import Counterexample, counterexample, smallest
 from kcache_stress.engine.search import SearchLimits, search
-from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.strategies.random_walk import RandomWalk
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.strategies.random_walk import RandomWalk
+from kcache_stress.target.explore import ExploreOptions, explore
 
 RETRYING = """
 class Retrying:

@@ -24,10 +24,10 @@ from kcache_model.errors import TargetError
 from kcache_model.object_types.plain import ObjectProgram
 from kcache_model.object_types.vocabulary import alphabet
 from kcache_model.progress import NoProgress
-from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.replay import follow
-from kcache_stress.explorer.replay_answer import ReplayAnswer
 from kcache_stress.loading import load_object
+from kcache_stress.target.explore import ExploreOptions, explore
+from kcache_stress.target.replay import follow
+from kcache_stress.target.replay_answer import ReplayAnswer
 from test_classes import laboratory
 
 

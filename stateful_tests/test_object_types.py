@@ -22,7 +22,7 @@ from kcache_model.object_types.plain import MethodCall, ObjectProgram, method, o
 from kcache_model.outcomes import Outcome, raised, returned
 from kcache_model.verdict import Status
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
+from kcache_stress.target.explore import ExploreOptions, StrategyName, explore
 
 CODE = """
 import os

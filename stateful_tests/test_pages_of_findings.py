@@ -14,7 +14,7 @@ from kcache_conformance.report.page.walking import Walk, walk_of
 from kcache_conformance.target_types import target_type_named
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.object_types.plain import MethodCall, ObjectProgram
-from kcache_stress.explorer.explore import ExploreOptions, explore
+from kcache_stress.target.explore import ExploreOptions, explore
 
 MODULE = """
 import threading

@@ -7,8 +7,8 @@ import pytest
 
 from kcache_model.finding import FindingKind
 from kcache_model.interleaved_program import InterleavedProgram
-from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.target.explore import Explored, ExploreOptions, explore
 
 QUICK = ExploreOptions(executions=20, candidates=ExploreOptions(executions=20))  # that a GIL allows it is not asked
 

@@ -11,9 +11,9 @@ import pytest
 
 from kcache_model.finding import FindingKind
 from kcache_model.interleaved_program import InterleavedProgram
-from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.virtual.process_settings import ProcessSettings
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.runtime.stand_ins.process_settings import ProcessSettings
+from kcache_stress.target.explore import ExploreOptions, explore
 
 TESTS = """
 import logging

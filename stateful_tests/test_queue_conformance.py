@@ -38,12 +38,12 @@ from kcache_stress.engine.dpor import Dpor
 from kcache_stress.engine.execution import Execution
 from kcache_stress.engine.search import SearchLimits, SearchResult, search
 from kcache_stress.engine.strategy import Coverage, Strategy
-from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
-from kcache_stress.explorer.replay_token import ReplayToken
-from kcache_stress.explorer.strategies.naive import Naive
 from kcache_stress.objects.findings import token_format
 from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.named_target import load_object_target
+from kcache_stress.strategies.naive import Naive
+from kcache_stress.target.explore import ExploreOptions, StrategyName, explore
+from kcache_stress.target.replay_token import ReplayToken
 
 TYPES = {QueueKind(found.name): found for found in (FIFO_TYPE, DELTA_FIFO, REAL_FIFO)}
 TOKENS = token_format(DELTA_FIFO)

@@ -9,9 +9,9 @@ import pytest
 from kcache_conformance.interleaved.as_target_type import TEST
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.progress import NoProgress
-from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.replay_answer import ReplayAnswer
 from kcache_stress.interleaved.body_laboratory import TOKENS, InterleavedLaboratory
+from kcache_stress.target.explore import ExploreOptions, explore
+from kcache_stress.target.replay_answer import ReplayAnswer
 
 QUICK = ExploreOptions(candidates=ExploreOptions(executions=20))  # whether a GIL allows the failure is not asked
 

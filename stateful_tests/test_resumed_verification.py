@@ -27,8 +27,8 @@ from kcache_model.errors import FormatError
 from kcache_model.indexers.items import Semantics
 from kcache_model.verdict import Status
 from kcache_stress.engine.granularity import Granularity
-from kcache_stress.explorer.explore import ExploreOptions
 from kcache_stress.interruption import ending_children
+from kcache_stress.target.explore import ExploreOptions
 
 DESK = """
 import threading

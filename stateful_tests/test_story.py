@@ -10,8 +10,8 @@ from kcache_conformance.report.interleaving import interleaving_text
 from kcache_conformance.report.story import story_lines, story_sentences
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.interleaving import CLOCK, InterleavedCall, Interleaving, InterleavingEvent, Switch, Waiting
-from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.target.explore import ExploreOptions, explore
 
 BODIES = """
 import threading

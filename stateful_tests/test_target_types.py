@@ -23,7 +23,7 @@ from kcache_conformance.target_types import TARGET_TYPES, type_of_token
 from kcache_model.errors import FormatError, TargetError
 from kcache_model.indexers.items import Semantics
 from kcache_model.rules import Contract
-from kcache_stress.explorer.replay_answer import ReplayAnswer
+from kcache_stress.target.replay_answer import ReplayAnswer
 
 TYPES = pytest.mark.parametrize(
     "target_type", [TARGET_TYPES[name] for name in sorted(TARGET_TYPES)], ids=lambda found: found.name

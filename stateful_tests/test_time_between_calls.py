@@ -19,9 +19,9 @@ from kcache_model.object_types.replay_steps import CalledBy
 from kcache_model.outcomes import Outcome
 from kcache_model.verdict import Status
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
-from kcache_stress.explorer.judgement.call_judge import CallJudge
+from kcache_stress.judgement.call_judge import CallJudge
 from kcache_stress.objects.laboratory import ObjectLaboratory
+from kcache_stress.target.explore import Explored, ExploreOptions, explore
 
 FILE = Path(newcomers.__file__)
 TAKE, TRY_TAKE, HAS_TOKEN = MethodCall("take"), MethodCall("try_take"), MethodCall("has_token", is_write=False)

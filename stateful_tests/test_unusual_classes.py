@@ -30,9 +30,9 @@ from kcache_model.outcomes import Outcome, returned
 from kcache_model.verdict import Status
 from kcache_stress.engine.execution import Problem
 from kcache_stress.engine.granularity import Granularity
-from kcache_stress.explorer.confirmation import Answer, Confirmation, with_confirmation
-from kcache_stress.explorer.virtual.scheduler import Scheduler
-from kcache_stress.explorer.virtual.virtual_thread import VirtualThread
+from kcache_stress.runtime.threads.scheduler import Scheduler
+from kcache_stress.runtime.threads.virtual_thread import VirtualThread
+from kcache_stress.target.confirmation import Answer, Confirmation, with_confirmation
 
 
 class Bar:

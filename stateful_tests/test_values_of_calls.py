@@ -26,8 +26,8 @@ from kcache_model.object_types.plain_driver import NOT_CALLED, PlainDriver
 from kcache_model.object_types.smaller import smaller
 from kcache_model.object_types.whole_blocks import end_of, is_whole, with_ends
 from kcache_model.outcomes import raised, returned
-from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.objects.laboratory import ObjectLaboratory
+from kcache_stress.target.explore import ExploreOptions, explore
 
 KINDS = Path(kinds.__file__)
 ACQUIRE, RELEASE = MethodCall("acquire"), MethodCall("release", (ResultOf("acquire"),))

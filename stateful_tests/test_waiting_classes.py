@@ -22,10 +22,10 @@ from kcache_model.object_types.specification import may_wait_for_ever, real_seco
 from kcache_model.outcomes import WAITS, Outcome, returned
 from kcache_model.progress import NoProgress
 from kcache_model.verdict import Status
-from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.objects.findings import Setting
 from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.threads import ObjectStress
+from kcache_stress.target.explore import ExploreOptions, explore
 
 
 def calls(text: str) -> tuple[MethodCall, ...]:

@@ -14,11 +14,11 @@ from kcache_conformance.target_types import target_type_named
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.object_types.plain import MethodCall, ObjectProgram
 from kcache_model.progress import NoProgress
-from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.objects.findings import Setting
 from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.threads import ObjectStress, Round
 from kcache_stress.outside import outside_wait
+from kcache_stress.target.explore import ExploreOptions, explore
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),  # threads that are left behind have sockets

@@ -12,8 +12,8 @@ from kcache_stress.engine.dpor import Dpor
 from kcache_stress.engine.execution import Execution
 from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.engine.strategy import Coverage, Strategy
-from kcache_stress.explorer.investigation import Investigation, investigate
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.target.investigation import Investigation, investigate
 
 STARTED = """
 import threading, time

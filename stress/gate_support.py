@@ -2,8 +2,8 @@
 
 from types import CodeType
 
-from kcache_stress.explorer.gate import Gate, codes_within
-from kcache_stress.explorer.virtual.scheduler import Scheduler
+from kcache_stress.modules.foreign_code import Gate, codes_within
+from kcache_stress.runtime.threads.scheduler import Scheduler
 
 
 def gate_of(code: CodeType) -> Gate:

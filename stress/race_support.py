@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kcache_stress.engine.granularity import Granularity
-from kcache_stress.explorer.scenarios import Scenario, ScenarioResult, ScenarioStrategy, explore_scenario
+from kcache_stress.target.scenarios import Scenario, ScenarioResult, ScenarioStrategy, explore_scenario
 
 RACES = Path(__file__).parent / "races"
 

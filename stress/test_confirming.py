@@ -13,12 +13,12 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.interleaving import decode_interleaving, encode_interleaving
 from kcache_model.verdict import Status
-from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.interleaved import confirming, paused_run
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
 from kcache_stress.interleaved.confirming import Trial, confirm
 from kcache_stress.interleaved.script import script_of
 from kcache_stress.interpreter import has_gil
+from kcache_stress.target.explore import ExploreOptions, explore
 
 CODE = """
 import threading

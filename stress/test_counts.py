@@ -12,10 +12,10 @@ import pytest
 
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.engine.counterexample import replayed
-from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.spared import Spared, SparingJudge
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
 from kcache_stress.interleaved.counts import divided, divisors
+from kcache_stress.target.explore import ExploreOptions, explore
+from kcache_stress.target.spared import Spared, SparingJudge
 
 SOURCE = """
 import functools

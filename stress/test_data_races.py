@@ -12,9 +12,9 @@ from kcache_stress.engine.dpor import Dpor
 from kcache_stress.engine.events import ACQUIRE, READ, RELEASE, SPAWN, WRITE
 from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.explorer.judgement.data_races import DataRaceJudge, data_races
-from kcache_stress.explorer.scenario_runner import Copies, Scenario, ScenarioRunner
-from kcache_stress.explorer.scenarios import AS_FOUND
+from kcache_stress.judgement.data_races import DataRaceJudge, data_races
+from kcache_stress.target.scenario_runner import Copies, Scenario, ScenarioRunner
+from kcache_stress.target.scenarios import AS_FOUND
 
 HEAD = """
 import functools

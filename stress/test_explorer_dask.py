@@ -15,7 +15,7 @@ pytest.importorskip("distributed")
 SCRIPT = """
 from distributed import Client, LocalCluster
 from kcache_conformance.runs.batch import Batch
-from kcache_stress.explorer.explore import ExploreOptions
+from kcache_stress.target.explore import ExploreOptions
 from kcache_conformance.runs.spread import spread
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from kcache_model.interleaved_program import InterleavedProgram
-from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.target.explore import Explored, ExploreOptions, explore
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")
 

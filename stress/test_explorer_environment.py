@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.explorer.scenarios import Scenario, explore_scenario
+from kcache_stress.target.scenarios import Scenario, explore_scenario
 
 MODULE = """
 import datetime, gc, os, random, secrets, threading, time, timeit, uuid

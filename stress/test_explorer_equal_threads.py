@@ -17,10 +17,10 @@ from kcache_stress.engine.equal_actors import EqualActors
 from kcache_stress.engine.execution import Execution
 from kcache_stress.engine.search import SearchLimits, SearchResult, search
 from kcache_stress.engine.strategy import Coverage, Strategy
-from kcache_stress.explorer.explore import ExploreOptions
-from kcache_stress.explorer.strategies.naive import Naive
-from kcache_stress.explorer.virtual.scheduler import Scheduler
 from kcache_stress.objects.laboratory import ObjectLaboratory
+from kcache_stress.runtime.threads.scheduler import Scheduler
+from kcache_stress.strategies.naive import Naive
+from kcache_stress.target.explore import ExploreOptions
 from stress.explorer_targets.micro_programs import Author, Micros
 
 PROGRAMS = 20

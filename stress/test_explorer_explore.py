@@ -32,15 +32,15 @@ from kcache_stress.engine.counterexample import replayed
 from kcache_stress.engine.granularity import REWRITTEN, Granularity
 from kcache_stress.engine.search import search
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
-from kcache_stress.explorer.replay_answer import ReplayAnswer
-from kcache_stress.explorer.replay_token import ReplayToken
-from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.indexers.program_judge import ProgramJudge
 from kcache_stress.indexers.program_runner import ProgramRunner
 from kcache_stress.indexers.program_tokens import PROGRAM_TOKENS
 from kcache_stress.indexers.programs.random_programs import explorer_program
 from kcache_stress.indexers.subject import load_subject, replay_token
+from kcache_stress.strategies.partial_order_sampling import PartialOrderSampling
+from kcache_stress.target.explore import ExploreOptions, StrategyName, explore
+from kcache_stress.target.replay_answer import ReplayAnswer
+from kcache_stress.target.replay_token import ReplayToken
 
 FOLDER = gallery()[0].path.parent
 QUICK = ExploreOptions(executions=300, minimise_seconds=0.5)

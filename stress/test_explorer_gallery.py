@@ -12,12 +12,12 @@ from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.program import Program
 from kcache_stress.engine.dpor import Dpor
 from kcache_stress.engine.search import SearchLimits, search
-from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.indexers.program_judge import ProgramJudge
 from kcache_stress.indexers.program_runner import ProgramRunner
 from kcache_stress.indexers.programs.random_programs import explorer_program
 from kcache_stress.indexers.subject import Subject, load_subject
+from kcache_stress.strategies.partial_order_sampling import PartialOrderSampling
+from kcache_stress.target.explore import ExploreOptions, explore
 
 CONCURRENT = [example for example in gallery() if example.kind == "concurrent"]
 CORRECT = [example for example in gallery() if example.is_correct]

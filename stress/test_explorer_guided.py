@@ -11,12 +11,12 @@ from kcache_stress.engine.events import READ, SPAWN, WRITE, Trace
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.search import SearchLimits, SearchResult, search
 from kcache_stress.engine.strategy import Coverage, Strategy
-from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.scenario_runner import AS_FOUND, Copies, Load, Scenario, ScenarioRunner
-from kcache_stress.explorer.scenarios import explore_scenario, replay_scenario
-from kcache_stress.explorer.strategies.guided import Guided, pairs_of
-from kcache_stress.explorer.strategies.selective_walk import SelectiveWalk
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.strategies.guided import Guided, pairs_of
+from kcache_stress.strategies.selective_walk import SelectiveWalk
+from kcache_stress.target.explore import ExploreOptions, explore
+from kcache_stress.target.scenario_runner import AS_FOUND, Copies, Load, Scenario, ScenarioRunner
+from kcache_stress.target.scenarios import explore_scenario, replay_scenario
 
 CHAIN = """
 class Flag:

@@ -16,8 +16,8 @@ from kcache_model.indexers.operations import Operation
 from kcache_model.indexers.program import Program
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.explorer.explore import Explored, ExploreOptions, StrategyName, explore
 from kcache_stress.indexers.subject import load_subject
+from kcache_stress.target.explore import Explored, ExploreOptions, StrategyName, explore
 
 TARGETS = Path(__file__).parents[1] / "examples" / "targets"
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kcache_stress.explorer.roots import Roots
-from kcache_stress.explorer.sandbox import Sandbox
+from kcache_stress.modules.roots import Roots
+from kcache_stress.modules.sandbox import Sandbox
 from stress.test_explorer_reach import COUNTING, GUARD, Write, explored, is_right
 
 LATE = {

@@ -12,8 +12,8 @@ from kcache_model.finding import Finding
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item
 from kcache_model.indexers.program import Program
-from kcache_stress.explorer.explore import ExploreOptions, explore
 from kcache_stress.indexers.subject import load_subject
+from kcache_stress.target.explore import ExploreOptions, explore
 
 SOURCE = """
     import threading

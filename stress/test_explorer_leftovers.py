@@ -6,7 +6,7 @@ import pytest
 
 from kcache_stress.engine.granularity import REWRITTEN, Granularity
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.explorer.scenarios import Scenario, explore_scenario
+from kcache_stress.target.scenarios import Scenario, explore_scenario
 
 CODE = """
 import functools

@@ -10,8 +10,8 @@ from kcache_model.errors import TargetError
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item
 from kcache_model.indexers.program import Program
-from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
 from kcache_stress.indexers.subject import load_subject
+from kcache_stress.target.explore import Explored, ExploreOptions, explore
 
 STORE = """
 import threading

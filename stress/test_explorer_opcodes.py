@@ -14,15 +14,15 @@ from kcache_model.indexers.program import Program
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
-from kcache_stress.explorer.replay_answer import ReplayAnswer
-from kcache_stress.explorer.scenarios import Scenario, ScenarioResult, explore_scenario, replay_scenario
-from kcache_stress.explorer.strategies.opcode_sampling import OpcodeSampling
-from kcache_stress.explorer.virtual.opcode_tracer import switch_points
 from kcache_stress.indexers.program_judge import ProgramJudge
 from kcache_stress.indexers.program_runner import ProgramRunner
 from kcache_stress.indexers.program_tokens import PROGRAM_TOKENS
 from kcache_stress.indexers.subject import load_subject, replay_token
+from kcache_stress.runtime.threads.opcode_tracer import switch_points
+from kcache_stress.strategies.opcode_sampling import OpcodeSampling
+from kcache_stress.target.explore import ExploreOptions, StrategyName, explore
+from kcache_stress.target.replay_answer import ReplayAnswer
+from kcache_stress.target.scenarios import Scenario, ScenarioResult, explore_scenario, replay_scenario
 
 OPCODES, WITH_GIL = Granularity.OPCODES, Granularity.OPCODES_GIL
 

@@ -11,10 +11,10 @@ import pytest
 from kcache_model.errors import CannotExploreError
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.explorer.reach import Kind, existing, own_kind
-from kcache_stress.explorer.roots import Roots
-from kcache_stress.explorer.sandbox import Sandbox
-from kcache_stress.explorer.scenarios import Load, Scenario, ScenarioResult, explore_scenario
+from kcache_stress.modules.private_packages import Kind, existing, own_kind
+from kcache_stress.modules.roots import Roots
+from kcache_stress.modules.sandbox import Sandbox
+from kcache_stress.target.scenarios import Load, Scenario, ScenarioResult, explore_scenario
 
 Write = Callable[[dict[str, str]], None]
 

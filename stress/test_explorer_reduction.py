@@ -20,12 +20,12 @@ from kcache_stress.engine.dpor import Dpor
 from kcache_stress.engine.granularity import REWRITTEN, Granularity
 from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.engine.strategy import Coverage, Ending
-from kcache_stress.explorer.strategies.naive import Naive
-from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.indexers.program_judge import ProgramJudge
 from kcache_stress.indexers.program_runner import ProgramRunner
 from kcache_stress.indexers.programs.random_programs import ExplorerShape, explorer_program
 from kcache_stress.indexers.subject import load_subject
+from kcache_stress.strategies.naive import Naive
+from kcache_stress.strategies.partial_order_sampling import PartialOrderSampling
 from stress.explorer_targets.micro_programs import Author, Micros, micro
 
 TARGETS = Path(__file__).parents[1] / "examples" / "targets"

@@ -24,13 +24,13 @@ from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.preemption_bounded import PreemptionBounded
 from kcache_stress.engine.schedule import schedule_of
 from kcache_stress.engine.search import SearchLimits, search
-from kcache_stress.explorer.rendering.naming import MISSING, Names, peek
-from kcache_stress.explorer.rendering.renderer import render_interleaving
-from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.indexers.findings import program_texts
 from kcache_stress.indexers.program_judge import ProgramJudge
 from kcache_stress.indexers.program_runner import ProgramRunner
 from kcache_stress.indexers.subject import load_subject
+from kcache_stress.strategies.partial_order_sampling import PartialOrderSampling
+from kcache_stress.trace.naming import MISSING, Names, peek
+from kcache_stress.trace.renderer import render_interleaving
 
 TARGETS = Path(__file__).parents[1] / "examples" / "targets"
 

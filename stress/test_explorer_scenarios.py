@@ -19,18 +19,11 @@ from kcache_model.finding import FindingKind
 from kcache_stress.engine.granularity import REWRITTEN, Granularity
 from kcache_stress.engine.schedule_replay import Replay
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.explorer.roots import Roots
-from kcache_stress.explorer.sandbox import Sandbox
-from kcache_stress.explorer.scenario_runner import ScenarioRunner
-from kcache_stress.explorer.scenarios import (
-    Copies,
-    Load,
-    Scenario,
-    ScenarioResult,
-    explore_scenario,
-    replay_scenario,
-)
 from kcache_stress.interpreter import has_gil
+from kcache_stress.modules.roots import Roots
+from kcache_stress.modules.sandbox import Sandbox
+from kcache_stress.target.scenario_runner import ScenarioRunner
+from kcache_stress.target.scenarios import Copies, Load, Scenario, ScenarioResult, explore_scenario, replay_scenario
 
 CODE = """
 import queue

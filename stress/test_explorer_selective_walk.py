@@ -7,8 +7,8 @@ import pytest
 
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.engine.search import SearchLimits, search
-from kcache_stress.explorer.strategies.selective_walk import SelectiveWalk
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.strategies.selective_walk import SelectiveWalk
 
 POOL = """
 import threading

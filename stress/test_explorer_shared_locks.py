@@ -13,10 +13,10 @@ from kcache_model.finding import FindingKind
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.verdict import Status
 from kcache_stress.engine.granularity import Granularity
-from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
-from kcache_stress.explorer.roots import Roots
-from kcache_stress.explorer.sandbox import Sandbox
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.modules.roots import Roots
+from kcache_stress.modules.sandbox import Sandbox
+from kcache_stress.target.explore import ExploreOptions, StrategyName, explore
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 """An archive whose reader was unwound in the middle says so when it dies."""

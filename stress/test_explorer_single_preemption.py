@@ -10,9 +10,9 @@ import pytest
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.engine.search import SearchLimits, SearchResult, search
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.strategies.single_preemption import SinglePreemption
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.strategies.single_preemption import SinglePreemption
+from kcache_stress.target.explore import ExploreOptions, explore
 
 BODIES = """
 import queue

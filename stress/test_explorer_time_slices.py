@@ -10,10 +10,10 @@ from body_support import searched
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.engine.counterexample import Counterexample, counterexample, smallest
 from kcache_stress.engine.search import SearchLimits, search
-from kcache_stress.explorer.strategies.pct import Pct
-from kcache_stress.explorer.strategies.single_preemption import SinglePreemption
-from kcache_stress.explorer.strategies.time_slices import TimeSlices
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.strategies.pct import Pct
+from kcache_stress.strategies.single_preemption import SinglePreemption
+from kcache_stress.strategies.time_slices import TimeSlices
 
 POOL = """
 from concurrent.futures import ThreadPoolExecutor

@@ -10,11 +10,11 @@ from kcache_model.finding import FindingKind
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.engine.dpor import DivergedError, Dpor
 from kcache_stress.engine.strategy import Coverage, Strategy
-from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.investigation import Investigation, investigate
-from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
-from kcache_stress.explorer.virtual.scheduler import Scheduler
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.runtime.threads.scheduler import Scheduler
+from kcache_stress.strategies.partial_order_sampling import PartialOrderSampling
+from kcache_stress.target.explore import ExploreOptions, explore
+from kcache_stress.target.investigation import Investigation, investigate
 
 BODIES = """
 import threading

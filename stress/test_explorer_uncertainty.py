@@ -12,9 +12,9 @@ import pytest
 
 from kcache_stress.engine.events import READ, Trace
 from kcache_stress.engine.granularity import Granularity
-from kcache_stress.explorer.plain_data import plain
-from kcache_stress.explorer.sandbox import Roots, Sandbox
-from kcache_stress.explorer.uncertainty import late_finalizer
+from kcache_stress.judgement.plain_data import plain
+from kcache_stress.modules.sandbox import Roots, Sandbox
+from kcache_stress.modules.uncertainty import late_finalizer
 from stress.conftest import Write
 
 

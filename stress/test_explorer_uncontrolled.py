@@ -10,7 +10,7 @@ import pytest
 
 from kcache_model.errors import CannotExploreError
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.explorer.scenarios import Load, Scenario, ScenarioResult, explore_scenario
+from kcache_stress.target.scenarios import Load, Scenario, ScenarioResult, explore_scenario
 
 MODULE = """
     {imports}

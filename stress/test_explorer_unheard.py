@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kcache_stress.engine.granularity import REWRITTEN, Granularity
-from kcache_stress.explorer.roots import Roots
-from kcache_stress.explorer.sandbox import Sandbox
+from kcache_stress.modules.roots import Roots
+from kcache_stress.modules.sandbox import Sandbox
 
 CODE = """
 class Box:

@@ -19,12 +19,12 @@ from kcache_stress.engine.scheduling import FOREVER
 from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.engine.strategy import MOST_EVENTS, Coverage, Ending
 from kcache_stress.engine.waits import cycle
-from kcache_stress.explorer.roots import Roots
-from kcache_stress.explorer.sandbox import Sandbox
-from kcache_stress.explorer.strategies.naive import Naive
-from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
-from kcache_stress.explorer.virtual.virtual_thread import Aborted, SetupDeadlockError
-from kcache_stress.explorer.virtual.waits import waits
+from kcache_stress.modules.roots import Roots
+from kcache_stress.modules.sandbox import Sandbox
+from kcache_stress.runtime.threads.virtual_thread import Aborted, SetupDeadlockError
+from kcache_stress.runtime.waits import waits
+from kcache_stress.strategies.naive import Naive
+from kcache_stress.strategies.partial_order_sampling import PartialOrderSampling
 
 HERE = Path(__file__).parent / "explorer_targets"
 

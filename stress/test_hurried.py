@@ -10,11 +10,11 @@ import pytest
 from body_support import STARTED, Searched, searched
 from kcache_model.finding import Finding
 from kcache_model.interleaved_program import InterleavedProgram
-from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
-from kcache_stress.explorer.strategies.single_preemption import SinglePreemption
-from kcache_stress.explorer.strategies.time_slices import TimeSlices
-from kcache_stress.explorer.uncertainty import TIME_WAS_MADE
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.modules.uncertainty import TIME_WAS_MADE
+from kcache_stress.strategies.single_preemption import SinglePreemption
+from kcache_stress.strategies.time_slices import TimeSlices
+from kcache_stress.target.explore import Explored, ExploreOptions, explore
 
 MEASURED = {
     "a lock is free at once": """

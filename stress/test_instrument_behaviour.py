@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kcache_stress.explorer.instrument import collect_facts, make_hooks, rewrite
+from kcache_stress.instrument import collect_facts, make_hooks, rewrite
 from stress.explorer_targets.snippets import PREAMBLE, SNIPPETS
 from stress.gate_support import gate_of
 

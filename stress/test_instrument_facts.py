@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import kcache
-from kcache_stress.explorer.instrument import collect_facts, rewrite
-from kcache_stress.explorer.instrument.code import read
-from kcache_stress.explorer.instrument.facts import Facts
+from kcache_stress.instrument import collect_facts, rewrite
+from kcache_stress.instrument.code import read
+from kcache_stress.instrument.facts import Facts
 
 
 def mutable(source, *names):

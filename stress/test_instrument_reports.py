@@ -10,7 +10,7 @@ import textwrap
 import pytest
 
 from kcache_stress.engine.events import Imprecise
-from kcache_stress.explorer.instrument import collect_facts, make_hooks, rewrite
+from kcache_stress.instrument import collect_facts, make_hooks, rewrite
 from stress.gate_support import gate_of
 
 PREAMBLE = """
@@ -422,7 +422,7 @@ def test_only_the_named_classes_are_rewritten():
 
 
 def test_tables_name_only_methods_that_exist():
-    from kcache_stress.explorer.instrument.tables import CONTAINERS
+    from kcache_stress.instrument.tables import CONTAINERS
 
     for kind in (dict, list, set, collections.deque):
         public = {name for name in dir(kind) if not name.startswith("_")} - {"fromkeys", "maxlen"}

@@ -6,7 +6,7 @@ import dis
 import pytest
 
 from kcache_stress.engine.events import Imprecise
-from kcache_stress.explorer.instrument.expressions import as_compiled
+from kcache_stress.instrument.expressions import as_compiled
 from stress.test_instrument_reports import Names, load
 
 IMPORTS = "import collections, functools, heapq, inspect, itertools, operator, weakref\n"

@@ -5,8 +5,8 @@ import inspect
 import pytest
 
 from kcache_stress.engine.granularity import Granularity
-from kcache_stress.explorer.roots import Roots
-from kcache_stress.explorer.sandbox import Sandbox
+from kcache_stress.modules.roots import Roots
+from kcache_stress.modules.sandbox import Sandbox
 from stress.explorer_targets import looking
 
 FUNCTIONS = [name for name, value in vars(looking).items() if inspect.isfunction(value) and not name.startswith("_")]

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from kcache_stress.engine.granularity import Granularity
-from kcache_stress.explorer.instrument import code, kept
-from kcache_stress.explorer.instrument.facts import collect_facts
+from kcache_stress.instrument import code, kept
+from kcache_stress.instrument.facts import collect_facts
 
 
 @pytest.fixture

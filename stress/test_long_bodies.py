@@ -11,10 +11,10 @@ import pytest
 from body_support import searched
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.progress import NoProgress
-from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.strategies.random_walk import RandomWalk
 from kcache_stress.interleaved import runner
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.strategies.random_walk import RandomWalk
+from kcache_stress.target.explore import ExploreOptions, explore
 
 BODIES = """
 def test_longer_if_the_second_thread_begins():

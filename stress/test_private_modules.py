@@ -8,11 +8,11 @@ from types import ModuleType
 
 import pytest
 
-from kcache_stress.explorer.private_modules import PrivateModules
-from kcache_stress.explorer.strategies.naive import Naive
-from kcache_stress.explorer.virtual.scheduler import Scheduler
-from kcache_stress.explorer.virtual.standstill import Watched
-from kcache_stress.explorer.virtual.virtual_thread import UncontrolledError
+from kcache_stress.modules.private_modules import PrivateModules
+from kcache_stress.runtime.threads.scheduler import Scheduler
+from kcache_stress.runtime.threads.standstill import Watched
+from kcache_stress.runtime.threads.virtual_thread import UncontrolledError
+from kcache_stress.strategies.naive import Naive
 
 COPIED = "kcache_copied_for_a_test"
 

@@ -15,12 +15,12 @@ import kcache_stress
 from kcache_model.errors import FormatError, TargetError
 from kcache_model.finding import Finding
 from kcache_model.interleaved_program import InterleavedProgram, decode_program, encode_program
-from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.virtual.opcode_tracer import is_of_a_hook
 from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
 from kcache_stress.interleaved.given_fixtures import Patching
 from kcache_stress.interleaved.named_test import load_test
 from kcache_stress.interleaved.parametrization import positions
+from kcache_stress.runtime.threads.opcode_tracer import is_of_a_hook
+from kcache_stress.target.explore import ExploreOptions, explore
 
 CONFTEST = """
 import threading

@@ -20,8 +20,8 @@ from kcache_model.verdict import Status
 from kcache_stress.indexers.recorder import record
 from kcache_stress.indexers.workload import Shape, random_program
 from kcache_stress.loading import load_target
-from kcache_stress.noise import Level, Noise
-from kcache_stress.thread_pool import ThreadPool
+from kcache_stress.real_threads.noise import Level, Noise
+from kcache_stress.real_threads.thread_pool import ThreadPool
 
 PATHS = {example.name: f"{example.path}:new_indexer" for example in gallery()}
 ROUNDS = 60

@@ -22,8 +22,8 @@ from kcache_model.indexers.target import Target, make_target
 from kcache_stress.indexers.recorder import record
 from kcache_stress.indexers.stress import StressOptions, repeat, stress
 from kcache_stress.indexers.workload import Shape, random_program
-from kcache_stress.noise import Level, Noise
-from kcache_stress.thread_pool import ThreadPool
+from kcache_stress.real_threads.noise import Level, Noise
+from kcache_stress.real_threads.thread_pool import ThreadPool
 
 REFERENCE = make_target(kcache.new_indexer, "reference")
 A, B = Item("a", "v1", {"node": ("n1",)}), Item("b", "v2", {"node": ("n1",)})
@@ -95,7 +95,7 @@ def test_noise_reaches_the_implementation_and_its_threads_only(
     if sys.version_info < (3, 12) and not by_tracing:
         pytest.skip("there is no sys.monitoring")
     if sys.version_info >= (3, 12) and by_tracing:
-        monkeypatch.setattr("kcache_stress.noise.monitoring.free_tool", lambda: None)
+        monkeypatch.setattr("kcache_stress.real_threads.noise.monitoring.free_tool", lambda: None)
     seen: set[str] = set()
     threads: set[str] = set()
 

@@ -28,15 +28,15 @@ from kcache_model.indexers.target import Target, make_target
 from kcache_model.outcomes import ErrorKind, returned
 from kcache_model.progress import NoProgress
 from kcache_model.verdict import Status
-from kcache_stress.coverage import Coverage, overlapping
 from kcache_stress.indexers.evidence import calls_to_show, cut_down
 from kcache_stress.indexers.judge import judge_stretch
 from kcache_stress.indexers.session import Played, Session
 from kcache_stress.indexers.shrinking import smaller
 from kcache_stress.indexers.stress import StressOptions, stress
 from kcache_stress.indexers.workload import Length, Stretch, stretches
-from kcache_stress.noise import Level, Noise
-from kcache_stress.thread_pool import ThreadPool
+from kcache_stress.real_threads.coverage import Coverage, overlapping
+from kcache_stress.real_threads.noise import Level, Noise
+from kcache_stress.real_threads.thread_pool import ThreadPool
 
 REFERENCE = make_target(kcache.new_indexer, "reference")
 SHORT = Length(calls=(4, 12), stretches=6)

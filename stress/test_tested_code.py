@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kcache_stress.loading import load_object
-from kcache_stress.tested_code import describe_tested
+from kcache_stress.modules.tested_code import describe_tested
 
 
 @pytest.fixture

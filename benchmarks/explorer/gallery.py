@@ -11,8 +11,8 @@ from time import process_time
 
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.program import Program
-from kcache_stress.explorer.explore import ExploreOptions, hunting
 from kcache_stress.indexers.programs.random_programs import explorer_program
+from kcache_stress.target.explore import ExploreOptions, hunting
 
 from .ours import Explorer
 from .programs import GALLERY, reverse

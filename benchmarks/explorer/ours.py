@@ -13,11 +13,11 @@ from kcache_stress.engine.dpor import Dpor
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.search import SearchLimits, SearchResult, search
 from kcache_stress.engine.strategy import Strategy
-from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.indexers.program_judge import ProgramJudge
 from kcache_stress.indexers.program_runner import ProgramRunner
 from kcache_stress.indexers.subject import Subject, load_subject
+from kcache_stress.strategies.partial_order_sampling import PartialOrderSampling
+from kcache_stress.target.explore import ExploreOptions, explore
 
 MakeStrategy = Callable[[Subject, ProgramJudge], Strategy]
 

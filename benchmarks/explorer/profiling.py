@@ -14,11 +14,11 @@ from .ours import Explorer, MakeStrategy
 
 _GROUPS: Final = (
     ("happens-before", ("/engine/happens_before.py", "/engine/events.py")),
-    ("judge", ("/explorer/judgement/", "/linearizability/", "outcomes.py", "indexer_model.py")),
-    ("strategy", ("/engine/dpor.py", "/engine/strategy.py", "/explorer/strategies/", "/random.py")),
-    ("scheduler", ("/explorer/virtual/",)),
-    ("instrumented code", ("/explorer/instrument/", "/targets/", "contextlib.py")),
-    ("calls and results", ("/engine/execution.py", "/explorer/calls.py", "/driver.py", "objects.py", "/target.py")),
+    ("judge", ("/kcache_stress/judgement/", "/linearizability/", "outcomes.py", "indexer_model.py")),
+    ("strategy", ("/engine/dpor.py", "/engine/strategy.py", "/kcache_stress/strategies/", "/random.py")),
+    ("scheduler", ("/kcache_stress/runtime/",)),
+    ("instrumented code", ("/kcache_stress/instrument/", "/targets/", "contextlib.py")),
+    ("calls and results", ("/engine/execution.py", "/driver.py", "objects.py", "/target.py")),
 )
 _OTHER: Final = "everything else"
 _AROUND: Final = ("_one_by_one", "__init__")

@@ -4,7 +4,7 @@ from benchmarks.explorer.sctbench.catalog import PROGRAMS
 from benchmarks.explorer.sctbench.hunting import POLICY, STRATEGIES, copies, hunt
 from kcache_stress.engine.dpor import Dpor
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.explorer.strategies.selective_walk import SelectiveWalk
+from kcache_stress.strategies.selective_walk import SelectiveWalk
 
 QUICK = ["account", "bluetooth_driver", "carter01", "deadlock01", "reorder_5", "twostage", "phil_deadlock_5"]
 LARGE = ["twostage_100", "reorder_50", "reorder_100"]

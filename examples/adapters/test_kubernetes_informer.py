@@ -23,7 +23,7 @@ from kcache_model.informers.program import InformerProgram, Step, StepName
 from kcache_stress.engine.counterexample import replayed
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.preemption_bounded import PreemptionBounded
-from kcache_stress.explorer.investigation import Investigation, investigate
+from kcache_stress.target.investigation import Investigation, investigate
 from stateful_tests.api_server import HttpApiServer
 
 from .kubernetes_informer import UNSUPPORTED, OfficialInformer, _ListFunc, official_informer

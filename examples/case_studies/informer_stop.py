@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kcache_stress.engine.granularity import REWRITTEN
-from kcache_stress.explorer.scenarios import Load, Scenario, explore_scenario, replay_scenario
+from kcache_stress.target.scenarios import Load, Scenario, explore_scenario, replay_scenario
 
 HERE = Path(__file__).parent
 INSTRUMENT = ("kubernetes.informer",)

@@ -11,7 +11,7 @@ import pytest
 from kcache_model.finding import FindingKind
 from kcache_stress.engine.granularity import REWRITTEN, Granularity
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.explorer.scenarios import Copies, explore_scenario, replay_scenario
+from kcache_stress.target.scenarios import Copies, explore_scenario, replay_scenario
 
 pytest.importorskip("kubernetes.informer", reason="the client has an informer since 36.0.0")
 

@@ -22,7 +22,7 @@ from kcache_conformance.symptoms import weighed
 from kcache_model.errors import TargetError
 from kcache_model.verdict import Status
 from kcache_stress.engine.granularity import REWRITTEN, Granularity
-from kcache_stress.explorer.explore import ExploreOptions, StrategyName, strategy_named
+from kcache_stress.target.explore import ExploreOptions, StrategyName, strategy_named
 
 from .console import seconds_so_far, show_finding, stdout_console
 from .exits import clear_errors, exit_code

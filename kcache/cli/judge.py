@@ -40,7 +40,7 @@ from kcache_model.linearizability import SearchBudget
 from kcache_model.render import brief_text, outcome_text
 from kcache_model.standard_specifications import STANDARD_SPECIFICATIONS
 from kcache_model.verdict import Status
-from kcache_stress.explorer.garbage import NoCollections
+from kcache_stress.garbage import NoCollections
 
 from .console import STATUS_STYLES, is_whole, seconds_so_far, show_finding, stdout_console
 from .deadline import TooLate, deadline

@@ -27,8 +27,8 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.render import printable
 from kcache_model.rules import Contract
 from kcache_model.verdict import Status
-from kcache_stress.explorer.debugging import debug
 from kcache_stress.indexers.program_tokens import PROGRAM_TOKENS
+from kcache_stress.target.debugging import debug
 
 from .console import seconds_so_far, show_finding, stdout_console
 from .exits import EXIT_CODES, clear_errors

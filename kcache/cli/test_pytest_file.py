@@ -16,8 +16,8 @@ from kcache_conformance.report.pytest_file import pytest_files
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.object_types.method_call import Form
 from kcache_model.object_types.plain import MethodCall, ObjectProgram
-from kcache_stress.explorer.replay_token import ReplayToken
 from kcache_stress.loading import load_module
+from kcache_stress.target.replay_token import ReplayToken
 
 STOCK = """
 class Stock:

@@ -10,7 +10,7 @@ import pytest
 
 RICHER = {"hypothesis", "jinja2", "xml.etree", "kcache_conformance.fuzzing"}
 """Needed by a later phase, by a file that is written, or by nobody."""
-EXPLORER = {"kcache_stress.explorer.sandbox", "kcache_stress.explorer.explore", "kcache_stress.indexers.stress"}
+EXPLORER = {"kcache_stress.modules.sandbox", "kcache_stress.target.explore", "kcache_stress.indexers.stress"}
 
 _PARENT = """
 import sys

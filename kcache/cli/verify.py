@@ -16,7 +16,7 @@ from kcache_model.bound import Bound, parse_bound
 from kcache_model.errors import TargetError
 from kcache_model.verdict import Status
 from kcache_stress.engine.granularity import Granularity
-from kcache_stress.explorer.explore import ExploreOptions
+from kcache_stress.target.explore import ExploreOptions
 
 from .console import show_finding, stdout_console
 from .exits import clear_errors, exit_code

@@ -29,7 +29,7 @@ class TargetLoaded:
     Attributes:
         not_tested: the operations and features that it does not support.
         calls: the names of the calls that it offers, if completeness is asked of its type.
-        tested: version and file of the code under test, from :func:`kcache_stress.tested_code.describe_tested`.
+        tested: version and file of the code under test, from :func:`kcache_stress.modules.tested_code.describe_tested`.
         seconds: how long it took to start a child and to load it there.
     """
 

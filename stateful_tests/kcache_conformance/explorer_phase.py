@@ -13,9 +13,9 @@ from kcache_model.errors import CannotExploreError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
-from kcache_stress.explorer.explore import Explored, ExploreOptions, explore
-from kcache_stress.explorer.laboratory import Laboratory
-from kcache_stress.explorer.spared import Spared
+from kcache_stress.target.exploration_target import Laboratory
+from kcache_stress.target.explore import Explored, ExploreOptions, explore
+from kcache_stress.target.spared import Spared
 
 from .budget_slices import LEAST_PROGRAMS
 from .execution_counter import ExecutionCounter

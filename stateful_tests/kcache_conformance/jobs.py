@@ -100,9 +100,7 @@ def run_phases_in_thread(target: Any, options: SuiteOptions, known: Known, liste
             lambda stacks: ends.put(JobEnd("hang", stacks, journal.text)),
         )
         try:
-            from kcache_stress.tested_code import (
-                describe_tested,  # not for the parent, which need not know the explorer
-            )
+            from kcache_stress.modules.tested_code import describe_tested
 
             deadline = time.monotonic() + options.budget_seconds
             tested = describe_tested(getattr(target, "factory", target))
@@ -145,7 +143,7 @@ def load_in_child(spec: str, options: SuiteOptions) -> TargetLoaded:
 
 def load_job(outlet: Outlet, spec: str, kind: str, declared: list[str]) -> None:
     """Runs in the child: loads the target, and sends what it is."""
-    from kcache_stress.tested_code import describe_tested
+    from kcache_stress.modules.tested_code import describe_tested
 
     target_type = target_type_named(kind)
     with outlet.loading(spec):
@@ -158,8 +156,8 @@ def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[
     passed, loaded_from = min(max(0.0, time.time() - began), STARTUP_SECONDS), time.monotonic()
     # Not for the parent, which need not know the explorer; and before the target is loaded, for a socket.py that lies
     # beside the target must not take the place of the standard library's.
+    from kcache_stress.modules.tested_code import describe_tested
     from kcache_stress.recorded_imports import require_recorded_files, use_imports
-    from kcache_stress.tested_code import describe_tested
 
     decoded = decode_options(options)
     target_type = target_type_named(decoded.kind)

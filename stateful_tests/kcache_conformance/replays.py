@@ -13,8 +13,8 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.codec import decode_blob
 from kcache_model.indexers.program import Program
 from kcache_model.rules import Contract
-from kcache_stress.explorer.replay_answer import SEARCH_SECONDS, ReplayAnswer, Replayed
-from kcache_stress.explorer.replay_token import ReplayToken
+from kcache_stress.target.replay_answer import SEARCH_SECONDS, ReplayAnswer, Replayed
+from kcache_stress.target.replay_token import ReplayToken
 
 from .indexers.program_job import run_program_in_child
 from .repeated_hang import RETURNED, hangs_alone
@@ -88,7 +88,7 @@ def replay_in_child(
 
 def replay_job(outlet: Outlet, target_type: str, word: str, seconds: float = SEARCH_SECONDS) -> None:
     """Runs in the child: sends what became of the finding."""
-    from kcache_stress.explorer.virtual.virtual_thread import UncontrolledError
+    from kcache_stress.runtime.threads.virtual_thread import UncontrolledError
 
     try:
         chosen = target_type_named(target_type)

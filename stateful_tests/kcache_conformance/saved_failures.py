@@ -139,7 +139,7 @@ def show_again(saved: TargetFailures, target: str, options: SuiteOptions) -> Fai
         HarnessError: the harness failed.
     """
     # Most runs have saved nothing, and need not wait for what replays it.
-    from kcache_stress.explorer.replay_answer import ReplayAnswer
+    from kcache_stress.target.replay_answer import ReplayAnswer
 
     from .replays import replay_requested
     from .token_trust import UntrustedError

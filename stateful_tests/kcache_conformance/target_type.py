@@ -21,9 +21,9 @@ from .suite_options import SuiteOptions
 
 if TYPE_CHECKING:  # what a type is made of is loaded where it is used
     from kcache_stress.engine.granularity import Granularity
-    from kcache_stress.explorer.laboratory import Laboratory
-    from kcache_stress.explorer.replay_answer import Replayed
-    from kcache_stress.explorer.replay_token import ReplayToken, TokenFormat
+    from kcache_stress.target.exploration_target import Laboratory
+    from kcache_stress.target.replay_answer import Replayed
+    from kcache_stress.target.replay_token import ReplayToken, TokenFormat
 
 REPLAY: Final = "replay"
 """The phase in which a token is replayed."""
@@ -74,7 +74,7 @@ class Exploring:
         count: how many these are; ``None`` if they cannot be counted in time.
         lonely_calls: programs of one call each that are explored before random ones: it may wait for ever.
         only: the one program that there is; ``None`` if there are more.
-        walk: see :class:`~kcache_stress.explorer.explore.ExploreOptions`.
+        walk: see :class:`~kcache_stress.target.explore.ExploreOptions`.
     """
 
     laboratory: Callable[[str, tuple[str, ...], Granularity], Laboratory[Any, Any]]

@@ -20,9 +20,9 @@ from kcache_model.errors import FormatError, TargetError
 from kcache_model.object_types.object_type import OBJECT_TOKENS
 from kcache_model.object_types.plain import plain_codec, plain_value
 from kcache_model.target_name import TargetName, target_name
-from kcache_stress.explorer.replay_token import TokenFormat
 from kcache_stress.import_paths import file_of_module
 from kcache_stress.loading import TARGET_PREFIX
+from kcache_stress.target.replay_token import TokenFormat
 
 from .classes import PREFIX, parse_class_type_name
 from .configuration import find_configuration

@@ -24,10 +24,10 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from kcache_stress.engine.granularity import Granularity
-from kcache_stress.explorer.gate import Gate
-from kcache_stress.explorer.instrument import collect_facts, make_hooks, rewrite
-from kcache_stress.explorer.instrument.hooks import HOOK_MARK
-from kcache_stress.explorer.virtual.scheduler import Scheduler
+from kcache_stress.instrument import collect_facts, make_hooks, rewrite
+from kcache_stress.instrument.hooks import HOOK_MARK
+from kcache_stress.modules.foreign_code import Gate
+from kcache_stress.runtime.threads.scheduler import Scheduler
 
 PLAIN = "plain"
 """In place of a granularity: nothing is instrumented."""

@@ -18,7 +18,7 @@ from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.schedule import Schedule
 from kcache_stress.engine.schedule_replay import Replay
 from kcache_stress.engine.strategy import Step
-from kcache_stress.explorer.strategies.opcode_sampling import OpcodeSampling
+from kcache_stress.strategies.opcode_sampling import OpcodeSampling
 
 from . import bench as benches
 from .bench import Bench, Outcome, Run

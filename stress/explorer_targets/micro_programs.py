@@ -7,9 +7,9 @@ from typing import Any
 
 from kcache_stress.engine.execution import Execution
 from kcache_stress.engine.granularity import Granularity
-from kcache_stress.explorer.roots import Roots
-from kcache_stress.explorer.sandbox import Sandbox
-from kcache_stress.explorer.virtual.virtual_thread import Aborted
+from kcache_stress.modules.roots import Roots
+from kcache_stress.modules.sandbox import Sandbox
+from kcache_stress.runtime.threads.virtual_thread import Aborted
 
 MOST_TIMEOUTS = 50
 """More than any micro-program has waits: none is withheld."""

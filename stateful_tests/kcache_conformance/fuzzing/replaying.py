@@ -10,7 +10,7 @@ from kcache_conformance.isolation.worker import Outlet
 from kcache_model.call_program import HASH_SEEDS
 from kcache_model.decoding import is_integer
 from kcache_model.errors import FormatError, TargetError
-from kcache_stress.explorer.replay_answer import ReplayAnswer, Replayed
+from kcache_stress.target.replay_answer import ReplayAnswer, Replayed
 
 from .engines.interleavings import explore_calls
 from .engines.perturbations import UNPERTURBED, Order, Perturbation, run_perturbed

@@ -18,8 +18,8 @@ from kcache_conformance.isolation.watchdog import Watchdog
 from kcache_model.errors import FormatError, TargetError
 from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
-from kcache_stress.explorer.replay_answer import ReplayAnswer
 from kcache_stress.interruption import Interrupted
+from kcache_stress.target.replay_answer import ReplayAnswer
 
 from .engines.perturbation_search import PerturbationSearch
 from .engines.solver import ask_solver, unable

@@ -12,8 +12,8 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.progress import ProgressListener
 from kcache_model.rules import common_rules
 from kcache_model.verdict import Status
-from kcache_stress.explorer.replay_answer import ReplayAnswer, Replayed
-from kcache_stress.explorer.replay_token import ReplayToken, TokenFormat
+from kcache_stress.target.replay_answer import ReplayAnswer, Replayed
+from kcache_stress.target.replay_token import ReplayToken, TokenFormat
 
 from ..events import PhaseFinished, SuiteResult
 from ..gallery import Example, function_gallery

@@ -14,12 +14,12 @@ from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import Target
 from kcache_model.progress import ProgressListener
-from kcache_stress.explorer.explore import ExploreOptions, hunting
 from kcache_stress.indexers.programs.random_programs import explorer_program
 from kcache_stress.indexers.stress import StressOptions, StressReport
 from kcache_stress.indexers.stress import stress as run_stress
 from kcache_stress.indexers.subject import Subject, load_subject
 from kcache_stress.indexers.workload import final_reads
+from kcache_stress.target.explore import ExploreOptions, hunting
 
 from ..budget_slices import LEAST_PROGRAMS
 from ..explorer_phase import Search, explorer_phase

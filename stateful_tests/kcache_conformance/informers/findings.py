@@ -9,7 +9,7 @@ from kcache_model.finding import Finding
 from kcache_model.informers.program import InformerProgram
 from kcache_model.informers.script import script
 from kcache_model.interleaving import Interleaving
-from kcache_stress.explorer.replay_token import ReplayToken, TokenFormat
+from kcache_stress.target.replay_token import ReplayToken, TokenFormat
 
 if TYPE_CHECKING:
     from kcache_stress.engine.execution import Problem

@@ -21,21 +21,13 @@ from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.preemption_bounded import PreemptionBounded
 from kcache_stress.engine.search import SearchLimits, SearchResult, search
 from kcache_stress.engine.strategy import Strategy
-from kcache_stress.explorer.confirmation import Answer, Confirmation, answer_of_runs
-from kcache_stress.explorer.investigation import Experiment
-from kcache_stress.explorer.reach import existing
-from kcache_stress.explorer.rendering.renderer import Texts, render_interleaving
-from kcache_stress.explorer.sandbox import Sandbox
-from kcache_stress.explorer.scenario_runner import (
-    AS_FOUND,
-    CallSequence,
-    Copies,
-    Load,
-    Scenario,
-    ScenarioRunner,
-    Work,
-)
-from kcache_stress.explorer.sources import fingerprint_of
+from kcache_stress.modules.private_packages import existing
+from kcache_stress.modules.sandbox import Sandbox
+from kcache_stress.modules.sources import fingerprint_of
+from kcache_stress.target.confirmation import Answer, Confirmation, answer_of_runs
+from kcache_stress.target.investigation import Experiment
+from kcache_stress.target.scenario_runner import AS_FOUND, CallSequence, Copies, Load, Scenario, ScenarioRunner, Work
+from kcache_stress.trace.renderer import Texts, render_interleaving
 
 from .findings import InformerToken, bare_finding, finding_of
 from .judging import told_text, what_is_wrong
@@ -94,7 +86,7 @@ class InformerRunner(ScenarioRunner):
 
 
 class InformerLaboratory:
-    """An informer, ready to be explored; a :class:`~kcache_stress.explorer.laboratory.Laboratory`.
+    """An informer, ready to be explored; a :class:`~kcache_stress.target.exploration_target.Laboratory`.
 
     Args:
         spec: ``package.module:factory`` or ``path/to/file.py:factory``.

@@ -13,7 +13,7 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.informers.program import InformerProgram
 from kcache_stress.engine.execution import Problem
 from kcache_stress.engine.granularity import Granularity
-from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
+from kcache_stress.target.explore import ExploreOptions, StrategyName, explore
 
 from ..explorer_phase import Search, explorer_phase
 from ..phase import PhaseContext, PhaseOutcome

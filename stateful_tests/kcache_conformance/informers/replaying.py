@@ -8,9 +8,9 @@ from typing import Final
 
 from kcache_model.errors import CannotExploreError
 from kcache_model.progress import ProgressListener
-from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
-from kcache_stress.explorer.replay import follow
-from kcache_stress.explorer.replay_answer import SEARCH_SECONDS, ReplayAnswer, Replayed
+from kcache_stress.target.explore import ExploreOptions, StrategyName, explore
+from kcache_stress.target.replay import follow
+from kcache_stress.target.replay_answer import SEARCH_SECONDS, ReplayAnswer, Replayed
 
 from .findings import InformerToken
 from .laboratory import informer_laboratory

@@ -11,13 +11,13 @@ from kcache_model.errors import FormatError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.interleaved_program import InterleavedProgram, decode_program, encode_program
 from kcache_model.progress import ProgressListener
-from kcache_stress.explorer.explore import ExploreOptions
-from kcache_stress.explorer.replay import follow
-from kcache_stress.explorer.replay_answer import SEARCH_SECONDS, Replayed
-from kcache_stress.explorer.replay_token import ReplayToken
 from kcache_stress.interleaved.body_laboratory import TOKENS, InterleavedLaboratory
 from kcache_stress.interleaved.named_test import load_test
 from kcache_stress.recorded_imports import use_imports
+from kcache_stress.target.explore import ExploreOptions
+from kcache_stress.target.replay import follow
+from kcache_stress.target.replay_answer import SEARCH_SECONDS, Replayed
+from kcache_stress.target.replay_token import ReplayToken
 
 from ..explorer_phase import Search, explorer_phase
 from ..phase import PhaseContext, PhaseOutcome

@@ -12,9 +12,9 @@ from typing import Any, Final
 from kcache_model.bound import Bound
 from kcache_model.object_types.object_type import ObjectType
 from kcache_model.object_types.specification import real_seconds
-from kcache_stress.explorer.explore import Explored, ExploreOptions, StrategyName, hunting
 from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.threads import ObjectStress
+from kcache_stress.target.explore import Explored, ExploreOptions, StrategyName, hunting
 
 from ..budget_slices import LEAST_PROGRAMS
 from ..explorer_phase import Search, explorer_phase

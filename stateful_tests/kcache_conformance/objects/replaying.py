@@ -10,14 +10,14 @@ from kcache_model.errors import CannotExploreError
 from kcache_model.finding import Finding
 from kcache_model.object_types.object_type import ObjectType
 from kcache_model.progress import ProgressListener
-from kcache_stress.explorer.explore import ExploreOptions, StrategyName, explore
-from kcache_stress.explorer.replay import follow
-from kcache_stress.explorer.replay_answer import SEARCH_SECONDS, ReplayAnswer, Replayed
-from kcache_stress.explorer.replay_token import ReplayToken
 from kcache_stress.objects.findings import Setting, sequential_finding
 from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.named_target import load_object_target
 from kcache_stress.objects.threads import ObjectStress
+from kcache_stress.target.explore import ExploreOptions, StrategyName, explore
+from kcache_stress.target.replay import follow
+from kcache_stress.target.replay_answer import SEARCH_SECONDS, ReplayAnswer, Replayed
+from kcache_stress.target.replay_token import ReplayToken
 
 from .sequential import PatientCaller, run_program
 

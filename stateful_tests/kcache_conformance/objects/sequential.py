@@ -14,7 +14,7 @@ from kcache_model.outcomes import WAITS, Outcome, error_text, raised
 from kcache_model.progress import ProgressListener
 from kcache_stress.objects.named_target import new_object
 from kcache_stress.outside import outside_wait
-from kcache_stress.thread_pool import ThreadPool
+from kcache_stress.real_threads.thread_pool import ThreadPool
 
 from ..phase import Coverage
 

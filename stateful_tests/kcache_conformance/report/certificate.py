@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from kcache_model.places import short_path
-from kcache_stress.explorer.sources import fingerprint_of_digests
+from kcache_stress.modules.sources import fingerprint_of_digests
 
 from ..completeness import MethodsReport
 from ..runs.outcomes import Certificate

@@ -22,8 +22,8 @@ from kcache_model.places import short_path
 from kcache_model.render import operation_text, printable
 from kcache_model.target_name import TargetName, target_name
 from kcache_stress import interpreter
-from kcache_stress.explorer.replay_token import ReplayToken
 from kcache_stress.import_paths import file_of_module
+from kcache_stress.target.replay_token import ReplayToken
 
 from ..replay_request import ReplayRequest
 from .finding_text import EXPLANATIONS, short_summary

@@ -17,7 +17,7 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.object_types.plain import MethodCall, ObjectProgram, imports_of
 from kcache_model.target_name import TargetName, target_name
-from kcache_stress.explorer.replay_token import ReplayToken
+from kcache_stress.target.replay_token import ReplayToken
 
 from ..classes import BETWEEN, PREFIX
 from ..classes.rule_call import RuleCall

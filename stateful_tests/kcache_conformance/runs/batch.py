@@ -21,13 +21,13 @@ from kcache_model.finding import Finding
 from kcache_model.indexers.items import Semantics
 from kcache_model.progress import ProgressListener
 from kcache_stress.engine.granularity import Granularity
-from kcache_stress.explorer.explore import ExploreOptions
-from kcache_stress.explorer.laboratory import Laboratory
-from kcache_stress.explorer.reach import parts_in_c
-from kcache_stress.explorer.sources import digests_of, loaded_modules
 from kcache_stress.interruption import Interrupted
 from kcache_stress.loading import TARGET_PREFIX
-from kcache_stress.tested_code import describe_tested
+from kcache_stress.modules.private_packages import parts_in_c
+from kcache_stress.modules.sources import digests_of, loaded_modules
+from kcache_stress.modules.tested_code import describe_tested
+from kcache_stress.target.exploration_target import Laboratory
+from kcache_stress.target.explore import ExploreOptions
 
 from ..classes import PREFIX
 from ..execution_counter import ExecutionCounter

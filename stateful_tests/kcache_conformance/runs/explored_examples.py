@@ -20,8 +20,8 @@ from hypothesis import Phase, given, seed, settings
 from kcache_conformance.isolation.worker import Outlet
 from kcache_model.finding import Finding
 from kcache_model.progress import ProgressListener
-from kcache_stress.explorer.explore import ExploreOptions, explore
-from kcache_stress.explorer.laboratory import Laboratory
+from kcache_stress.target.exploration_target import Laboratory
+from kcache_stress.target.explore import ExploreOptions, explore
 
 from ..stateful import FoundError, quiet_settings
 from .batch import Batch, Data, exploring_of, run_in_child, work_on

@@ -16,7 +16,7 @@ from kcache_model.verdict import Status
 from ..symptoms import Known
 
 if TYPE_CHECKING:
-    from kcache_stress.explorer.explore import Explored
+    from kcache_stress.target.explore import Explored
 
 _MOST_NOTES: Final = 20
 
@@ -112,7 +112,7 @@ class Description:
         left_out: of a class, the methods that are not called, and why.
         loaded: (path, SHA-256) of each of the user's modules that is loaded at once: instrumented, or to say what is
             right.
-        tested: version and file of the code under test, from :func:`kcache_stress.tested_code.describe_tested`.
+        tested: version and file of the code under test, from :func:`kcache_stress.modules.tested_code.describe_tested`.
     """
 
     unsupported: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from pathlib import Path
 from kcache_model.bound import Bound
 from kcache_model.errors import TargetError
 from kcache_model.indexers.items import Semantics
-from kcache_stress.explorer.explore import ExploreOptions, StrategyName
+from kcache_stress.target.explore import ExploreOptions, StrategyName
 
 from ..suite_options import DEFAULT_TYPE
 from ..target_types import target_type_named

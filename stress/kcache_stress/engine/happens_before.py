@@ -206,7 +206,7 @@ def _is_fixture(obj: object, slot: object) -> bool:
         module = kind.__module__
         if issubclass(kind, (FunctionType, BuiltinFunctionType, MethodType, type)):
             return True
-        return module == "threading" or module.startswith("kcache_stress.explorer.virtual")
+        return module == "threading" or module.startswith("kcache_stress.runtime")
     found = next((vars(base)[slot] for base in kind_of(obj).__mro__ if slot in vars(base)), None)
     return isinstance(found, (FunctionType, property, staticmethod, classmethod))
 

@@ -15,7 +15,7 @@ from kcache_model.outcomes import Outcome
 from kcache_model.verdict import Status
 
 from ..engine.execution import Execution
-from ..explorer.history import calls_of
+from ..judgement.history import calls_of
 
 _BUDGET = SearchBudget(seconds=2.0)
 

@@ -15,8 +15,8 @@ from kcache_model.render import operation_text, outcome_text
 
 from ..engine.counterexample import Counterexample
 from ..engine.execution import Problem
-from ..explorer.rendering.renderer import Texts, render_interleaving
-from ..explorer.replay_token import ReplayToken
+from ..target.replay_token import ReplayToken
+from ..trace.renderer import Texts, render_interleaving
 from .explained import explained
 from .program_runner import ProgramRunner
 from .program_tokens import PHASE, PROGRAM_TOKENS

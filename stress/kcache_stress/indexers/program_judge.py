@@ -10,7 +10,7 @@ from kcache_model.indexers.operations import Operation
 from kcache_model.indexers.program import Program
 from kcache_model.outcomes import Outcome
 
-from ..explorer.judgement.call_judge import CallJudge
+from ..judgement.call_judge import CallJudge
 
 
 class IndexerSpecification:

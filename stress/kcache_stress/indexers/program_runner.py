@@ -18,11 +18,11 @@ from ..engine.equal_actors import EqualActors
 from ..engine.events import Trace
 from ..engine.execution import Execution
 from ..engine.strategy import Ending, Strategy
-from ..explorer.rendering.waits_for_ever import waits_for_ever
-from ..explorer.target_runner import InSandbox
-from ..explorer.virtual.standstill import Watched
-from ..explorer.virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
-from ..explorer.virtual.waits import waits
+from ..modules.target_runner import InSandbox
+from ..runtime.threads.standstill import Watched
+from ..runtime.threads.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
+from ..runtime.waits import waits
+from ..trace.setup_deadlock import waits_for_ever
 from .aftermath import broken_afterwards
 from .prepared_calls import Call, Calls
 from .workload import final_reads

@@ -7,7 +7,7 @@ from typing import Final
 from kcache_model.indexers.codec import decode_program, encode_program
 from kcache_model.indexers.program import Program
 
-from ..explorer.replay_token import TokenFormat
+from ..target.replay_token import TokenFormat
 
 PHASE: Final = "explorer"
 """What the explorer's findings say for their phase."""

@@ -20,8 +20,8 @@ from kcache_model.indexers.target import Target
 from kcache_model.outcomes import Outcome
 from kcache_model.rules import BrokenRule
 
-from ..noise import Level, Noise
-from ..thread_pool import ThreadPool
+from ..real_threads.noise import Level, Noise
+from ..real_threads.thread_pool import ThreadPool
 from .aftermath import broken_afterwards
 from .workload import final_reads
 

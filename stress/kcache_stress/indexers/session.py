@@ -24,8 +24,8 @@ from kcache_model.outcomes import returned
 from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
 
-from ..noise import Level, Noise
-from ..thread_pool import ThreadPool
+from ..real_threads.noise import Level, Noise
+from ..real_threads.thread_pool import ThreadPool
 from .aftermath import broken_afterwards
 from .recorder import Recording, Take, clock
 from .workload import Stretch, reads_of

@@ -18,10 +18,10 @@ from kcache_model.indexers.target import INDEXES, Target
 from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.verdict import Status
 
-from ..coverage import Coverage, overlapping
 from ..interpreter import has_gil
-from ..noise import Level, Noise
-from ..thread_pool import ThreadPool
+from ..real_threads.coverage import Coverage, overlapping
+from ..real_threads.noise import Level, Noise
+from ..real_threads.thread_pool import ThreadPool
 from .judge import Answer, Judgement, judge, judge_stretch
 from .recorder import Recording, record
 from .session import Session

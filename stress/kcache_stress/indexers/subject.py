@@ -24,20 +24,20 @@ from ..engine.counterexample import Counterexample
 from ..engine.execution import Problem
 from ..engine.granularity import Granularity
 from ..engine.schedule_replay import Replay
-from ..explorer.confirmation import Answer, Confirmation, answer_of_runs
-from ..explorer.explore import ExploreOptions
-from ..explorer.investigation import Experiment
-from ..explorer.made_of import packages_of
-from ..explorer.reach import existing, folder_of
-from ..explorer.replay import follow
-from ..explorer.replay_answer import SEARCH_SECONDS, Replayed
-from ..explorer.replay_token import ReplayToken
-from ..explorer.roots import Roots
-from ..explorer.sandbox import Sandbox
-from ..explorer.sources import fingerprint_of
-from ..explorer.virtual.scheduler import Scheduler
-from ..explorer.virtual.virtual_thread import UncontrolledError
 from ..loading import TARGET_PREFIX, load_target, named_packages
+from ..modules.package_dependencies import packages_of
+from ..modules.private_packages import existing, folder_of
+from ..modules.roots import Roots
+from ..modules.sandbox import Sandbox
+from ..modules.sources import fingerprint_of
+from ..runtime.threads.scheduler import Scheduler
+from ..runtime.threads.virtual_thread import UncontrolledError
+from ..target.confirmation import Answer, Confirmation, answer_of_runs
+from ..target.explore import ExploreOptions
+from ..target.investigation import Experiment
+from ..target.replay import follow
+from ..target.replay_answer import SEARCH_SECONDS, Replayed
+from ..target.replay_token import ReplayToken
 from .findings import bare_finding, told_finding
 from .probing import probe
 from .program_judge import ProgramJudge

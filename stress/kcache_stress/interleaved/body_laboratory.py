@@ -21,16 +21,16 @@ from ..engine.execution import Problem
 from ..engine.granularity import Granularity
 from ..engine.preemption_bounded import PreemptionBounded
 from ..engine.search import SearchLimits, search
-from ..explorer.confirmation import Answer, Confirmation, why_not_repeated
-from ..explorer.investigation import Experiment
-from ..explorer.reach import existing, parts_in_c
-from ..explorer.rendering.renderer import Texts, end_of, render_interleaving
-from ..explorer.replay_token import ReplayToken, TokenFormat
-from ..explorer.sandbox import Sandbox
-from ..explorer.scenario_runner import AS_FOUND, Copies
-from ..explorer.sources import fingerprint_of
-from ..explorer.strategies.partial_order_sampling import PartialOrderSampling
-from ..explorer.virtual.virtual_thread import UncontrolledError
+from ..modules.private_packages import existing, parts_in_c
+from ..modules.sandbox import Sandbox
+from ..modules.sources import fingerprint_of
+from ..runtime.threads.virtual_thread import UncontrolledError
+from ..strategies.partial_order_sampling import PartialOrderSampling
+from ..target.confirmation import Answer, Confirmation, why_not_repeated
+from ..target.investigation import Experiment
+from ..target.replay_token import ReplayToken, TokenFormat
+from ..target.scenario_runner import AS_FOUND, Copies
+from ..trace.renderer import Texts, end_of, render_interleaving
 from .confirming import Trial, confirm, run_freely
 from .named_test import InterleavedTest, load_test
 from .paused_run import PausedRun
@@ -59,7 +59,7 @@ _MOST_CONFIRMED: Final = 50_000
 
 
 class InterleavedLaboratory:
-    """A test, ready to be explored; a :class:`~kcache_stress.explorer.laboratory.Laboratory`.
+    """A test, ready to be explored; a :class:`~kcache_stress.target.exploration_target.Laboratory`.
 
     Args:
         spec: ``package.module:function`` or ``path/to/file.py:Class.method``.

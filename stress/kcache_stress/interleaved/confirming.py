@@ -19,8 +19,8 @@ from kcache_model.interleaving import Interleaving
 from kcache_model.outcomes import error_text
 
 from .. import interpreter
-from ..explorer.confirmation import ENDLESS, Answer, Confirmation
-from ..noise import Level, Noise
+from ..real_threads.noise import Level, Noise
+from ..target.confirmation import ENDLESS, Answer, Confirmation
 from .paused_run import PausedRun, run_paused
 from .script import Script, Stop, script_of
 from .texts import is_same_failure

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
-from ..explorer.gate import codes_within
+from ..modules.foreign_code import codes_within
 
 _LEAST: Final = 10
 """Smaller numbers are those of threads, or of what they work on."""

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.errors import TargetError
 
-from ..explorer.beside_c import looks_into
-from ..explorer.first_load import FIRST_LOAD
-from ..explorer.reach import Kind, folder_of, imported_by, own_kind, unit_of
-from ..explorer.scenario_runner import Load
 from ..loading import load_module, load_object, loaded_module, name_of_file, named_packages
+from ..modules.beside_c import looks_into
+from ..modules.first_load import FIRST_LOAD
+from ..modules.private_packages import Kind, folder_of, imported_by, own_kind, unit_of
+from ..target.scenario_runner import Load
 from .counts import divided, divisors
 from .parametrization import required
 from .running import RealThreads, controlled, is_controlled

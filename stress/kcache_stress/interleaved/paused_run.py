@@ -15,7 +15,7 @@ from threading import Thread, get_ident
 from types import CodeType, FrameType, ModuleType
 from typing import Any, Final
 
-from ..explorer.virtual.opcode_tracer import switch_points
+from ..runtime.threads.opcode_tracer import switch_points
 from ..ticks import tick
 from .running import Ended, Together, Unwatched, attempting, controlled, in_threads
 from .script import CALL_IN_C, Line, Script

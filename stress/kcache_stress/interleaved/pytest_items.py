@@ -32,9 +32,9 @@ from _pytest.tmpdir import TempPathFactory, tmppath_result_key
 from kcache_model.errors import TargetError
 from kcache_model.outcomes import error_text
 
-from ..explorer.instrument.names import HOOK_MARK
-from ..explorer.reach import HARNESS, find
-from ..explorer.scenario_runner import Load
+from ..instrument.names import HOOK_MARK
+from ..modules.private_packages import HARNESS, find
+from ..target.scenario_runner import Load
 from .given_fixtures import GIVEN
 from .parametrization import fixtures_of, positions
 

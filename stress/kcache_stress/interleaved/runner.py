@@ -20,10 +20,10 @@ from ..engine.preemption_bounded import PreemptionBounded
 from ..engine.schedule_replay import Replay
 from ..engine.search import SearchLimits, search
 from ..engine.strategy import MOST_EVENTS, Coverage, Ending, Strategy
-from ..explorer.scenario_runner import CallSequence, Copies, Load, Part, Scenario, ScenarioRunner, Work, ended_with
-from ..explorer.virtual.refusal import BYPASSED, is_bypassed, refuse, where
-from ..explorer.virtual.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
+from ..runtime.threads.refusal import BYPASSED, is_bypassed, refuse, where
+from ..runtime.threads.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
 from ..stacks import variables_of
+from ..target.scenario_runner import CallSequence, Copies, Load, Part, Scenario, ScenarioRunner, Work, ended_with
 from .named_test import InterleavedTest
 from .running import Ended, Together, attempting, controlled, in_threads
 from .texts import call_texts, failed_check, short

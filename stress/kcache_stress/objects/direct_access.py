@@ -16,7 +16,7 @@ from ..engine.events import READ, WHOLE, WRITE
 from ..engine.granularity import Granularity
 
 if TYPE_CHECKING:
-    from ..explorer.sandbox import Sandbox
+    from ..modules.sandbox import Sandbox
 
 _IN_C: Final = (
     types.BuiltinFunctionType,

@@ -13,12 +13,12 @@ from kcache_model.outcomes import WAITS, Outcome
 
 from ..engine.events import PAUSE
 from ..engine.strategy import MOST_EVENTS
-from ..explorer.virtual.virtual_thread import NEVER, Timed
+from ..runtime.threads.virtual_thread import NEVER, Timed
 
 if TYPE_CHECKING:
     from kcache_model.object_types.replay_steps import CalledBy
 
-    from ..explorer.virtual.scheduler import Scheduler
+    from ..runtime.threads.scheduler import Scheduler
 
 Choices: TypeAlias = Generator[int, None, None]
 """The threads that go on, one after another; each until it ends, waits, or has used up its events."""

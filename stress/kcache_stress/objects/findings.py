@@ -15,7 +15,7 @@ from kcache_model.object_types.object_type import ObjectType
 from kcache_model.outcomes import Outcome, unexplained_text
 from kcache_model.places import place_in
 
-from ..explorer.replay_token import ReplayToken, TokenFormat
+from ..target.replay_token import ReplayToken, TokenFormat
 
 
 def token_format(object_type: ObjectType) -> TokenFormat[Any]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from kcache_model.object_types.object_type import ObjectTarget, ObjectType
 
-from ..thread_pool import ThreadPool
+from ..real_threads.thread_pool import ThreadPool
 from .named_target import new_object
 
 _MOST_OBJECTS: Final = 500

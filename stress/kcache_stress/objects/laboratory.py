@@ -24,21 +24,21 @@ from ..engine.equal_actors import EqualActors
 from ..engine.execution import Execution, Problem
 from ..engine.granularity import Granularity
 from ..engine.strategy import Strategy
-from ..explorer.confirmation import Confirmation, why_not_repeated
-from ..explorer.history import calls_of
-from ..explorer.investigation import Experiment
-from ..explorer.judgement.call_judge import CallJudge
-from ..explorer.made_of import packages_of
-from ..explorer.plain_data import plain
-from ..explorer.reach import existing
-from ..explorer.rendering.renderer import Texts, render_interleaving
-from ..explorer.roots import Roots
-from ..explorer.sandbox import Sandbox
-from ..explorer.scenario_runner import CallSequence, Copies, Load, Scenario, ScenarioRunner, Work
-from ..explorer.sources import fingerprint_of
-from ..explorer.virtual.virtual_thread import SetupDeadlockError
 from ..interleaved.confirming import confirm
+from ..judgement.call_judge import CallJudge
+from ..judgement.history import calls_of
+from ..judgement.plain_data import plain
 from ..loading import TARGET_PREFIX
+from ..modules.package_dependencies import packages_of
+from ..modules.private_packages import existing
+from ..modules.roots import Roots
+from ..modules.sandbox import Sandbox
+from ..modules.sources import fingerprint_of
+from ..runtime.threads.virtual_thread import SetupDeadlockError
+from ..target.confirmation import Confirmation, why_not_repeated
+from ..target.investigation import Experiment
+from ..target.scenario_runner import CallSequence, Copies, Load, Scenario, ScenarioRunner, Work
+from ..trace.renderer import Texts, render_interleaving
 from .direct_access import report_direct_access
 from .findings import Setting, call_in, concurrent_finding
 from .kept_locks import KeepingCalls
@@ -144,7 +144,7 @@ class ObjectRunner(ScenarioRunner):
 
 
 class ObjectLaboratory:
-    """One target of an object type, ready to be explored; a :class:`~kcache_stress.explorer.laboratory.Laboratory`.
+    """One target of an object type, ready to be explored; see :mod:`~kcache_stress.target.exploration_target`.
 
     Args:
         object_type: of the target.

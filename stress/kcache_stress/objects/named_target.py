@@ -24,7 +24,7 @@ def load_object_target(object_type: ObjectType, target: Any) -> Any:
         TargetError: there is no such thing, or it is no factory of such objects.
     """
     if isinstance(target, str):
-        from ..explorer.first_load import FIRST_LOAD  # of the explorer, which is not always needed
+        from ..modules.first_load import FIRST_LOAD  # of the explorer, which is not always needed
 
         with FIRST_LOAD.begun():
             found = load_object(target)
@@ -80,7 +80,7 @@ def place_named(name: str, packages: Set[str]) -> Place:
     """
     named = target_name(name)
     location = named.location
-    from ..explorer.reach import folder_of  # of the explorer, which is not always needed
+    from ..modules.private_packages import folder_of  # of the explorer, which is not always needed
 
     folder = folder_of(location)
     if location.endswith(".py"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..explorer.virtual.scheduler import Scheduler
+from ..runtime.threads.scheduler import Scheduler
 
 
 def abandon_blocks(driver: object, scheduler: Scheduler) -> None:

@@ -46,8 +46,8 @@ from kcache_model.object_types.replay_steps import CalledBy, History
 from kcache_model.outcomes import Outcome
 
 from ..engine.events import PAUSE, RELEASE, Event, are_dependent
-from ..explorer.sandbox import Sandbox
-from ..explorer.virtual.deadlines import next_timeouts
+from ..modules.sandbox import Sandbox
+from ..runtime.threads.deadlines import next_timeouts
 from .direct_access import report_direct_access
 from .directing import Choices, Director, Lost, Made
 from .unlocked_accesses import Access, UnlockedAccesses

@@ -22,9 +22,9 @@ from kcache_model.foreign import is_any
 
 from ..engine.events import QUERY, READ, TRY, WRITE, parts_of
 from ..engine.weak_objects import original
-from ..explorer.held_locks import HeldLocks
-from ..explorer.rendering.naming import attributes, is_library
-from ..explorer.virtual.scheduler import Scheduler
+from ..modules.held_locks import HeldLocks
+from ..runtime.threads.scheduler import Scheduler
+from ..trace.naming import attributes, is_library
 
 _FLAGS: Final = (bool, str, enum.Enum, type(None))
 _DEEPEST: Final = 3

@@ -20,10 +20,10 @@ from kcache_model.object_types.specification import real_seconds
 from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
 
-from ..coverage import Coverage
-from ..noise import Level, Noise
 from ..outside import outside_wait
-from ..thread_pool import ThreadPool
+from ..real_threads.coverage import Coverage
+from ..real_threads.noise import Level, Noise
+from ..real_threads.thread_pool import ThreadPool
 from .findings import Setting, concurrent_finding
 from .kept_locks import KeepingCalls
 from .named_target import new_object

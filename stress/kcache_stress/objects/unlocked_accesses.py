@@ -25,8 +25,8 @@ from typing import Final
 
 from ..engine.events import READ, WRITE, Imprecise, Trace, location, parts_of
 from ..engine.weak_objects import original
-from ..explorer.held_locks import HeldLocks
-from ..explorer.rendering.naming import Names, is_library
+from ..modules.held_locks import HeldLocks
+from ..trace.naming import Names, is_library
 
 _ROOT: Final = "<it>"
 """What the object is called: no class can be called so."""

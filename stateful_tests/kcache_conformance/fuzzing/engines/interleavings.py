@@ -14,8 +14,8 @@ from typing import Any
 from kcache_model.errors import CannotExploreError
 from kcache_model.finding import FindingKind
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.explorer.scenarios import Load, Scenario, explore_scenario, replay_scenario
 from kcache_stress.loading import named_packages
+from kcache_stress.target.scenarios import Load, Scenario, explore_scenario, replay_scenario
 
 from ..evenly_spaced import evenly_spaced
 from ..evidence import Engine, Evidence

@@ -1,1 +1,0 @@
-"""Explores the interleavings of small programs, one after the other, deterministically."""

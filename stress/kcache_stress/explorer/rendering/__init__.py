@@ -1,1 +1,0 @@
-"""An interleaving rendered for people: what each step was, on which object, at which line."""

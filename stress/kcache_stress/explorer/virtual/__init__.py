@@ -1,1 +1,0 @@
-"""Virtual threads, and the standard library's threading on top of them."""

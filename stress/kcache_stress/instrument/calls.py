@@ -1,0 +1,470 @@
+"""The hooks of calls: one gate for everything that instrumented code calls.
+
+What a container's method does to it, what a known function does to its arguments; whatever is not known is unknown.
+"""
+
+import array
+import contextvars
+import copy
+import functools
+import gc
+import inspect
+import json
+import operator
+import pickle
+import pprint
+import re
+import struct
+import sys
+import types
+import weakref
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final
+
+from kcache_model.foreign import is_a, is_any
+
+from .containment import METHOD_TYPES, instance_variables
+from .knowledge import (
+    HEAP_TYPE,
+    HIDDEN,
+    READERS,
+    hands_to_c,
+    is_known_function,
+    is_known_type,
+    makes_objects,
+    reaches_by_name,
+    replaces,
+)
+from .reporting import Accesses
+from .tables import (
+    COMPARES,
+    CONSUMES,
+    CONTAINERS,
+    DEFAULTS,
+    IMMUTABLE,
+    INDEXED,
+    ITERATORS,
+    KEYED,
+    PLAIN,
+    REFLECTIVE,
+    SILENT,
+    VIEWS,
+    WRITE,
+    Methods,
+    native_methods_of,
+    reads_the_clock,
+)
+
+_SILENT: Final = frozenset(
+    {isinstance, issubclass, callable, id, type, super, property, classmethod, staticmethod}
+    | {functools.partial, functools.wraps, functools.update_wrapper, weakref.ref, weakref.proxy, object}
+)
+_DEEP: Final = frozenset(
+    {copy.deepcopy, json.dumps, json.dump, pickle.dumps, pickle.dump, pprint.pformat, pprint.pprint}
+)
+"""Those that look at all that is within their arguments, however deep."""
+_BUILTIN: Final = types.BuiltinFunctionType
+_SIMPLE: Final = frozenset(function for function in READERS - _DEEP - {next, print} if type(function) is _BUILTIN)
+"""Those that, given one container of atoms, read that and do nothing else."""
+_COPYING: Final = frozenset(
+    {len, list, tuple, deque, iter, reversed, enumerate, zip, bool, copy.copy, operator.length_hint}
+)
+"""Those that do not look at the elements of what they are given."""
+_WRITERS: Final = frozenset({operator.setitem, operator.delitem})
+
+_FOREIGN: Final = WRITE
+_READING: Final = 0
+_LOOKING_UP: Final = frozenset({inspect.getattr_static, inspect.getmembers, inspect.getmembers_static})
+_ATTRIBUTE_WRITERS: Final = frozenset({setattr, delattr})
+_TEXT: Final = frozenset({exec, eval, compile, __import__})
+_LENDING: Final = frozenset({memoryview, pickle.PickleBuffer})
+_LAZY: Final = frozenset(
+    {functools.partial, map, filter, zip, iter, enumerate, reversed, property, staticmethod, classmethod}
+)
+_RUNNING: Final = frozenset({types.CoroutineType, types.AsyncGeneratorType})
+_NATIVE: Final = frozenset({_BUILTIN, types.MethodWrapperType, type(array.array("b").extend)})
+
+
+def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
+    """Make the hooks."""
+    report, quiet, touch, advance, use = accesses.report, accesses.quiet, accesses.touch, accesses.advance, accesses.use
+    hand_over = accesses.hand_over
+    known, learn, plain, foreign = accesses.methods.get, accesses.learn, PLAIN, accesses.foreign
+    gate = accesses.gate
+    is_own = gate.is_own
+    sequences = frozenset({tuple, list})
+    module = types.ModuleType
+    makers: dict[type, Any] = {}
+    has_known_methods: Callable[[type], bool] = functools.cache(is_known_type)
+    natives: dict[type, Methods] = {}
+    class_attributes: dict[type, dict[str, Any]] = {}
+    function, bound = types.FunctionType, types.MethodType
+    descriptors = (types.MethodDescriptorType, types.WrapperDescriptorType)
+    no_variables: dict[str, Any] = {}
+    no_methods: Methods = {}
+    silent: dict[int, types.CodeType] = {}  # of functions whose calls need no report: they are met when they run
+    silent_classes: set[object] = set(_SILENT)
+    builtin_attributes: dict[tuple[type, str], Any] = {}
+    stdout = sys.stdout  # what is printed there nobody under test reads; what takes its place may be read
+
+    def perform(item: Any, access: int, arguments: tuple[object, ...]) -> None:
+        """Report what a method of the container `item` does, as the table of its type says."""
+        if access <= WRITE:
+            report(item, None, access)
+        elif access <= KEYED | WRITE:
+            slot: object = None
+            if arguments:
+                slot = arguments[0] if type(arguments[0]) in plain else accesses.key_slot(arguments[0])
+            report(item, slot, access & WRITE)
+        elif not access & SILENT:
+            perform_rarely(item, access, arguments)
+
+    def perform_rarely(item: Any, access: int, arguments: tuple[object, ...]) -> None:
+        if access & (COMPARES | CONSUMES):
+            accesses.use_container(item, access & WRITE, arguments, looks=bool(access & COMPARES))
+            return
+        slot: object = None
+        if arguments and access & DEFAULTS:
+            slot = accesses.key_slot(arguments[0])
+            if arguments[0] not in item:
+                accesses.report_default(item, slot)
+                return
+        elif arguments and access & INDEXED and type(arguments[0]) is int:
+            slot = arguments[0] if arguments[0] >= 0 else arguments[0] + len(item)
+        report(item, slot, access & WRITE)
+
+    def call(callee: Any, *arguments: Any) -> None:
+        kind = type(callee)
+        if kind is function:
+            if id(callee.__code__) not in silent:
+                run(callee, arguments)
+        elif kind is bound:
+            inner = callee.__func__
+            if type(inner) is not function:
+                call(inner, callee.__self__, *arguments)
+            elif id(inner.__code__) not in silent:
+                run(inner, (callee.__self__, *arguments))
+        elif kind in _NATIVE:
+            owner = callee.__self__
+            access = natives.get(type(owner), no_methods).get(callee.__name__)
+            if access is not None:
+                perform(owner, access, arguments)
+            elif owner is None or type(owner) is module:
+                native_function(callee, arguments)
+            else:
+                native_method(owner, callee.__name__, type(owner), arguments)
+        elif issubclass(kind, type):
+            construct(callee, arguments)
+        elif kind in descriptors:
+            if arguments:
+                native_method(arguments[0], callee.__name__, callee.__objclass__, arguments[1:])
+        elif kind is functools.partial:
+            call(callee.func, *callee.args, *arguments, *callee.keywords.values())
+        elif kind is types.GenericAlias:
+            call(callee.__origin__, *arguments)
+        elif kind is types.ClassMethodDescriptorType:
+            meet_clock(callee.__objclass__, callee.__name__)
+            use(arguments)
+        elif kind is weakref.ref:
+            gate.doubt("whether a weak reference still has its object depends on more than can be seen")
+        else:
+            called_object(callee, kind, arguments)
+
+    def run(callee: Any, arguments: tuple[Any, ...]) -> None:
+        """A function in Python: the gate watches what of it is not instrumented."""
+        code = callee.__code__
+        if callee in HIDDEN:
+            gate.doubt(f"calls {callee.__module__}.{callee.__qualname__}")
+        elif callee in _LOOKING_UP and arguments:
+            report(arguments[0], accesses.imprecise(f"looks attributes up by inspect.{callee.__name__}"), 0)
+            return
+        if replaces(code) and arguments and gate.has_fixed_fields(arguments[0]):
+            return
+        if is_own(callee) or (callee not in READERS and not makes_objects(code) and gate.is_known(callee)):
+            if is_own(callee) or not hands_to_c(code):
+                silent[id(code)] = code
+            elif not all(type(argument) in plain for argument in arguments):
+                hand_to_c(callee, arguments)
+            return
+        if callee in READERS:
+            use(arguments, looks=callee not in _COPYING)
+            if callee in _DEEP:
+                accesses.look_through(arguments)
+        if arguments and makes_objects(code):
+            report(arguments[0], accesses.imprecise("runs the __init__ of a dataclass again"), WRITE)
+        if gate.is_known(callee):
+            return
+        if callee not in READERS:
+            hand_over(arguments)
+        gate.note(f"calls {callee.__module__}.{callee.__qualname__}, which is not instrumented")
+
+    def hand_to_c(callee: Any, arguments: tuple[Any, ...]) -> None:
+        """A function in Python that gives its arguments to C, the buffers and lists among them, too."""
+        use(arguments)
+        calls_back = any(map(callable, arguments)) or callee is re.finditer
+        if calls_back and any(type(argument) in CONTAINERS or type(argument) is memoryview for argument in arguments):
+            gate.doubt(f"{callee.__module__}.{callee.__qualname__} keeps a buffer while other code runs")
+
+    def called_object(callee: Any, kind: type, arguments: tuple[Any, ...]) -> None:
+        if known(kind) is None:
+            learn(kind)  # or the first call would report other things than the next ones
+        own = inspect.getattr_static(kind, "__call__", None)
+        if type(own) is function:
+            if id(own.__code__) not in silent:
+                run(own, (callee, *arguments))
+        elif kind in (operator.itemgetter, operator.attrgetter, operator.methodcaller):
+            changes = int(kind is operator.methodcaller)
+            named = callee.__reduce__()[1]
+            if kind is operator.attrgetter and any(not REFLECTIVE.isdisjoint(each.split(".")) for each in named):
+                gate.doubt(f"uses {' '.join(named)}")
+            use(arguments, changes)
+            if kind is not operator.itemgetter and arguments:
+                report(arguments[0], accesses.imprecise(f"looks attributes up by {kind.__name__}"), changes)
+        elif kind not in quiet or not has_known_methods(kind):
+            gate.enter(sys._getframe(1), f"calls an object of type {kind.__qualname__}", (callee, *arguments))
+            hand_over(arguments)
+
+    def construct(kind: type, arguments: tuple[Any, ...]) -> None:
+        """Calling a class: what making an instance does to the arguments."""
+        if kind is type and len(arguments) == 3:
+            use(arguments[2:])
+        if kind in silent_classes:
+            return
+        if kind in CONTAINERS:
+            copies = kind in _COPYING or all(issubclass(type(argument), dict) for argument in arguments)
+            use(arguments, looks=not copies)
+            return
+        maker = makers.get(kind, no_variables)
+        if maker is no_variables:
+            maker = makers[kind] = _maker(kind)
+        if type(maker) is function:
+            if is_own(maker) or gate.is_known(maker):
+                if has_known_methods(kind):
+                    silent_classes.add(kind)
+            else:
+                gate.note(f"makes a {kind.__module__}.{kind.__qualname__}, which is not instrumented")
+                hand_over(arguments)
+        elif arguments:
+            # classes of C copy what they are given; `object` takes nothing
+            if any(map(reaches_by_name, arguments)):
+                gate.enter(
+                    sys._getframe(1), f"a {kind.__name__} reaches attributes by name", arguments, is_contained=True
+                )
+            if kind not in _LAZY:
+                use(arguments, looks=kind not in _COPYING)
+            if kind in _LENDING and is_any(arguments[0], (bytearray, array.array)):
+                report(arguments[0], accesses.imprecise("lends its buffer: it cannot grow before the view is gone"), 0)
+        if not has_known_methods(kind):
+            gate.enter(sys._getframe(1), f"makes a {kind.__module__}.{kind.__qualname__}", arguments)
+
+    def native_function(callee: Any, arguments: tuple[Any, ...]) -> None:
+        if callee is weakref.proxy:
+            gate.doubt("what is done by way of a weak proxy is not seen", lasts=True)
+        if callee in HIDDEN:
+            gate.doubt(f"calls {callee.__module__}.{callee.__qualname__}")
+        if callee in _SILENT:
+            return
+        if not is_known_function(callee):
+            if callee in _TEXT:
+                gate.doubt(f"{callee.__name__}() of a text: what it does cannot be seen")
+            gate.enter(sys._getframe(1), f"calls {callee.__module__}.{callee.__qualname__}", arguments)
+            hand_over(arguments)
+            return
+        if callee is print:
+            written = [*arguments, *([] if sys.stdout is stdout else [sys.stdout])]
+            for stream in [one for one in written if hasattr(type(one), "write")]:
+                call(stream.write, "")
+        if not arguments:
+            return
+        if callee is next:
+            advance(arguments[0])
+        elif callee in _ATTRIBUTE_WRITERS:
+            report(arguments[0], accesses.imprecise(f"{callee.__name__} as a value"), 1)
+        elif callee in (getattr, hasattr):
+            report(arguments[0], accesses.imprecise("getattr as a value"), 0)
+        if any(map(reaches_by_name, arguments)):
+            gate.enter(sys._getframe(1), f"{callee.__name__} reaches attributes by name", arguments, is_contained=True)
+        effect = _READING if callee in READERS and callee not in _WRITERS else _FOREIGN
+        use(arguments, effect, looks=callee not in _COPYING)
+        if callee in _DEEP:
+            accesses.look_through(arguments)
+
+    def native_method(owner: Any, name: str, kind: type, arguments: tuple[Any, ...]) -> None:
+        """A method in C; for `super().get(key)` too, which is the one of C although the class has one of its own."""
+        methods = natives.get(kind)
+        if methods is None:
+            methods = natives[kind] = native_methods_of(kind) or {}
+        if name in methods:
+            perform(owner, methods[name], arguments)
+        elif name in _REACHING or (kind in (types.SimpleNamespace, struct.Struct) and name == "__init__"):
+            gate.doubt(f"calls {name}")
+        elif name in _ATTRIBUTE_METHODS and arguments:
+            if arguments[0] in REFLECTIVE:
+                gate.doubt(f"uses {arguments[0]}")
+            report(owner, arguments[0] if type(arguments[0]) is str else None, int(name != "__getattribute__"))
+        elif kind is types.GeneratorType:
+            accesses.resume(owner)
+        elif kind in ITERATORS:
+            if name != "__iter__":
+                advance(owner)
+        elif kind in VIEWS:
+            touch(owner)
+        elif kind in IMMUTABLE or issubclass(kind, type):
+            meet_clock(owner, name)
+            use((owner, *arguments) if kind is tuple else arguments)
+            if kind is str and name in {"format", "format_map"}:
+                for argument in arguments:
+                    if type(argument) not in plain and "." in owner:
+                        report(argument, accesses.imprecise("shows attributes that a format names"), 0)
+        elif kind in _RUNNING:
+            report(owner, accesses.imprecise("goes on in a coroutine"), WRITE)
+        elif has_known_methods(kind):
+            learn(kind)
+            changes = not issubclass(kind, bytearray)  # whose methods that the table does not know are those of bytes
+            # A pickler keeps methods of its file. Lists that code in C keeps for itself may have holes: never those.
+            kept = () if methods or kind not in foreign else gc.get_referents(owner)
+            held = [each for each in kept if type(each) in METHOD_TYPES]
+            use((*arguments, *held), _FOREIGN, also=[(int(changes), owner, None)] if kind in foreign or methods else [])
+            if kind is contextvars.Context and name == "run":
+                report(owner, accesses.imprecise("enters a context, until what it calls returns"), WRITE)
+        else:
+            gate.enter(sys._getframe(1), f"calls {kind.__module__}.{kind.__qualname__}.{name}", (owner, *arguments))
+            report(owner, None, WRITE)
+            hand_over(arguments)
+
+    def meet_clock(owner: Any, name: str) -> None:
+        if reads_the_clock(owner, name):
+            gate.doubt(f"calls {owner.__name__}.{name}, which reads the real clock; time.time() reads the virtual one")
+
+    def look_up(item: Any, name: str) -> Any:
+        """Find what `item.name` is without running code of the module under test; None if that cannot be told."""
+        kind = type(item)
+        if kind is types.ModuleType:
+            return item.__dict__.get(name)
+        if kind is type and not item.__flags__ & HEAP_TYPE:
+            if (item, name) not in builtin_attributes:
+                builtin_attributes[item, name] = inspect.getattr_static(item, name, None)
+            found = builtin_attributes[item, name]
+        elif issubclass(kind, type):
+            found = inspect.getattr_static(item, name, None)
+        else:
+            attributes = class_attributes.setdefault(kind, {})
+            if name not in attributes:
+                attributes[name] = next((base.__dict__[name] for base in kind.__mro__ if name in base.__dict__), None)
+            found = attributes[name]
+            found = instance_variables(item).get(name, found)
+            if type(found) is types.MemberDescriptorType:
+                return found.__get__(item, kind)
+        return found.__func__ if type(found) in (staticmethod, classmethod) else found
+
+    def method(item: Any, name: str, *arguments: Any) -> None:
+        kind = type(item)
+        methods = known(kind)
+        if methods is None:
+            methods = learn(kind)
+            if kind in quiet and not arguments:
+                return  # as it will be from now on
+        if name not in methods:
+            other(item, name, arguments)
+        else:
+            perform(item, methods[name], arguments)
+
+    def method1(item: Any, name: str, key: Any) -> None:
+        """Do the same for the most frequent number of arguments."""
+        methods = known(type(item))
+        if methods is None or name not in methods:
+            method(item, name, key)
+            return
+        access = methods[name]
+        if access <= WRITE:
+            report(item, None, access)
+        elif access <= KEYED | WRITE:
+            report(item, key if type(key) in plain else accesses.key_slot(key), access & WRITE)
+        else:
+            perform(item, access, (key,))
+
+    def call1(callee: Any, argument: Any) -> None:
+        """Call something with one argument: mostly there is nothing to report."""
+        kind = type(callee)
+        if kind is function:
+            if id(callee.__code__) in silent:
+                return
+        elif kind is bound:
+            inner = callee.__func__
+            if type(inner) is function and id(inner.__code__) in silent:
+                return
+        elif kind is _BUILTIN:
+            if callee in _SIMPLE and type(argument) in CONTAINERS:
+                if callee in _COPYING:
+                    report(argument, None, 0)
+                else:
+                    use((argument,))
+                return
+        elif kind is type and type(argument) in quiet and callee in plain:
+            return
+        call(callee, argument)
+
+    def other(item: Any, name: str, arguments: tuple[Any, ...]) -> None:
+        """Handle a method call on something that is no container."""
+        kind = type(item)
+        if kind in VIEWS:
+            touch(item)
+            return
+        if kind is types.GeneratorType:
+            accesses.resume(item, throws=name not in ("send", "__next__"))
+            return
+        if kind in ITERATORS:
+            advance(item)
+            return
+        callee = look_up(item, name)
+        if callee is None or is_a(callee, property):
+            return
+        if type(callee) in descriptors and not issubclass(kind, type):
+            native_method(item, name, kind, arguments)
+        elif type(callee) is function and not issubclass(kind, (type, module)) and name not in instance_variables(item):
+            if id(callee.__code__) not in silent:
+                run(callee, (item, *arguments))
+        else:
+            call(callee, *arguments)
+
+    def star(item: Any) -> Any:
+        """Make the positional arguments of a call, now: but for an iterator, which the call itself consumes."""
+        kind = type(item)
+        if kind in VIEWS or kind in CONTAINERS:
+            touch(item)
+            return tuple(item)
+        if kind not in quiet:
+            touch(item)
+        return item
+
+    def double_star(item: Any) -> Any:
+        """Make named arguments of a call, now."""
+        if type(item) in CONTAINERS:
+            touch(item)
+            return dict(item) if is_a(item, dict) else item
+        if type(item) not in quiet:
+            touch(item)
+        return item
+
+    def unpacked(callee: Any, positional: Any, *keywords: Any) -> None:
+        """Handle a call with star-arguments; an iterator must not be consumed before the call itself does it."""
+        call(callee, *(positional if type(positional) in sequences else ()), *keywords)
+
+    return {hook.__name__: hook for hook in (method, method1, call, call1, unpacked, star, double_star)}
+
+
+_REACHING: Final = frozenset({"__getstate__", "__setstate__", "__set__", "__delete__"})
+_ATTRIBUTE_METHODS: Final = frozenset({"__setattr__", "__delattr__", "__getattribute__"})
+
+
+def _maker(kind: type) -> Any:
+    """What makes an instance of a class: a function if it is in Python."""
+    if type(kind) is not type:
+        own = inspect.getattr_static(type(kind), "__call__", None)
+        if type(own) is types.FunctionType:
+            return own
+    for owner in kind.__mro__:
+        if "__init__" in owner.__dict__ or "__new__" in owner.__dict__:
+            return owner.__dict__.get("__init__", owner.__dict__.get("__new__"))
+    return None

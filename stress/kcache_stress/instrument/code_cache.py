@@ -1,0 +1,104 @@
+"""Facts and code of modules, kept on disk: reading them back takes a small part of the time that making them takes.
+
+An entry is found by all that it depends on: the source and its path, the facts, Python, the sources of the explorer.
+It is code that will run, as in ``__pycache__``: it lies where nobody but the user can write. ``KCACHE_CODE`` names
+another folder; ``KCACHE_CODE=0`` does without.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import marshal
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+_SOURCES: Final = tuple(Path(__file__).parents[1] / folder for folder in ("engine", "instrument", "modules", "runtime"))
+"""The folders on which it depends how code is rewritten, and what it then calls."""
+_VERSIONS_KEPT: Final = 3
+"""Of the explorer and of Python: several are in use at a time, and nobody comes to clear up."""
+_ENTRIES_KEPT: Final = 3000
+_DIGEST_BYTES: Final = 32
+
+
+def kept(key: tuple[object, ...], make: Callable[[], Any]) -> Any:
+    """What ``make()`` returned for this key once, here or in another process.
+
+    Args:
+        key: texts, numbers and tuples of such that tell apart what is made.
+        make: makes it: code, or what ``marshal`` can write.
+    """
+    folder = _folder(os.environ.get("KCACHE_CODE", ""))
+    if folder is None:
+        return make()
+    file = folder / hashlib.sha256(repr(key).encode()).hexdigest()
+    try:
+        return _read(file)
+    except (OSError, ValueError, EOFError, TypeError):
+        made = make()
+        with contextlib.suppress(OSError):
+            _write(file, made)
+        return made
+
+
+def digest(source: bytes) -> str:
+    """A short text in place of a source in a key."""
+    return hashlib.sha256(source).hexdigest()
+
+
+def _read(file: Path) -> Any:
+    data = file.read_bytes()
+    if hashlib.sha256(data[_DIGEST_BYTES:]).digest() != data[:_DIGEST_BYTES]:
+        raise ValueError(f"{file} is damaged")  # marshal itself may crash on it
+    return marshal.loads(data[_DIGEST_BYTES:])
+
+
+def _write(file: Path, made: Any) -> None:
+    data = marshal.dumps(made)
+    descriptor, name = tempfile.mkstemp(dir=file.parent)
+    with open(descriptor, "wb") as written:
+        written.write(hashlib.sha256(data).digest() + data)
+    os.replace(name, file)
+
+
+@functools.lru_cache(maxsize=4)
+def _folder(asked: str) -> Path | None:
+    """Where entries of this explorer and this Python lie; None where they can not be kept."""
+    if asked == "0":
+        return None
+    try:
+        home = Path(asked or os.path.join(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "kcache", "code"))
+        folder = home.absolute() / _version()
+        if not folder.is_dir():
+            folder.mkdir(mode=0o700, parents=True)
+            _clear(home, _VERSIONS_KEPT)
+        if hasattr(os, "getuid") and (folder.stat().st_uid != os.getuid() or folder.stat().st_mode & 0o022):
+            return None
+        _clear(folder, _ENTRIES_KEPT)
+        return folder
+    except (OSError, RuntimeError):  # there is no home, or nothing can be written there
+        return None
+
+
+def _version() -> str:
+    """The explorer and the Python that runs it."""
+    found = hashlib.sha256(f"{sys.version} {sys.flags.optimize}".encode())
+    for file in (file for folder in _SOURCES for file in sorted(folder.rglob("*.py"))):
+        found.update(file.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def _clear(folder: Path, most: int) -> None:
+    """Leave the newest entries only, half of ``most``, once there are more than that."""
+    entries = list(folder.iterdir())
+    if len(entries) <= most:
+        return
+    for entry in sorted(entries, key=lambda entry: entry.stat().st_mtime)[: -max(1, most // 2)]:
+        with contextlib.suppress(OSError):
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()

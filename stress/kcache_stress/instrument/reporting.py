@@ -1,0 +1,360 @@
+"""Turning accesses into reports, with what has been found out about the types of the objects."""
+
+import collections
+import gc
+import sys
+import types
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, Final
+
+from ..engine.events import Imprecise, Pending, take_as_a_whole
+from .containment import LOOKING, METHOD_TYPES, WHOLE, Within, beneath, is_simple, only_reads, simple_containers
+from .foreign_code import ForeignCode
+from .knowledge import calls_python, foreign_methods, is_foreign, is_known_function, reaches_by_name
+from .names import hook_name
+from .tables import CONTAINERS, IMMUTABLE, ITERATORS, PLAIN, VIEWS, Methods, methods_of
+
+Report = Callable[[object, object, bool | int], None]
+"""`report(obj, slot, is_write)`; it must return None."""
+ReportTogether = Callable[[tuple[Pending, ...]], None]
+"""Reports two or more accesses that are one step."""
+
+_NO_METHODS: Final[Methods] = {}
+_LOOKS: Final = 9
+_RESUMED: Final = hook_name("resumed")
+_LOUD: Final = frozenset({memoryview, types.GeneratorType, types.ModuleType, weakref.ref, weakref.ProxyType})
+_EMPTY: Final[tuple[Iterable[object], ...]] = (
+    *({}, {}.values(), {}.items(), [], (), set(), range(0), "", b"", collections.deque()),
+)
+_STEPS_OF_CONTAINERS: Final[frozenset[type]] = frozenset(
+    {type(reversed([])), type(reversed({})), *(type(iter(container)) for container in _EMPTY)}
+)
+
+
+class Accesses:
+    """Turns accesses into reports.  One instance serves all modules that share a report function.
+
+    Args:
+        together: reports accesses of one step if others may come in before it; otherwise they are reported one by one.
+
+    Attributes:
+        report: where accesses are reported.
+        gate: what is told of all that is unknown.
+        quiet: the types that never need a report as an operand; instrumented code tests this itself, and it grows.
+        methods: for each type met so far, what its methods do.
+        foreign: those of them that are written in C, are no containers, and may change.
+        resumed: the generators that are about to go on, each by way of the one before.
+    """
+
+    def __init__(self, report: Report, gate: ForeignCode, together: ReportTogether | None = None) -> None:
+        self.report = report
+        self._together = together
+        self.gate = gate
+        self.quiet: set[type] = set(IMMUTABLE)
+        self.methods: dict[type, Methods] = {}
+        self.foreign: set[type] = set()
+        self.resumed: tuple[object, ...] = ()
+
+    def learn(self, kind: type) -> Methods:
+        """Find out, once per type, what its methods do to it."""
+        known = self.methods.get(kind)
+        if known is not None:
+            return known
+        if is_foreign(kind):
+            self.foreign.add(kind)
+            take_as_a_whole(kind)
+            self.gate.note(f"uses objects of type {kind.__module__}.{kind.__qualname__}")
+        methods = methods_of(kind)
+        if methods is None:
+            methods = _NO_METHODS
+            loud = kind in VIEWS or kind in ITERATORS or kind in METHOD_TYPES or kind in _LOUD or kind in self.foreign
+            loud = loud or issubclass(kind, WHOLE)  # what is in it may be exchanged, and it shows that
+            harmless = issubclass(kind, type) or not foreign_methods(kind, self._is_trusted)
+            if harmless and not loud and kind is not types.MethodType and "partial" not in str(kind.__name__):
+                self.quiet.add(kind)
+        self.methods[kind] = methods
+        return methods
+
+    def _is_trusted(self, function: types.FunctionType) -> bool:
+        return self.gate.is_own(function) or self.gate.is_known(function)
+
+    def touch(self, item: object, write: int = 0) -> None:
+        """Report the use of `item` as a whole, by something that runs over it or looks at all of it."""
+        kind = type(item)
+        if kind in self.quiet:
+            return
+        if self.methods.get(kind) or self.learn(kind) or kind in self.foreign:
+            self.report(item, None, write)
+        elif kind is types.GeneratorType:
+            self.resume(item, self.imprecise("runs a generator to its end"))  # type: ignore[arg-type]
+        elif kind in ITERATORS:
+            self._enter_unseen(item)
+            self.report_all(lambda: self._of_iterator(item))
+        else:
+            self.report_step(_merged([(writes or write, container, None) for container, writes in beneath(item)]))
+
+    def _of_iterator(self, item: object) -> list[Pending]:
+        slot = self.step_slot(item)
+        return [(1, item, slot), *((writes, container, slot) for container, writes in beneath(item))]
+
+    def report_all(self, find: Callable[[], list[Pending]]) -> None:
+        """Report what one step touches; again if others have come in before it, and it touches something else now."""
+        found = _merged(find())
+        self.report_step(found)
+        if found:
+            self._report_again(found, find)
+
+    def _report_again(self, before: tuple[Pending, ...], find: Callable[[], list[Pending]]) -> None:
+        if self._together is None:
+            return
+        for _ in range(_LOOKS):
+            found = _merged(find())
+            known = {(id(obj), type(slot) is Imprecise) for _, obj, slot in before}
+            if known.issuperset((id(obj), type(slot) is Imprecise) for _, obj, slot in found):
+                return
+            self.report_step(found)
+            before = found
+        self.gate.doubt("what one step looks at changes all the time")
+
+    def report_step(self, parts: tuple[Pending, ...]) -> None:
+        """Report what one step touches, each place once."""
+        if self._together is not None and len(parts) > 1:
+            self._together(parts)
+        else:
+            for kind, obj, slot in parts:
+                self.report(obj, slot, kind)
+
+    def use(
+        self,
+        arguments: Sequence[object],
+        effect: int = 0,
+        *,
+        looks: bool = True,
+        also: Sequence[Pending] = (),
+        new: Sequence[object] = (),
+    ) -> None:
+        """Report what code in C does to what it is given: to the containers, and to those within them.
+
+        Args:
+            arguments: what it is given.
+            effect: what it does to the containers among these.
+            looks: whether it looks at the elements: compares or shows them, asks for their truth, calls with them.
+            also: what else it touches.
+            new: what nobody else can know, but for the elements.
+        """
+        simple = simple_containers(arguments, looks=looks)
+        if simple is None or (new and simple_containers(new, looks=True) is None):
+            self._run_over(arguments)
+            self.report_all(partial(self._used, arguments, effect, looks, also, new))
+            return
+        if also or len(simple) > 1:  # as above, but quicker
+            self.report_step(_merged([*also, *((effect, container, None) for container in simple)]))
+        elif simple:
+            self.report(simple[0], None, effect)
+        if looks and self._together is not None and not all(map(is_simple, simple)):
+            found = _merged([*also, *((effect, container, None) for container in simple)])
+            self._report_again(found, partial(self._used, arguments, effect, looks, also, new))
+
+    def _used(
+        self,
+        arguments: Sequence[object],
+        effect: int,
+        looks: bool,
+        also: Sequence[Pending],
+        new: Sequence[object],
+    ) -> list[Pending]:
+        looked_at = (*(arguments if looks else ()), *new)
+        slot = self.imprecise_if_calling_back((*arguments, *new), looks=looks)
+        return [*also, *self._given(arguments, effect, slot), *self._within(looked_at, slot)]
+
+    def use_container(self, item: object, effect: int, arguments: Sequence[object], *, looks: bool) -> None:
+        """Report what a method of a container does that runs over its arguments, or looks at its own elements."""
+        others = [argument for argument in arguments if argument is not item]
+        looked_at = (item, *others) if looks else others
+
+        def find() -> list[Pending]:
+            slot = self.imprecise_if_calling_back(looked_at)
+            return [*self._given(others, 0, slot), (effect, item, slot), *self._within(looked_at, slot)]
+
+        simple = simple_containers(looked_at, looks=True)
+        if simple is not None:  # as below, which is slower
+            touched = simple if looks else [*simple, item]
+            found = _merged([(effect if each is item else 0, each, None) for each in touched])
+            self.report_step(found)
+            if simple_containers(looked_at, looks=True) is None:
+                self._report_again(found, find)
+            return
+        self._run_over(arguments)
+        self.report_all(find)
+
+    def hand_over(self, arguments: Sequence[object]) -> None:
+        """Report what unknown code may do to the containers that it is given."""
+        self._run_over(arguments)
+        self.report_all(lambda: list(self._given(arguments, 1, None)))
+
+    def _run_over(self, arguments: Sequence[object]) -> None:
+        for argument in arguments:
+            if type(argument) is types.GeneratorType:
+                self.touch(argument)
+            elif type(argument) in ITERATORS:
+                self._enter_unseen(argument)
+
+    def _given(self, arguments: Sequence[object], effect: int, slot: object) -> Iterator[Pending]:
+        for argument in arguments:
+            kind = type(argument)
+            if kind in self.quiet or kind is types.GeneratorType:
+                continue
+            if kind in ITERATORS:
+                yield from self._of_iterator(argument)
+            elif self.methods.get(kind) or self.learn(kind):
+                yield effect, argument, slot
+            else:
+                for container, writes in beneath(argument):
+                    yield writes or (effect if kind is memoryview else 0), container, slot
+
+    def _within(self, arguments: Sequence[object], slot: object, *, through_objects: bool = False) -> Iterator[Pending]:
+        within = Within(arguments, through_objects=through_objects)
+        if not within.is_whole:
+            self.gate.doubt("looks at more than can be followed")
+        changes = int(not all(map(only_reads, arguments)))
+        return ((writes or changes, place, slot) for place, writes in within.places)
+
+    def advance(self, iterator: object) -> None:
+        """Report a step of an iterator: it moves itself, and it reads what is beneath it."""
+        if type(iterator) is types.GeneratorType:
+            self.resume(iterator)
+        else:
+            self.touch(iterator, 1)
+
+    def _enter_unseen(self, iterator: object) -> None:
+        """Tell the gate of an iterator that calls something in C by which attributes are reached."""
+        for inner in gc.get_referents(iterator):
+            kind = type(inner)
+            if kind in METHOD_TYPES:
+                owner = inner.__self__
+                known = type(owner) in CONTAINERS or type(owner) in PLAIN
+                if type(owner) is types.ModuleType:
+                    known = is_known_function(inner) and not reaches_by_name(inner)
+            else:
+                owner, known = inner, not reaches_by_name(inner)
+            if not known:
+                what = f"a {type(iterator).__name__} reaches attributes by name"
+                self.gate.enter(sys._getframe(1), what, (iterator, owner), is_contained=True)
+
+    def step_slot(self, iterator: object) -> object:
+        """The slot of steps of an iterator of C: imprecise if they run anything in Python."""
+        if type(iterator) in _STEPS_OF_CONTAINERS:
+            return None
+        if self._runs_python(iterator, 0) or (
+            type(iterator) in LOOKING and Within(container for container, _ in beneath(iterator)).runs_python
+        ):
+            return self.imprecise(f"a step of a {type(iterator).__name__} runs code in Python")
+        return None
+
+    def _runs_python(self, iterator: object, depth: int) -> bool:
+        if type(iterator) in _STEPS_OF_CONTAINERS or depth > 4:
+            return depth > 4
+        for inner in gc.get_referents(iterator):
+            kind = type(inner)
+            if calls_python(inner):
+                return True
+            if kind in ITERATORS and self._runs_python(inner, depth + 1):
+                return True
+            if kind is tuple and any(
+                type(part) is types.GeneratorType or (type(part) in ITERATORS and self._runs_python(part, depth + 1))
+                for part in gc.get_referents(inner)  # never of the tuple itself: there may be holes in it
+            ):
+                return True
+        return False
+
+    def imprecise(self, what: str) -> Imprecise:
+        """The slot of an access that is not known exactly, here and now."""
+        return Imprecise(self.gate.where(sys._getframe(1)), what)
+
+    def imprecise_if_calling_back(self, arguments: Iterable[object], *, looks: bool = True) -> Imprecise | None:
+        """The slot of what C does with these: imprecise if it may run code in Python on the way."""
+        for argument in arguments:
+            kind = type(argument)
+            if kind in PLAIN:
+                continue
+            if calls_python(argument):
+                return self.imprecise("may call Python code of its arguments")
+        if looks and Within(arguments).runs_python:
+            return self.imprecise("compares or prints objects with Python code")
+        return None
+
+    def key_slot(self, key: object) -> object:
+        """The slot of an entry; the whole, not known exactly, where its key is compared by code in Python."""
+        slot = slot_of(key)
+        if slot is None and Within(((key,),)).runs_python:
+            return self.imprecise(f"compares keys with Python code of {type(key).__name__}")
+        return slot
+
+    def report_default(self, item: object, slot: object) -> None:
+        """Report a read that stores what is missing: not known exactly where code in Python makes that."""
+        factory = getattr(item, "default_factory", None)
+        if factory is not None and calls_python(factory):
+            slot = self.imprecise("creates missing values with Python code")
+        made_of = ((writes, container, None) for container, writes in beneath(factory))
+        self.report_step(_merged([(1, item, slot), *made_of]))
+
+    def resume(
+        self, generator: "types.GeneratorType[Any, Any, Any]", slot: object = None, *, throws: bool = False
+    ) -> None:
+        """Report that a generator is about to go on, and those that it delegates to; the innermost says so again.
+
+        Between the two others may find it at work: `generator already executing`.
+
+        Args:
+            generator: the outermost.
+            slot: of what is done to it.
+            throws: it goes on with an exception, and hence not where it would say so.
+        """
+        if self.gate.is_shared(generator):
+            slot = self.imprecise("goes on in a generator in which others may find it at work")
+        self.report_all(lambda: [(1, each, slot if each is generator else None) for each in _delegates(generator)])
+        chain = _delegates(generator)
+        last = chain[-1]
+        if last.gi_yieldfrom is None and not throws and last.gi_frame is not None and _RESUMED in last.gi_code.co_names:
+            self.resumed = tuple(chain)
+
+    def look_within(self, items: Sequence[object]) -> None:
+        """Report a look at the elements of what nobody else can know."""
+        if simple_containers(items, looks=True) is None:
+            self.report_all(lambda: list(self._within(items, self.imprecise_if_calling_back(items))))
+
+    def look_through(self, items: Sequence[object]) -> None:
+        """Report a look at all that is within some objects, by way of their attributes, too."""
+        self.report_all(lambda: list(self._within(items, None, through_objects=True)))
+
+
+def _delegates(generator: "types.GeneratorType[Any, Any, Any]") -> list["types.GeneratorType[Any, Any, Any]"]:
+    """A generator, the one that it delegates to, and so on."""
+    chain = [generator]
+    while type(inner := chain[-1].gi_yieldfrom) is types.GeneratorType:
+        chain.append(inner)
+    return chain
+
+
+def _merged(found: Sequence[Pending]) -> tuple[Pending, ...]:
+    """Each place once: written if it is at all, imprecise if it is at all."""
+    if len(found) < 2:
+        return tuple(found)
+    parts: dict[int, Pending] = {}
+    for kind, obj, slot in found:
+        before = parts.get(id(obj))
+        if before is not None:
+            kind, slot = max(kind, before[0]), before[2] if slot is None else slot
+        parts[id(obj)] = (kind, obj, slot)
+    return tuple(parts.values())
+
+
+def slot_of(key: object) -> object:
+    """Return a key that is safe to hash and to compare, None (the whole container) for others."""
+    if type(key) in PLAIN:
+        return key
+    if type(key) is tuple and all(slot_of(part) is not None for part in key):
+        return key
+    return None

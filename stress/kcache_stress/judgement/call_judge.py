@@ -1,0 +1,424 @@
+"""The judge of programs whose calls a specification explains: verdicts, remembered by what was observed."""
+
+from __future__ import annotations
+
+import copy
+import enum
+import itertools
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kcache_model.call_program import CallProgram
+from kcache_model.finding import FindingKind
+from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor, Op, R, S
+from kcache_model.linearizability.waiting import TooManyWaysError, WaitingMonitor
+from kcache_model.object_types.specification import (
+    SLOW_WAITS,
+    Specification,
+    WaitsMayBeSlow,
+    as_called,
+    may_wait_for_ever,
+)
+from kcache_model.outcomes import ErrorKind, Outcome, unexplained_text
+from kcache_model.rules import BrokenRule
+
+from ..engine.execution import Execution, Mark, Problem
+from ..engine.happens_before import HappensBefore
+from ..engine.orders import Marks, Shape, linear_extensions, marks_by_need, marks_in_order
+from ..engine.scheduling import HUB
+from ..engine.strategy import Ending
+from ..engine.waits import standstill_text
+from .giving_up import GaveUp, given_up_in
+from .history import calls_of
+from .moments import Moments, moments_of_calls
+
+_MOST_ORDERS: Final = 100
+"""Orders of beginnings and ends that are judged one by one: two threads of two calls have 70."""
+
+_UNJUDGED: Final = Problem(FindingKind.DIVERGENCE, "")
+
+
+class CallJudge:
+    """Judges the executions of one program.
+
+    Args:
+        specification: of the object.
+        program: what the threads did.
+        read_back: the operations that were read back afterwards, after what they gave.
+        strict_errors: ask for the very errors of the specification.
+        text: an operation in a sentence.
+        keeps_lock: whether a call takes a lock of its thread that another call is to give back.
+
+    Attributes:
+        monitor: tells which orders of the calls explain what they gave; it names calls by their positions in the
+            threads of the program, one thread after another.
+        doubts: why some execution could not be judged.
+        pulse: called every now and then, for a judgement may take seconds.
+    """
+
+    def __init__(
+        self,
+        specification: Specification[Any, Any],
+        program: CallProgram[Any],
+        read_back: Callable[[tuple[Outcome, ...]], Sequence[Any]],
+        *,
+        strict_errors: bool = False,
+        text: Callable[[Any], str] = str,
+        keeps_lock: Callable[[Any], bool] = lambda _: False,
+    ) -> None:
+        self._specification = specification
+        self._strict_errors = strict_errors
+        self._text = text
+        self._keeps_lock = keeps_lock
+        self._read_back = read_back
+        self._program = program
+        self._operations = [operation for thread in program.threads for operation in thread]
+        self._called = [
+            as_called(specification, operation, number)
+            for number, thread in enumerate(program.threads)
+            for operation in thread
+        ]
+        self._numbers: dict[Any, int] = {}
+        self._initial = specification.initial(program)
+        self.monitor = Monitor(specification.effects, self._initial, self._called, self._agrees)
+        self._plain = _Orders(self.monitor, self.monitor.start)
+        self.doubts: dict[str, None] = {}
+        self.pulse: Callable[[], None] = lambda: None
+        self._verdicts: dict[object, Problem | None] = {}
+        self._looked_through: dict[tuple[Outcome, ...], list[BrokenRule]] = {}
+        self._ended: Counter[tuple[tuple[Outcome, ...], ...]] = Counter()
+
+    @property
+    def calls(self) -> Counter[tuple[str, str]]:
+        """(operation, ``"ok"`` or the kind of error) -> how many calls of the judged executions ended so."""
+        counts: Counter[tuple[str, str]] = Counter()
+        for outcomes, count in self._ended.items():
+            for operations, ended in zip((self._program.prefix, *self._program.threads), outcomes, strict=False):
+                for operation, outcome in zip(operations, ended, strict=False):
+                    counts[str(operation.name), "ok" if outcome.error is None else str(outcome.error)] += count
+        return counts
+
+    def judge(self, execution: Execution[Outcome], order: HappensBefore | None = None) -> Problem | None:
+        """What is wrong with the execution, if anything; see :class:`~..execution.Judge`."""
+        self._ended[execution.prefix, *map(tuple, execution.outcomes)] += 1
+        if execution.ending in (Ending.DEADLOCK, Ending.ENDLESS) and self._is_lonely_wait(execution):
+            return None
+        if execution.ending is Ending.DEADLOCK and self._is_kept(execution):
+            return None
+        if execution.problem is not None:
+            return execution.problem
+        if execution.ending is Ending.DEADLOCK:
+            return _deadlock(execution)
+        if execution.failures:
+            return Problem(FindingKind.EXCEPTION, f"a thread of the target ended with {execution.failures[0]}")
+        if execution.ending is not Ending.COMPLETE:
+            return None
+        outcomes = tuple(outcome for thread in execution.outcomes for outcome in thread)
+        shape = marks_in_order(execution) if order is None else marks_by_need(execution, order)
+        given_up = given_up_in(execution)
+        observed = (shape, outcomes, execution.final, execution.prefix, given_up)
+        verdict = self._verdicts.get(observed, _UNJUDGED)
+        if verdict is _UNJUDGED:
+            verdict = self._verdicts[observed] = self._judge(execution, outcomes, shape, given_up)
+        if verdict is not None and self._is_explained_in_time(execution, outcomes, shape, given_up):
+            verdict = None
+        return verdict or self._broken(execution)
+
+    def _is_lonely_wait(self, execution: Execution[Outcome]) -> bool:
+        """Whether a call alone waits as it may: for what another one would do, not for a lock that it holds itself."""
+        is_alone = len(self._operations) == 1 and not self._program.prefix
+        is_for_another = bool(execution.waits) and not any(wait.is_for_itself for wait in execution.waits)
+        polls = execution.ending is Ending.ENDLESS
+        return is_alone and (polls or is_for_another) and may_wait_for_ever(self._specification, self._program)
+
+    def _is_kept(self, execution: Execution[Outcome]) -> bool:
+        """Whether a call waits for a lock that the calls of a thread took for good, as such calls do when made alone.
+
+        Such a program is no test. What another call keeps, it has forgotten to give back.
+        """
+        holders = (wait.holder for wait in execution.waits if wait.is_kept and wait.holder is not None)
+        calls = (
+            self._program.prefix if number == HUB else self._program.threads[number]
+            for number in holders
+            if number < len(self._program.threads)
+        )
+        return any(map(self._keeps_lock, itertools.chain.from_iterable(calls)))
+
+    def _judge(
+        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: tuple[GaveUp, ...]
+    ) -> Problem | None:
+        found = self._first_unexplained(self._plain, execution, outcomes, shape)
+        try:
+            if found is not None and getattr(self._specification, "starts_threads", False):
+                found = self._first_unfit(execution, outcomes, shape, given_up)
+            elif found is not None and hasattr(self._specification, "begin"):
+                # Most calls wait for nobody. Where no order of whole calls will do, they may begin while others wait.
+                found = self._first_unexplained_waiting(execution, outcomes, shape, given_up)
+        except TooManyWaysError as error:
+            self.doubts[str(error)] = None
+            return None
+        if found is not None and hasattr(self._specification, "may_be_slow"):
+            slowly = Monitor(WaitsMayBeSlow(self._specification).effects, self._initial, self._called, self._agrees)
+            if self._first_unexplained(_Orders(slowly, slowly.start), execution, outcomes, shape) is None:
+                self.doubts[SLOW_WAITS] = None
+                return None
+        if found is not None:
+            if not found.order:
+                return Problem(FindingKind.DIVERGENCE, "already the calls before the threads start give a wrong answer")
+            if found.call is not None:
+                return self._unexplained(outcomes, found.call, found.order)
+            what = "what is read after the threads have ended fits no order of their calls"
+            return Problem(FindingKind.NONLINEARIZABLE, what, found.order)
+        return None
+
+    def _broken(self, execution: Execution[Outcome]) -> Problem | None:
+        """The invariant that does not hold after the threads have ended, if there is one."""
+        if execution.final not in self._looked_through:
+            self._looked_through[execution.final] = execution.broken()
+        broken = self._looked_through[execution.final]
+        if broken:
+            return Problem(FindingKind.INVARIANT, f"after the threads had ended: {broken[0]}", rule=broken[0].rule)
+        return None
+
+    def _is_explained_in_time(
+        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: tuple[GaveUp, ...]
+    ) -> bool:
+        """Whether an order explains the calls if each reads the clock when it did.
+
+        A sequence of calls without pauses may end earlier than the execution did, where waits add up that one thread
+        began after another. What depends on the clock, such as the tokens of a rate limiter, then differs.
+        """
+        if not execution.timeouts or not hasattr(self._specification, "no_earlier"):
+            return False
+        judge = self._at(moments_of_calls(execution))
+        if judge._first_unexplained(judge._plain, execution, outcomes, shape) is None:
+            return True
+        if not hasattr(self._specification, "begin"):
+            return False
+        try:
+            return judge._first_unexplained_waiting(execution, outcomes, shape, given_up) is None
+        except TooManyWaysError as error:
+            self.doubts[str(error)] = None
+            return True
+
+    def _at(self, moments: Moments) -> CallJudge:
+        """The judge of the same program whose calls begin no earlier than at these moments."""
+        judge, read_back = copy.copy(self), self._read_back
+        no_earlier: Callable[..., Any] = self._specification.no_earlier  # type: ignore[attr-defined]
+        judge._called = [no_earlier(call, *span) for call, span in zip(self._called, moments.calls, strict=False)]
+        judge._numbers = {}
+        judge._read_back = lambda final: [no_earlier(operation, *moments.end) for operation in read_back(final)]
+        judge.monitor = Monitor(self._specification.effects, self._initial, judge._called, self._agrees)
+        judge._plain = _Orders(judge.monitor, judge.monitor.start)
+        return judge
+
+    def _first_unfit(
+        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: tuple[GaveUp, ...]
+    ) -> _Unexplained | None:
+        """The first order that nothing explains, even if threads of the class go on whenever they like.
+
+        Raises:
+            TooManyWaysError: there are too many ways in which they may do so.
+        """
+        nothing: tuple[Mark, ...] = ()
+        orders = linear_extensions(_marks(shape), nothing, _followed)
+        for count, (order, _) in enumerate(orders):
+            if count == _MOST_ORDERS:
+                raise TooManyWaysError("calls may overlap in too many ways to try all of them")
+            found = self._first_unexplained(self._plain, execution, outcomes, order)
+            if found is None or self._fits(execution, order, given_up):
+                continue
+            if self._first_unexplained_waiting(execution, outcomes, order, given_up) is not None:
+                return found
+        return None
+
+    def _fits(self, execution: Execution[Outcome], order: tuple[Mark, ...], given_up: tuple[GaveUp, ...]) -> bool:
+        """Whether calls may give what they gave in an order, because threads of the class go on whenever they like."""
+        specification: Any = self._specification
+        calls = calls_of(self._program, execution, self._read_back(execution.final), order)
+        begun = 2 * len(execution.prefix)
+        # One that has given up because another one was slow may have had no effect.
+        gone = [gave_up.call for gave_up in given_up if not (gave_up.tells and self._is_usual(execution, gave_up.call))]
+        without = {begun + order.index(call + 1) for call in gone}
+        ways = [calls, [call for call in calls if call.invoked not in without]] if without else [calls]
+        return any(
+            specification.fits_own_threads(
+                way,
+                self._agrees,
+                passes=len(execution.timeouts),
+                idle_at=(begun, begun + len(order)),  # before the threads start, and before what is left is read back
+                pulse=self.pulse,
+            )
+            for way in ways
+        )
+
+    def _is_usual(self, execution: Execution[Outcome], call: int) -> bool:
+        """Whether a call gave what it gives where nobody else works."""
+        outcomes = list(itertools.chain.from_iterable(execution.outcomes))
+        return any(self._agrees(outcomes[call], expected) for expected in self.monitor.expected(call))
+
+    def _first_unexplained_waiting(
+        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: tuple[GaveUp, ...]
+    ) -> _Unexplained | None:
+        given: Any = self._specification
+        found = None
+        for is_patient in (False, True):
+            monitor = WaitingMonitor(
+                given,
+                self._initial,
+                self._called,
+                outcomes,
+                self._agrees,
+                is_patient=is_patient,
+                given_up={gave_up.call: gave_up.slow for gave_up in given_up},
+                telling={gave_up.call for gave_up in given_up if gave_up.tells},
+                pulse=self.pulse,
+            )
+            found = self._first_unexplained(_Orders(monitor, monitor.start), execution, outcomes, shape)
+            if found is None:
+                break
+        return found
+
+    def _first_unexplained(
+        self, orders: _Orders, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape
+    ) -> _Unexplained | None:
+        start = orders.starts.get(execution.prefix)
+        if start is None:
+            start = self.alone(orders.start, self._program.prefix, execution.prefix, orders.monitor)
+            orders.starts[execution.prefix] = start
+        # Calls that do not overlap are an order of whole calls: a class that disagrees with it disagrees with itself.
+        # Where threads of the class itself take part, they may overlap a call that overlaps no other.
+        is_of_target = getattr(self._specification, "is_of_target", False)
+        starts_threads = getattr(self._specification, "starts_threads", False)
+        if start == IMPOSSIBLE:
+            return None if is_of_target else _Unexplained((), None)
+        return _first_unexplained(
+            orders.monitor,
+            start,
+            shape,
+            outcomes,
+            lambda end: self._explains(orders, end, execution.final),
+            _overlap if is_of_target and not starts_threads else lambda _: True,
+        )
+
+    def _unexplained(self, outcomes: tuple[Outcome, ...], call: int, order: tuple[Mark, ...]) -> Problem:
+        outcome, text = outcomes[call], self._text(self._operations[call])
+        error = outcome.error
+        is_closed_set = isinstance(error, enum.StrEnum)
+        if error == ErrorKind.OTHER or not (error is None or is_closed_set or self._may_fail(call)):
+            return Problem(FindingKind.EXCEPTION, f"{text} raised {outcome.message}", order)
+        return Problem(FindingKind.NONLINEARIZABLE, unexplained_text(text), order)
+
+    def _may_fail(self, call: int) -> bool:
+        return any(expected.error is not None for expected in self.monitor.expected(call))
+
+    def _explains(self, orders: _Orders, at: int, final: tuple[Outcome, ...]) -> bool:
+        key = (at, final)
+        if key not in orders.finals:
+            orders.finals[key] = self.alone(at, self._read_back(final), final, orders.monitor) != IMPOSSIBLE
+        return orders.finals[key]
+
+    def alone(
+        self,
+        at: int,
+        operations: Sequence[Any],
+        outcomes: Sequence[Outcome],
+        monitor: Monitor[Any, Any, Any] | None = None,
+    ) -> int:
+        """The set of configurations after calls that overlap no other."""
+        monitor = monitor or self.monitor
+        for operation, outcome in zip(operations, outcomes, strict=True):
+            number = self._numbers.get(operation)
+            if number is None:
+                number = self._numbers[operation] = len(self._called)
+                self._called.append(operation)
+            at = monitor.returned(monitor.invoked(at, number), number, outcome)
+        return at
+
+    def _agrees(self, observed: Outcome, expected: Outcome) -> bool:
+        return observed.agrees_with(expected, strict_errors=self._strict_errors)
+
+
+@dataclass(frozen=True)
+class _Orders:
+    """What a monitor has said so far.
+
+    Attributes:
+        monitor: tells which orders of the calls explain what they gave.
+        start: its set of configurations before the first call.
+        starts: what the calls before the threads gave -> the set after them.
+        finals: (set when the threads have ended, what was read then) -> whether it fits.
+    """
+
+    monitor: Monitor[Any, Any, Any]
+    start: int
+    starts: dict[tuple[Outcome, ...], int] = field(default_factory=dict)
+    finals: dict[tuple[int, tuple[Outcome, ...]], bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Unexplained:
+    """An order of beginnings and ends that nothing explains.
+
+    Attributes:
+        order: up to where nothing explains it.
+        call: the call whose outcome is impossible; ``None`` if that shows only when all have ended.
+    """
+
+    order: tuple[Mark, ...]
+    call: int | None
+
+
+def _first_unexplained(
+    monitor: Monitor[S, Op, R],
+    start: int,
+    shape: Shape,
+    outcomes: Sequence[R],
+    explains_end: Callable[[int], bool],
+    counts: Callable[[tuple[Mark, ...]], bool],
+) -> _Unexplained | None:
+    """Judge all orders that an execution admits; the first that nothing explains.
+
+    Args:
+        monitor: of the calls.
+        start: its set of configurations before the first of them.
+        shape: the orders.
+        outcomes: what each call gave.
+        explains_end: whether what was read when all had ended fits a set of configurations.
+        counts: whether it matters that nothing explains an order.
+    """
+
+    def follow(at: int, mark: Mark) -> int | None:
+        if mark > 0:
+            return monitor.invoked(at, mark - 1)
+        after = monitor.returned(at, -mark - 1, outcomes[-mark - 1])
+        return None if after == IMPOSSIBLE else after
+
+    for order, end in linear_extensions(_marks(shape), start, follow):
+        if end is None and counts(order):
+            return _Unexplained(order, -order[-1] - 1)
+        if end is not None and not explains_end(end) and counts(order):
+            return _Unexplained(order, None)
+    return None
+
+
+def _marks(shape: Shape) -> Marks:
+    """All orders that are admitted; one alone admits itself."""
+    return shape if isinstance(shape, Marks) else Marks((shape,), (tuple((0,) for _ in shape),))
+
+
+def _followed(order: tuple[Mark, ...], mark: Mark) -> tuple[Mark, ...]:
+    return (*order, mark)
+
+
+def _overlap(order: tuple[Mark, ...]) -> bool:
+    """Whether calls overlap: not each end comes right after the beginning of its call."""
+    return any(begun + ended for begun, ended in zip(order[::2], order[1::2], strict=False))
+
+
+def _deadlock(execution: Execution[Outcome]) -> Problem:
+    if not execution.waits:
+        return Problem(FindingKind.DEADLOCK, execution.failures[0] if execution.failures else "no thread can go on")
+    return Problem(FindingKind.DEADLOCK, standstill_text(execution.waits))

@@ -1,0 +1,171 @@
+"""Data races: two accesses of different threads to one place, one of them a write, with nothing that orders them.
+
+What orders is synchronisation alone: a lock that is given back and taken, a thread that is started, ends and is waited
+for, and what the standard library makes of these. That a read found what a write left orders nothing. Vector clocks
+after C. Fidge and F. Mattern (1988); an execution shows the races of its neighbours, too, as with E. Pozniansky and
+A. Schuster (2003).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
+from types import MethodDescriptorType
+from typing import Final, Generic, TypeAlias
+
+from kcache_model.finding import FindingKind
+from kcache_model.places import is_of_target
+
+from ..engine.events import ACQUIRE, JOIN, RELEASE, SPAWN, TRY, UNKNOWN, WRITE, Imprecise, Trace, location, parts_of
+from ..engine.execution import A, Execution, Judge, Problem
+from ..engine.happens_before import HappensBefore
+from ..engine.schedule import Schedule, schedule_of
+from ..engine.schedule_replay import Replay
+from ..engine.scheduling import Scheduling
+from ..engine.weak_objects import kind_of
+from ..modules.target_runner import TargetRunner
+from ..runtime.world import PRIVATE_MODULES
+from .race import Race, name_of_location
+from .watched_trace import WatchedTrace
+
+Clock: TypeAlias = list[int]
+"""thread -> the number of trace events up to and including its last one that is known."""
+
+Place: TypeAlias = "tuple[object, object]"
+"""An object, and which part of it."""
+
+_LIBRARY: Final = frozenset(PRIVATE_MODULES) - {"builtins"}
+_OF_THREADS: Final = frozenset(vars(threading.Thread()))
+_PLAIN: Final = frozenset({str, bytes, int, bool, float, type(None)})
+
+
+class DataRaceJudge(Generic[A]):
+    """What another judge says of an execution; where that finds nothing wrong, its first data race.
+
+    Args:
+        first: the other judge.
+        runner: runs the same threads once more, to see where the accesses are.
+        is_known: whether a race is not to be reported again; the next one of the execution is.
+    """
+
+    def __init__(
+        self, first: Judge[A], runner: TargetRunner[A], is_known: Callable[[Problem], bool] = lambda _: False
+    ) -> None:
+        self._first = first
+        self._runner = runner
+        self._is_known = is_known
+        self._of_library: set[tuple[str, object]] = set()
+
+    def judge(self, execution: Execution[A], order: HappensBefore | None = None) -> Problem | None:
+        """What is wrong with an execution."""
+        problem = self._first.judge(execution, order)
+        if problem is not None:
+            return problem
+        for earlier, later, (obj, slot) in data_races(execution.trace, execution.actors):
+            called = type(obj).__name__, slot if type(slot) in _PLAIN else None
+            if called in self._of_library:
+                continue
+            places = self._places(execution, earlier, later)
+            if places is None:
+                self._of_library.add(called)
+                continue
+            name = f"the variable {slot}" if called[0] == "Cell" else name_of_location(obj, slot)
+            race = Race(name, (execution.trace[earlier][0], execution.trace[later][0]), places)
+            problem = Problem(FindingKind.DATA_RACE, str(race), location=" and ".join(sorted(places)))
+            if not self._is_known(problem):
+                return problem
+        return None
+
+    def _places(self, execution: Execution[A], earlier: int, later: int) -> tuple[str, str] | None:
+        """Where two events of an execution happen; ``None`` if one is the standard library's, or the harness'."""
+        sandbox = self._runner.sandbox
+        looking = _Looking(schedule_of(execution.trace, sandbox.granularity), (earlier, later))
+        self._runner.run(looking)
+        files = [at[0].co_filename for at in looking.trace.lines.values() if at is not None]
+        seen = [file for file in files if file in sandbox.sources and is_of_target(file)]
+        places = looking.trace.places
+        return (places[earlier], places[later]) if len(seen) == 2 else None
+
+
+class _Looking(Replay):
+    """Follows a schedule, and notes where some of its events happen."""
+
+    def __init__(self, schedule: Schedule, positions: tuple[int, int]) -> None:
+        super().__init__(schedule)
+        self.trace = WatchedTrace(positions)
+
+    def begin(self, scheduler: Scheduling) -> None:
+        """Put a trace that looks on in the place of the trace."""
+        super().begin(scheduler)
+        scheduler.trace = self.trace
+
+
+def data_races(trace: Trace, threads: int) -> Iterator[tuple[int, int, Place]]:
+    """The positions of two accesses that race, and what both touch: for each place, the first there is.
+
+    Accesses of which it is not known exactly what they touch are left out. So are those that every build of Python
+    makes whole, and whose order nobody sees: two additions to a container, two writes of different keys. What the
+    standard library uses to order threads orders.
+    """
+    knowledge: list[Clock] = [[0] * threads for _ in range(threads)]
+    given: defaultdict[object, Clock] = defaultdict(lambda: [0] * threads)
+    reported: set[object] = set()
+    accesses: defaultdict[object, dict[tuple[int, int, object], int]] = defaultdict(dict)
+    for position, (thread, kind, obj, slot) in enumerate(trace):
+        known = knowledge[thread]
+        known[thread] = position + 1
+        if kind > WRITE:
+            if kind == RELEASE:
+                _join(given[id(obj)], known)
+            elif kind in (ACQUIRE, SPAWN) or (kind in (TRY, JOIN) and slot):
+                _join(known, given[id(obj)])
+            if kind == SPAWN and isinstance(slot, int):
+                _join(knowledge[slot], known)
+            continue
+        for how, what, part in parts_of(kind, obj, slot):
+            if what is UNKNOWN or type(part) is Imprecise or (not how and _is_method(what, part)):
+                continue
+            where = location(what, part)
+            if _orders(what, part):
+                _join(known, given[where])
+                if how:
+                    _join(given[where], known)
+                continue
+            if where in reported:
+                continue
+            others = accesses[where]
+            for (by, did, its), at in others.items():
+                if by != thread and known[by] <= at and (how or did) and _meet(where, how, part, did, its):
+                    yield at, position, (what, part)
+                    reported.add(where)
+                    break
+            others[thread, how, part if type(part) in _PLAIN else id(part)] = position
+
+
+def _orders(obj: object, slot: object) -> bool:
+    """Whether threads are ordered by it: it belongs to the standard library's threads, or is a ``deque``."""
+    kind = kind_of(obj)
+    if issubclass(kind, deque) or kind.__module__ in _LIBRARY:
+        return True
+    return slot in _OF_THREADS and any(base.__module__ in _LIBRARY for base in kind.__mro__)
+
+
+def _is_method(obj: object, slot: object) -> bool:
+    """Whether an access looks up a method of a container, which says nothing of what that holds."""
+    return type(slot) is str and isinstance(getattr(type(obj), slot, None), MethodDescriptorType)
+
+
+def _meet(where: object, how: int, part: object, did: int, other: object) -> bool:
+    """Whether two accesses to one place matter to each other."""
+    if isinstance(where, tuple):
+        return True
+    if part is None and other is None:
+        return not (how and did)
+    return part is None or other is None or type(part) not in _PLAIN or part == other
+
+
+def _join(known: Clock, other: Clock) -> None:
+    for thread, count in enumerate(other):
+        if count > known[thread]:
+            known[thread] = count

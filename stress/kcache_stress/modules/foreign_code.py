@@ -1,0 +1,310 @@
+"""The gate: how code that is not instrumented becomes visible when a controlled thread runs it.
+
+Instrumented code reports what it does; the gate reports what cannot be seen. A trace function meets each Python
+frame of a controlled thread. One of unknown code, entered from known code or gone on with after known code that it
+called, begins a stretch about which nothing is known: one :class:`Imprecise` access to :data:`UNKNOWN` and to all that
+the frame can reach. Between two such events the stretch runs undisturbed, so that others come in wherever a lock or a
+callback lets them.
+
+Watching costs time. A rehearsal watches once, without reporting; only where it met unknown code the search is watched.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any, Final
+
+import kcache
+from kcache_model.foreign import class_attribute, is_a
+from kcache_model.places import file_name
+
+from ..engine.events import READ, UNKNOWN, WRITE, Imprecise
+from ..engine.weak_objects import weakly
+from ..instrument.facts import Facts
+from ..instrument.knowledge import checks_protocols, is_transparent, only_reads, replaces, touches_arguments_only
+from ..instrument.names import HOOK_MARK
+from ..instrument.tables import PLAIN
+from ..runtime.threads.opcode_tracer import is_machinery, is_of_a_hook, serves_pytest
+from .private_packages import parts_in_c
+
+if TYPE_CHECKING:
+    from ..runtime.threads.scheduler import Scheduler
+
+_KNOWN: Final = 0
+"""The harness, the virtual runtime, and code that does nothing but call what it is given."""
+_OWN: Final = 1
+_OPAQUE: Final = 2
+
+_MOST_REACHED: Final = 3_000
+_MOST_WALKS: Final = 8
+"""The walks from one place that may meet too many objects. There are no more after these, as each walk is slow."""
+_BLIND: Final = (type, types.ModuleType, types.CodeType, types.FrameType, types.BuiltinFunctionType)
+_FIXED: Final = PLAIN | {type(None)}
+_RUNTIME_MODULES: Final = ("kcache_stress", "greenlet")
+"""Whose objects synchronise themselves, by events of their own."""
+_REFERENCE: Final = os.path.dirname(kcache.__file__) + os.sep
+
+
+class Gate:
+    """Watches the frames of controlled threads.
+
+    Args:
+        scheduler: runs the threads.
+        instrumented: id of a code object -> the code, of all that is instrumented.
+
+    Attributes:
+        met: the unknown code that was entered: ``FILE:LINE: what``.
+        lasting: why no execution is part of a proof any more.
+        rebound: the names of classes and modules that were bound although no code says so.
+        reports: whether it is reported as events, too.
+        facts: what is known of the names of all instrumented modules.
+    """
+
+    def __init__(self, scheduler: Scheduler, instrumented: dict[int, CodeType]) -> None:
+        self.met: dict[str, None] = {}
+        self.lasting: dict[str, None] = {}
+        self.rebound: set[str] = set()
+        self.reports = False
+        self.facts = Facts()
+        self._scheduler = scheduler
+        self._instrumented = instrumented
+        self._kinds: dict[int, tuple[int, CodeType]] = {}
+        self._roots: set[str] = set()
+        self._resumers: dict[int, int] = {}
+        self._fixed: dict[type, bool] = {}
+        self._immense: dict[tuple[str, str], int] = {}
+
+    def is_own(self, function: types.FunctionType) -> bool:
+        """Whether a function is instrumented."""
+        return id(function.__code__) in self._instrumented
+
+    def is_understood(self, method: Any) -> bool:
+        """Whether a function or a bound method is instrumented, or does nothing that matters."""
+        function = method.__func__ if is_a(method, types.MethodType) else method
+        return is_a(function, types.FunctionType) and (self.is_own(function) or self.is_known(function))
+
+    def is_known(self, function: types.FunctionType) -> bool:
+        """Whether a function that is not instrumented does nothing that matters."""
+        return self._kind(function.__code__, function.__globals__) == _KNOWN
+
+    def is_opaque(self, code: CodeType) -> bool:
+        """Whether code of a module that is not private is unknown."""
+        return self._kind(code, {}) == _OPAQUE and not touches_arguments_only(code)
+
+    def kind_of(self, frame: FrameType) -> int:
+        """Whether a frame is of known, instrumented or unknown code."""
+        kind = self._kind(frame.f_code, frame.f_globals)
+        if kind == _OPAQUE and replaces(frame.f_code):
+            item = next(iter(frame.f_locals.values()))  # its first parameter
+            return _KNOWN if self.has_fixed_fields(item) else _OPAQUE
+        if kind == _OPAQUE and checks_protocols(frame.f_code):
+            protocol = next(iter(frame.f_locals.values()))
+            return _OPAQUE if type.__dict__["__dict__"].__get__(protocol).get("_is_protocol") else _KNOWN
+        return kind
+
+    def has_fixed_fields(self, item: object) -> bool:
+        """Whether an object is of a dataclass whose fields nothing stores once they are there."""
+        kind = type(item)
+        if kind not in self._fixed:
+            fields = class_attribute(kind, "__dataclass_fields__")
+            self._fixed[kind] = isinstance(fields, dict) and not any(map(self.facts.is_mutable, fields))
+        return self._fixed[kind]
+
+    def know(self, facts: Facts) -> None:
+        """Take over what is known of the names of all instrumented modules."""
+        self.facts = facts
+        facts.conclude()  # now: in a thread that is watched, it would be met as code that nobody knows
+        self._fixed.clear()
+
+    def _kind(self, code: CodeType, namespace: dict[str, Any]) -> int:
+        found = self._kinds.get(id(code))
+        if found is None:
+            found = self._kinds[id(code)] = (self._classified(code, namespace), code)  # kept: the id stays its own
+        return found[0]
+
+    def note(self, what: str) -> None:
+        """Unknown code is about to run that will be met frame by frame: one more reason to watch."""
+        if not self.reports and self._scheduler.live:
+            self.met[f"{self.where(sys._getframe(1))}: {what}"] = None
+
+    def is_shared(self, generator: object) -> bool:
+        """Whether another thread than the running one has gone on in a generator, too, in this execution."""
+        running = self._scheduler.current
+        return self._resumers.setdefault(id(generator), running) != running
+
+    def forget(self) -> None:
+        """An execution begins."""
+        self._resumers.clear()
+
+    def doubt(self, what: str, *, lasts: bool = False) -> None:
+        """What comes of this line is no proof, whatever the order; nor is any execution after it, if that lasts."""
+        frame = self._innermost(sys._getframe(1))
+        if lasts:
+            self.lasting[f"{self.where(frame)}: {what}"] = None
+        if self._scheduler.live and not (frame is not None and _is_of_runtime(frame)):
+            self._scheduler.doubts[f"{self.where(frame)}: {what}"] = None
+
+    def _innermost(self, frame: FrameType | None) -> FrameType | None:
+        """The innermost instrumented frame, from ``frame`` on."""
+        while frame is not None and id(frame.f_code) not in self._instrumented:
+            frame = frame.f_back
+        return frame
+
+    def is_patient(self) -> bool:
+        """Whether a wait with a timeout begins here in unknown code: nobody can tell what an early end would mean."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and ((kind := self.kind_of(frame)) != _OWN or _is_of_runtime(frame)):
+            if kind == _OPAQUE:
+                doubt = f"{self.where(frame)}: {_name(frame)} waits with a timeout, which is not cut short"
+                self._scheduler.doubts[doubt] = None
+                return True
+            frame = frame.f_back
+        return False
+
+    def rebinds(self, name: str) -> None:
+        """A name of a class or a module is about to be bound; a proof needs to have known that it can be."""
+        if self._scheduler.live and not self.facts.is_class_level(name):
+            self.rebound.add(name)
+            self.doubt(f"binds {name} of a class or module")
+
+    def trust(self, function: object) -> None:
+        """Take the file of a function for a part of the harness: it says what the threads do."""
+        function = function.__func__ if is_a(function, types.MethodType) else function
+        if is_a(function, types.FunctionType) and id(function.__code__) not in self._instrumented:
+            self._roots.add(function.__code__.co_filename)
+
+    def enter(self, frame: FrameType | None, what: str, reach: Iterable[object], *, is_contained: bool = False) -> None:
+        """Something unknown is about to run: note it, and report it."""
+        if not self._scheduler.live:
+            return
+        where = self.where(frame)
+        is_contained = is_contained or (frame is not None and touches_arguments_only(frame.f_code))
+        slot = Imprecise(where, what, self._reached(where, what, reach), is_contained=is_contained)
+        self.met[str(slot)] = None
+        if self.reports:
+            reads = frame is not None and only_reads(frame.f_code)
+            self._scheduler.touch(UNKNOWN, slot, READ if reads else WRITE)
+
+    def _reached(self, where: str, what: str, roots: Iterable[object]) -> frozenset[int] | None:
+        """The ids of all that something unknown can get hold of, if they are reported; ``None`` if it is too much."""
+        if not self.reports or self._immense.get((where, what)) == _MOST_WALKS:
+            return None
+        found = reached(roots)
+        if found is None:
+            self._immense[where, what] = self._immense.get((where, what), 0) + 1
+        return found
+
+    def where(self, frame: FrameType | None) -> str:
+        """``FILE:LINE`` of the innermost instrumented frame; of the frame itself if a harness has called it."""
+        itself = frame
+        while (frame := self._innermost(frame)) is not None and _is_of_runtime(frame):
+            frame = frame.f_back
+        frame = frame or itself
+        return "?" if frame is None else f"{file_name(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+    def watch(self, frame: FrameType, _event: str, _argument: object) -> Callable[..., Any] | None:
+        """The trace function: a frame begins, or goes on."""
+        scheduler = self._scheduler
+        back = frame.f_back
+        if back is None or not scheduler.live or scheduler.aborting or scheduler.is_choosing:
+            return None
+        inner, outer = self.kind_of(frame), self.kind_of(back)
+        if inner == _OPAQUE and outer != _OPAQUE:
+            self._begin_stretch(frame, back)
+        elif outer == _OPAQUE and inner != _OPAQUE:
+            frame.f_trace_lines = False
+            return self._watch_end
+        return None
+
+    def _watch_end(self, frame: FrameType, event: str, _argument: object) -> None:
+        """The trace function of a known frame that unknown code has called: when it ends, that goes on."""
+        back, scheduler = frame.f_back, self._scheduler
+        if event == "return" and back is not None and back.f_back is not None and not scheduler.aborting:
+            self._begin_stretch(back, back.f_back)
+
+    def _begin_stretch(self, frame: FrameType, back: FrameType) -> None:
+        if self._scheduler.live and not _is_bookkeeping(frame, back):
+            sys.call_tracing(
+                self.enter, (frame, f"runs {_name(frame)}, {_why_unseen(frame)}", list(frame.f_locals.values()))
+            )
+
+    def _classified(self, code: CodeType, namespace: dict[str, Any]) -> int:
+        if id(code) in self._instrumented:
+            return _OWN
+        file = code.co_filename
+        if file in self._roots or file.startswith(_REFERENCE) or is_machinery(file):
+            return _KNOWN
+        if any(is_a(callback, types.FunctionType) and callback.__code__ is code for callback in gc.callbacks):
+            return _KNOWN  # of the harness: the target has asked for a collection
+        if HOOK_MARK in namespace and namespace.get("__name__") in _RUNTIME:
+            return _KNOWN
+        return _KNOWN if is_transparent(code) else _OPAQUE
+
+
+_RUNTIME: Final = frozenset(
+    {"threading", "_threading_local", "queue", "functools", "contextlib", "socket", "selectors", "_pyio"}
+    | {"concurrent.futures._base", "concurrent.futures.thread"}
+)
+
+
+def _is_of_runtime(frame: FrameType) -> bool:
+    return frame.f_globals.get("__name__") in _RUNTIME and HOOK_MARK in frame.f_globals
+
+
+def _is_bookkeeping(frame: FrameType, back: FrameType) -> bool:
+    """Whether ``threading`` or a thread pool notes in a weak container which threads there are, or pytest sets up."""
+    is_noted = frame.f_globals.get("__name__") in {"weakref", "_weakrefset"} and _is_of_runtime(back)
+    return is_noted or serves_pytest(frame) or is_of_a_hook(frame)
+
+
+def reached(roots: Iterable[object]) -> frozenset[int] | None:
+    """The ids of all that some objects can get hold of; ``None`` if it is too much to tell."""
+    seen: set[int] = set()
+    fixed: set[int] = set()
+    stood_for: dict[int, int] = {}
+    todo = list(roots)
+    while todo:
+        found = todo.pop()
+        if id(found) in seen:
+            continue
+        seen.add(id(found))
+        if len(seen) > _MOST_REACHED:
+            return None
+        kind = type(found)  # isinstance would ask for __class__, which may be a property of the code that is watched
+        if kind in _FIXED or issubclass(kind, _BLIND) or kind.__module__.startswith(_RUNTIME_MODULES):
+            fixed.add(id(found))
+        else:
+            todo += _referents(found)
+            if (by := weakly(found)) is not found:
+                stood_for[id(found)] = id(by)
+    return frozenset(stood_for.get(found, found) for found in seen - fixed)
+
+
+def _referents(item: object) -> list[object]:
+    if type(item) is types.FunctionType:
+        return [*(item.__closure__ or ()), *(item.__defaults__ or ()), *(item.__kwdefaults__ or {}).values()]
+    return gc.get_referents(item)
+
+
+def _name(frame: FrameType) -> str:
+    module = frame.f_globals.get("__name__", "?")
+    return f"{module}.{frame.f_code.co_qualname}"
+
+
+def _why_unseen(frame: FrameType) -> str:
+    module = frame.f_globals.get("__name__", "?")
+    advice = f": its package has parts in C; --instrument {module} looks into this one"
+    return f"which is not instrumented{advice if parts_in_c(module.partition('.')[0]) else ''}"
+
+
+def codes_within(code: CodeType) -> Iterator[CodeType]:
+    """A code object and all that are defined in it, except annotations that are evaluated later."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType) and constant.co_name != "__annotate__":
+            yield from codes_within(constant)

@@ -1,0 +1,41 @@
+"""The process as code of an execution that is under way sees it: it finds copies, and virtual locks."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from ..runtime.stand_ins.environment import Environment
+from ..runtime.threads.shared_locks import SharedLocks
+from .private_modules import PrivateModules
+
+
+class Present:
+    """While this is entered, an execution is under way.
+
+    ``TestCase.assertLogs`` looks at the loggers that the code under test has, which are copies, too.
+
+    A class, for it is entered in each execution: a generator would take several times as long.
+    """
+
+    __slots__ = ("_environment", "_locks", "_modules", "_of_unittest", "_real_logging")
+
+    def __init__(self, modules: PrivateModules, environment: Environment, locks: SharedLocks) -> None:
+        self._modules, self._environment, self._locks = modules, environment, locks
+        self._of_unittest: Any = sys.modules.get("unittest._log")
+        self._real_logging: Any = None
+
+    def __enter__(self) -> None:
+        self._modules.show()
+        self._locks.__enter__()
+        self._environment.__enter__()
+        copy = self._modules.private.get("logging")
+        if self._of_unittest is not None and copy is not None:
+            self._real_logging, self._of_unittest.logging = self._of_unittest.logging, copy
+
+    def __exit__(self, *_: object) -> None:
+        if self._real_logging is not None:
+            self._of_unittest.logging = self._real_logging
+        self._environment.__exit__()
+        self._locks.__exit__()
+        self._modules.hide()

@@ -1,0 +1,225 @@
+"""Modules that must run on the virtual threads although nobody asked to have them instrumented: those that lock.
+
+All virtual threads are one thread to a real lock: it never excludes one of them, or blocks them all. So each package
+that locks, waits, starts threads or asks for the time is loaded privately as well, as it is, with nothing rewritten.
+What it imports decides, by the text of all its modules: a package is never half private.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import importlib.machinery
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from kcache_model.errors import TargetError
+from kcache_model.foreign import own_attributes
+
+from ..runtime.threads.uncontrolled import ABSENT, STAND_INS, WHY
+
+LIBRARY: Final = frozenset({"logging", "sched", "socketserver", "http", "urllib", "xmlrpc", "wsgiref"}) | {
+    "smtplib",
+    "ftplib",
+    "poplib",
+    "imaplib",
+    "nntplib",
+    "telnetlib",
+}
+"""The modules of the standard library that are virtual: they log, call back, or talk to other threads over sockets. The
+other modules wait for nobody while they hold a lock, or all code exchanges objects of their classes."""
+
+HARNESS: Final = frozenset(
+    {"kcache", "kcache_model", "kcache_stress", "kcache_conformance", "greenlet", "_greenlet"}
+    | {"pytest", "_pytest", "pluggy", "hypothesis", "_hypothesis_pytestplugin", "__main__"}
+)
+"""What runs the explorer belongs to the process."""
+
+REAL_LOCKS: Final = (
+    HARNESS | LIBRARY | STAND_INS | {"importlib", "_frozen_importlib", "_frozen_importlib_external", "concurrent"}
+)
+"""Packages whose locks stay real: code under test has copies of these packages, or may not use them."""
+
+_EXCHANGED: Final = frozenset({"typing_extensions", "annotated_types"})
+"""Packages that lock nothing, and whose classes others know by identity."""
+
+_MIXED: Final = frozenset({"urllib"})
+"""Packages that are virtual without those that import them, which may want nothing but its functions on texts."""
+
+_SEEDS: Final = (
+    frozenset({"_thread", "threading", "_threading_local", "queue", "_queue", "concurrent", "time", "random"})
+    | {"socket", "_socket", "select", "selectors", "signal", "sqlite3", "_sqlite3"}
+    | (LIBRARY - _MIXED)
+    | {"urllib.request", "urllib.robotparser"}
+    | WHY.keys()
+    | ABSENT
+)
+_IMPORT: Final = re.compile(
+    rb"^[ \t]*(?:import[ \t]+([^#;\n]+)|from[ \t]+([\w.]+)[ \t]+import\b([^#;\n]*))", re.MULTILINE
+)
+_EXTENSIONS: Final = tuple(importlib.machinery.EXTENSION_SUFFIXES)
+_NOT_REACHED: Final = frozenset({"tests", "test", "__pycache__"})
+
+
+class Kind(enum.Enum):
+    """What becomes of a package that is not instrumented."""
+
+    VIRTUAL = "virtual"
+    """Loaded privately, as it is, on the virtual threads."""
+    PLAIN = "plain"
+    """Shared with the process: it does not lock."""
+    NATIVE = "native"
+    """Shared with the process: it has no source, or parts in C, which cannot be loaded twice."""
+    LIBRARY = "library"
+    """Shared with the process: the standard library, or the harness."""
+
+
+def unit_of(name: str, is_root: Callable[[str], bool]) -> str | None:
+    """The package or module to which a module belongs that is of one kind; ``None`` for roots and the unknown."""
+    unit = ""
+    for part in name.split("."):
+        unit = f"{unit}.{part}" if unit else part
+        if is_root(unit):
+            return None
+        if unit in HARNESS or unit in sys.stdlib_module_names:
+            return unit
+        spec = find(unit)
+        if spec is None:
+            return None
+        if spec.origin is not None:
+            return unit
+    return None
+
+
+def kind_of(unit: str, is_root: Callable[[str], bool]) -> Kind:
+    """What becomes of a unit, decided by its own imports and those of what it imports.
+
+    Args:
+        unit: as :func:`unit_of` gives it.
+        is_root: whether a module is instrumented: what it imports does not count, but who imports it does.
+    """
+    kind = own_kind(unit)
+    if kind is not Kind.PLAIN or unit in _EXCHANGED:
+        return kind
+    seen, todo = {unit}, [unit]
+    while todo:
+        for name in _imports(todo.pop(), is_root):
+            if name in _SEEDS or (is_root(name) and name.partition(".")[0] != unit.partition(".")[0]):
+                return Kind.VIRTUAL
+            other = unit_of(name, is_root)
+            if other is None or other in seen or other in _EXCHANGED | _MIXED:
+                continue
+            if own_kind(other) is Kind.PLAIN:
+                seen.add(other)
+                todo.append(other)
+    return kind
+
+
+def find(name: str) -> importlib.machinery.ModuleSpec | None:
+    """The spec of a module, without importing it if it is on the top."""
+    try:
+        return importlib.util.find_spec(name)
+    except (ImportError, AttributeError):
+        return None
+    except ValueError:  # made by hand, without a spec; a package may put such a module in its own place
+        parent = find(name.rpartition(".")[0]) if "." in name else None
+        where = parent.submodule_search_locations if parent is not None else None
+        spec = importlib.machinery.PathFinder.find_spec(name, where)
+        file = own_attributes(sys.modules.get(name)).get("__file__")
+        return spec if spec is not None and spec.origin == file else None
+
+
+def folder_of(location: str) -> Path | None:
+    """The folder whose top-level modules are part of the same program as a target; ``None`` if it is in a package.
+
+    Args:
+        location: the path of the target's file, or the name of its module.
+    """
+    if location.endswith(".py"):
+        return Path(location).resolve().parent
+    if "." in location or location in sys.builtin_module_names:
+        return None
+    spec = find(location)
+    if spec is None or spec.origin is None or spec.submodule_search_locations is not None:
+        return None
+    folder = Path(spec.origin).parent
+    return None if "site-packages" in folder.parts else folder
+
+
+def existing(packages: Iterable[str]) -> tuple[str, ...]:
+    """These packages, each of which can be imported.
+
+    Raises:
+        TargetError: one cannot.
+    """
+    packages = tuple(packages)
+    for package in packages:
+        if find(package) is None:
+            raise TargetError(f"there is no package {package} to instrument; it must be importable here")
+    return packages
+
+
+def own_kind(unit: str) -> Kind:
+    """What a unit is for itself, whatever it imports: never virtual."""
+    if unit.partition(".")[0] in HARNESS or (unit in sys.stdlib_module_names and unit not in LIBRARY):
+        return Kind.LIBRARY
+    spec = find(unit)
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py") or not os.path.isfile(spec.origin):
+        return Kind.NATIVE
+    return Kind.NATIVE if _in_c(spec.origin) else Kind.PLAIN
+
+
+@functools.cache
+def parts_in_c(unit: str) -> tuple[str, ...]:
+    """The files in C of a package in Python, which is not instrumented as a whole for them; none of any other."""
+    spec = find(unit)
+    return _in_c(spec.origin) if spec is not None and spec.origin is not None and spec.origin.endswith(".py") else ()
+
+
+def _in_c(origin: str) -> tuple[str, ...]:
+    return tuple(os.path.basename(file) for file in files_of(origin) if file.endswith(_EXTENSIONS))
+
+
+def _imports(unit: str, is_root: Callable[[str], bool]) -> Iterator[str]:
+    """The names of what a unit imports from elsewhere."""
+    spec = find(unit)
+    assert spec is not None
+    assert spec.origin is not None
+    folder = Path(spec.origin).parent
+    for file in files_of(spec.origin):
+        if not file.endswith(".py"):
+            continue
+        inner = Path(file).relative_to(folder).with_suffix("").parts if spec.submodule_search_locations else ()
+        if not is_root(".".join((unit, *inner))):
+            yield from imported_by(file)
+
+
+@functools.cache
+def files_of(origin: str) -> Collection[str]:
+    """The files in Python and in C of a module, or of the package whose ``__init__`` it is."""
+    if os.path.basename(origin) != "__init__.py":
+        return (origin,)
+    found: list[str] = []
+    for folder, folders, files in os.walk(os.path.dirname(origin)):
+        folders[:] = sorted(set(folders) - _NOT_REACHED)
+        found += (os.path.join(folder, file) for file in sorted(files) if file.endswith((".py", *_EXTENSIONS)))
+    return found
+
+
+@functools.cache
+def imported_by(file: str) -> frozenset[str]:
+    """What the imports of a file name, wherever they stand; a text that only looks like one does no harm."""
+    found: set[str] = set()
+    for plain, source, parts in _IMPORT.findall(Path(file).read_bytes()):
+        names = [part.split()[0] for part in (plain or parts).strip(b" ()\\").split(b",") if part.split()]
+        if source:
+            within = (source + b"." + name for name in names)
+            names = [source, *(name for name in within if name.decode("utf-8", "replace") in _SEEDS)]
+        found.update(name.decode("utf-8", "replace") for name in names if not name.startswith(b"."))
+    tops = {name: name.partition(".")[0] for name in found}
+    return frozenset(top if top in _SEEDS else name for name, top in tops.items())

@@ -1,0 +1,480 @@
+"""A private, instrumented copy of the modules under test, in a virtual world of its own.
+
+What they import is copied as well where it locks (:mod:`.reach`), as it is, so that its locks are virtual, too.
+Nothing is patched: the copies live beside the real modules, which the rest of the process keeps using. While copies are
+imported, and whenever their code imports something, they take the place of the real ones in ``sys.modules``.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import importlib
+import sys
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+from kcache_model.errors import CannotExploreError, TargetError
+from kcache_model.foreign import is_a, own_attributes
+
+from ..engine.events import Pending, Together, Trace, forget_types
+from ..engine.granularity import Granularity
+from ..engine.weak_objects import weakly
+from ..instrument.code import instrumented, instrumented_library, read, with_virtual_dates
+from ..instrument.facts import Facts
+from ..instrument.hooks import HOOK_MARK, make_hooks, silent
+from ..instrument.names import hook_name
+from ..loading import TARGET_PREFIX
+from ..runtime.stand_ins.dates import dates
+from ..runtime.stand_ins.environment import Environment
+from ..runtime.stand_ins.process_settings import ProcessSettings
+from ..runtime.threads.library import Replaced, make_builtins, make_importlib, make_plain_functools
+from ..runtime.threads.opcode_tracer import OpcodeTracer
+from ..runtime.threads.scheduler import Scheduler
+from ..runtime.threads.shared_locks import SharedLocks
+from ..runtime.threads.standstill import not_watched
+from ..runtime.threads.uncontrolled import ABSENT, STAND_INS, stand_in
+from ..runtime.world import PRIVATE_MODULES, World
+from .first_load import FIRST_LOAD
+from .foreign_code import Gate, codes_within
+from .late_imports import LateImports
+from .loaders import Finder, LoadedOnceError, load_file, refusal
+from .present import Present
+from .private_modules import PrivateModules
+from .private_packages import HARNESS, LIBRARY, REAL_LOCKS, Kind, find, kind_of, unit_of
+from .roots import SHARED_MODULES, Roots, Seen
+from .uncertainty import late_finalizer, made_time, unseen_code, unseen_opcodes
+
+_OF_THE_PROCESS = (HARNESS | sys.stdlib_module_names) - LIBRARY
+_MOST_ATTEMPTS = 20
+_OF_DEATHS = (b"__del__", b"weakref")
+"""What a source has in it whose code runs when an object dies."""
+_WATCHED_FIRST = 32
+_WATCHED_EVERY = 61
+"""Watching an execution takes several times as long: of those that seem to run known code alone, some are enough."""
+
+
+class Sandbox:
+    """Loads modules privately.
+
+    Args:
+        roots: which modules are copied and instrumented; what else they import is copied as it is if it locks, and
+            shared with the process if it does not.
+        granularity: where their threads may be switched.
+        expected: modules that will be loaded later: what is known of them from the start needs no second attempt.
+
+    Attributes:
+        scheduler: runs their threads.
+        granularity: as given.
+        sources: path -> source of each instrumented module.
+        opaque: modules below the roots that have no Python source: each of their calls counts as one access.
+        codes: id of a code object -> the code, of all that is instrumented.
+        gate: watches the threads for code that is not instrumented. network: has their sockets and pipes.
+        is_strict: such code was met: what it may change is never taken to stay as it is.
+        absent: packages that the code under test was told are not installed.
+        late: the modules that executions import.
+    """
+
+    def __init__(
+        self, roots: Roots, granularity: Granularity = Granularity.FREE, expected: Sequence[str | Path] = ()
+    ) -> None:
+        self.roots = roots
+        self.granularity = granularity
+        self.scheduler = Scheduler(steps_are_events=granularity is Granularity.FREE)
+        if granularity.is_of_opcodes:
+            self.scheduler.tracer = OpcodeTracer(self.scheduler, with_gil=granularity is Granularity.OPCODES_GIL)
+        self.sources: dict[str, bytes] = {}
+        self.opaque: list[str] = []
+        self.codes: dict[int, CodeType] = {}
+        self.gate = Gate(self.scheduler, self.codes)
+        self.scheduler.is_patient = self.gate.is_patient
+        self.is_strict = False
+        self.while_loading: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
+        self.late = LateImports(self.scheduler)
+        self._watched: set[Hashable] = set()
+        self.absent: set[str] = set()
+        self._executions, self._grown = 0, False
+        self._kinds: dict[str, Kind] = {}
+        self._met: set[str] = set()
+        self._stand_ins: dict[str, ModuleType] = {}
+        self._settings = ProcessSettings()
+        self._is_scouting, self._loads_as_first = not granularity.is_of_opcodes, False
+        self._expected = expected
+        self._facts = self._settled_facts = Facts()
+        self._start_over()
+
+    def load(self, module: str | Path) -> ModuleType:
+        """A private copy of a module, by name or file, and of everything below the roots that it imports.
+
+        Raises:
+            CannotExploreError: it uses something that cannot be scheduled, or raises something while it is imported.
+        """
+        if self._facts != self._settled_facts:
+            self._start_over()  # some code imported more since, and it writes what was taken to be left alone
+        for _ in range(_MOST_ATTEMPTS):
+            known, was_scouting = self._facts, self._is_scouting
+            try:
+                with self._importing():
+                    for other in self._expected if was_scouting else ():
+                        self._load(other)
+                    loaded = self._load(module)
+                    self.late.load()
+            except LoadedOnceError:
+                if self._loads_as_first or not FIRST_LOAD.known:
+                    raise
+                self._loads_as_first = True
+                self._start_over()
+                continue
+            if not self.granularity.is_of_opcodes:
+                self._facts = self._facts.merge(Facts(derivations=frozenset(self._metaclasses())))
+            self._settled_facts = self._facts
+            if not was_scouting and self._facts == known and not self._grown:
+                self.gate.know(known)
+                return loaded
+            # Later modules write what earlier ones were taken to leave alone: once more, knowing that.
+            self._is_scouting, self._grown = self._grown, False
+            self._start_over()
+        raise CannotExploreError("its modules never read the same twice")
+
+    def _metaclasses(self) -> Iterator[tuple[str, str]]:
+        """What names of instrumented modules stand for classes of classes, whatever those derive from."""
+        for kind in self._classes():
+            if issubclass(kind, type):
+                yield kind.__name__, "type"
+
+    @property
+    def seen(self) -> Seen:
+        """What of the code that was loaded so far is seen."""
+        kinds: dict[Kind, list[str]] = {kind: [] for kind in Kind}
+        for unit, kind in sorted(self._kinds.items()):
+            kinds[kind].append(unit)
+        return Seen(
+            tuple(sorted(filter(self.is_instrumented, self._modules.private.keys() - set(self.opaque)))),
+            tuple(kinds[Kind.VIRTUAL]),
+            tuple(kinds[Kind.PLAIN]),
+            tuple(sorted({*kinds[Kind.NATIVE], *self.opaque})),
+        )
+
+    @property
+    def private_modules(self) -> list[ModuleType]:
+        """The copies that were made so far."""
+        return list(self._modules.private.values())
+
+    @contextlib.contextmanager
+    def active(self) -> Iterator[None]:
+        """While this is entered, imports find the private copies; no thread is left meanwhile because of an opcode."""
+        with self._untraced(), self._modules.active():
+            yield
+
+    def present(self) -> Present:
+        """An execution is under way: code that looks in ``sys.modules`` finds the copies that its imports find."""
+        return Present(self._modules, self._environment, self.locks)
+
+    def unheard(self) -> Replaced:
+        """While this is entered, instrumented code reports nothing: the threads have ended, and nobody listens."""
+        return self._unheard
+
+    @property
+    def is_surprised(self) -> bool:
+        """Whether the code did what could not be known when it was loaded."""
+        return bool(self.gate.met or self.gate.rebound or self.late.are_new)
+
+    def imported_late(self, name: str) -> ModuleType | None:
+        """The private module that code of the process imports while an execution is under way; ``None`` for others."""
+        self._meet(name)
+        if not self.is_private(name):
+            return None
+        with self.active():
+            made = importlib.import_module(name)
+        sys.modules.pop(name, None)  # or it would be taken for an import to be done once more
+        return made
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether a module is being loaded; if not, an execution is under way, or nothing."""
+        return self._modules.is_active
+
+    def start_again(self, *, is_strict: bool = False) -> None:
+        """Load everything anew, as code needs it that did what was met so far; ``is_strict`` if that is known before.
+
+        Where code that cannot be seen is at work, it may write whatever it gets hold of.
+        """
+        rebound = frozenset(self.gate.rebound)
+        self._facts = self._facts.merge(Facts(class_level=rebound, written_globals=rebound))
+        if self.gate.met or is_strict:
+            self.is_strict = self.gate.reports = True
+            self._facts = self._facts.merge(Facts(everything_mutable=True, init_escapes=True, reconstructs=True))
+        self.gate.met.clear()
+        self.gate.rebound.clear()
+        self.late.settle()
+        self._start_over()
+
+    def watch_now_and_then(self, works: Iterable[object] = (), *, program: Hashable) -> None:
+        """Before an execution: let the gate watch it if unknown code is at work, or may be.
+
+        Args:
+            works: functions that say what the threads do; their files are taken for a part of the harness.
+            program: what it does, roughly: the first execution of each may come to what no other has come to.
+        """
+        for work in works:
+            self.gate.trust(work)
+        self._executions += 1
+        self.gate.forget()
+        if self.granularity.is_of_opcodes or self.granularity is Granularity.SYNC:
+            return  # no accesses are reported that the watcher could compare
+        is_due = self._executions <= _WATCHED_FIRST or self._executions % _WATCHED_EVERY == 0
+        watches = self.is_strict or is_due or program not in self._watched
+        self._watched.add(program)
+        self.scheduler.watcher = self.gate.watch if watches else None
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why the last execution is no part of a proof, whatever the order: ``FILE:LINE: what``."""
+        unreported = () if self.is_strict else self.gate.met  # unknown code, of which no event tells
+        return tuple(dict.fromkeys((*self.scheduler.doubts, *self.gate.lasting, *unreported)))
+
+    def unseen(self, trace: Trace, hurry: str = "") -> str:
+        """Why real threads may not do what an execution did; empty if nothing is known."""
+        if hurry:
+            return hurry
+        if self.granularity.is_of_opcodes:  # no event tells of such code: all of it is traced
+            files = {getattr(module, "__file__", None) for module in self._modules.private.values()}
+            unseen = unseen_opcodes(trace, lambda code: code.co_filename not in files and self.gate.is_opaque(code))
+        else:
+            unseen = unseen_code(trace) if self.is_strict else next(iter(self.gate.met), "")
+        return (
+            f"code that is not seen may hold locks: {unseen}"
+            if unseen
+            else made_time(trace) or late_finalizer(trace, self._classes() if self.granularity.is_of_opcodes else ())
+        )
+
+    def _classes(self) -> Iterator[type]:
+        """The classes in the instrumented modules: at opcodes, no event names the objects that take part."""
+        for name in filter(self.is_instrumented, self._modules.private):
+            names = own_attributes(self._modules.private[name])
+            yield from (value for value in list(names.values()) if is_a(value, type))
+
+    def _touch_together(self, parts: tuple[Pending, ...]) -> None:
+        step = Together(tuple((kind, weakly(obj), slot) for kind, obj, slot in parts))
+        self.scheduler.access(step, step, max(kind for kind, _, _ in parts))
+
+    def report_call(self, callee: object) -> None:
+        """Tell of a call that the harness is about to make: what is in C reports nothing itself."""
+        self._hooks.get(hook_name("call"), lambda _: None)(callee)
+
+    def reset(self, program_actors: int = 0, random_seed: int = 0) -> None:
+        """Unwind what is left of an execution, and get ready for a program with that many threads."""
+        self.scheduler.reset(program_actors)
+        self._world.forget_threads(program_actors, random_seed)
+        self._environment.start_over()
+        self.locks.start_over()
+        if (logging := self._modules.private.get("logging")) is not None:
+            logging._lock._at_fork_reinit()  # who was unwound before the threads began, or after them, may have kept it
+            logging.root.manager._clear_cache()  # of levels: each logger asks for its own once
+
+    def _start_over(self) -> None:
+        if self._loads_as_first:
+            FIRST_LOAD.take_back()
+        self.sources.clear()
+        self.opaque.clear()
+        forget_types()
+        scheduler = self.scheduler
+        self._hooks: dict[str, Any] = {
+            Granularity.FREE: lambda: make_hooks(scheduler.access, self.gate, together=self._touch_together),
+            Granularity.GIL: lambda: make_hooks(scheduler.note, self.gate, scheduler.pause),
+            Granularity.SYNC: lambda: make_hooks(scheduler.note, self.gate),
+        }.get(self.granularity, dict[str, object])()
+        self._hooks[hook_name("clock")] = dates(lambda: self._world.module("time").time())
+        is_rewritten = not self.granularity.is_of_opcodes
+        self._plain_functools: ModuleType | None = None
+        self._builtins = make_builtins(self._import, self._hooks)
+        self._unheard = Replaced(*((self._builtins, name, hook) for name, hook in silent(self._hooks).items()))
+        library = make_importlib(self._meet, self.active)
+        own = {"builtins": self._builtins, "importlib": library, "importlib.util": vars(library)["util"]}
+        self._world = World(self.scheduler, self._compile_library if is_rewritten else None, self._hooks, own)
+        self.network = self._world.network
+        self._environment = Environment(self.scheduler, self.network, self._settings)
+        self.locks = SharedLocks(self._world.module, self._shares_locks)
+        self._modules = PrivateModules(self.is_private, Finder(self), self._units, self.is_copy)
+
+    def _compile_library(self, parse: Callable[[], ast.Module], path: str, only: frozenset[str] | None) -> CodeType:
+        return self._note(instrumented_library(parse, path, self.granularity, only))
+
+    def _note(self, code: CodeType) -> CodeType:
+        self.codes.update((id(part), part) for part in codes_within(code))
+        return code
+
+    def compile(self, source: bytes, path: str) -> CodeType:
+        """The code of a module, instrumented; as it is while only the facts are collected, which is much quicker.
+
+        Code under test may import it in an execution: the time that this takes is not the time of the code.
+        """
+        with self.while_loading(), not_watched():
+            return self._compiled(source, path)
+
+    def _compiled(self, source: bytes, path: str) -> CodeType:
+        reading = read(source, path)
+        if reading.builds_on_the_reference and "kcache" not in self.roots.packages:
+            self.roots = replace(self.roots, packages=self.roots.packages | {"kcache"})
+            self._grown = True
+            self._modules.judge_again("kcache")
+        self.sources[path] = source
+        self.scheduler.lets_die = self.scheduler.lets_die or any(word in source for word in _OF_DEATHS)
+        if not self.granularity.is_of_opcodes:
+            self._facts = self._facts.merge(reading.facts)
+        if self.granularity.is_of_opcodes or self._is_scouting:
+            return self._note(with_virtual_dates(source, path))
+        return self._note(instrumented(source, path, self.granularity, self._facts))
+
+    def prepare(self, module: ModuleType, *, instrumented: bool) -> None:
+        """Give a private module what its code needs."""
+        if instrumented:
+            module.__dict__[HOOK_MARK] = True
+        module.__dict__["__builtins__"] = vars(self._builtins)
+
+    def _import(
+        self,
+        name: str,
+        globals: Any = None,
+        locals: Any = None,
+        fromlist: Sequence[str] | None = (),
+        level: int = 0,
+    ) -> ModuleType:
+        if not level:
+            if name == "functools" and self.is_virtual((globals or {}).get("__name__", "")):
+                return self._functools_as_it_is()
+            self._meet(name, fromlist or ())
+        with self.active(), self.late.undisturbed(name) if self._modules.has_own_finders else contextlib.nullcontext():
+            return builtins.__import__(name, globals, locals, fromlist or (), level)
+
+    def _functools_as_it_is(self) -> ModuleType:
+        if self._plain_functools is None:
+            self._plain_functools = make_plain_functools(self.world_module("functools"))
+        return self._plain_functools
+
+    def _meet(self, name: str, children: Sequence[str] = ()) -> None:
+        """Decide what becomes of a module that is about to be imported, and of the package that it belongs to."""
+        top = name.partition(".")[0]
+        if top in ABSENT:
+            self.absent.add(top)
+            raise ModuleNotFoundError(f"{top} has threads of its own, which cannot be scheduled: left out", name=name)
+        if top in _OF_THE_PROCESS or top in self.roots.packages or name in self._met:
+            return
+        self._met.add(name)
+        with self.outside():
+            self._decide(name)
+            for child in children if find(name) is not None and name not in self._kinds else ():
+                self._decide(f"{name}.{child}")  # a folder of packages
+
+    def _decide(self, name: str) -> None:
+        unit = unit_of(name, self.is_instrumented)
+        if unit is not None and unit not in self._kinds:
+            kind = self._kinds[unit] = kind_of(unit, self.is_instrumented)
+            if kind is Kind.PLAIN and self._loads_as_first and unit not in FIRST_LOAD.known:
+                self._kinds[unit] = Kind.VIRTUAL  # the target may have entered itself there
+            self._modules.judge_again(unit)
+            if self._kinds[unit] in (Kind.NATIVE, Kind.PLAIN):
+                self.locks.cover_unit(unit)
+
+    @contextlib.contextmanager
+    def _importing(self) -> Iterator[None]:
+        """While this is entered, modules are loaded that each execution is to find as they are."""
+        scheduler = self.scheduler
+        before, scheduler.loading = scheduler.loading, True
+        try:
+            with self.active(), self.locks, FIRST_LOAD.recorded() if self._loads_as_first else contextlib.nullcontext():
+                yield
+        except (CannotExploreError, TargetError, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            raise refusal(error) from error
+        finally:
+            scheduler.loading = before
+        self._settings.keep()
+        replaced = self._world.replaced()
+        if replaced or self._modules.private.get("threading") not in (None, self._world.module("threading")):
+            raise CannotExploreError(
+                f"it replaces threading{replaced and '.'}{replaced}, and with it what is controlled"
+            )
+
+    def _load(self, module: str | Path) -> ModuleType:
+        if isinstance(module, Path):
+            return load_file(module, self)
+        self._meet(module)
+        try:
+            return importlib.import_module(module)
+        except ImportError:
+            # Modules that import each other may need the order in which the process came to them.
+            top = module.partition(".")[0]
+            earlier = [name for name in self._modules.real if name.partition(".")[0] == top != name != module]
+            if not earlier:
+                raise
+            for name in earlier:
+                importlib.import_module(name)
+            return importlib.import_module(module)
+
+    def is_private(self, name: str) -> bool:
+        """Whether code in the sandbox sees a copy of its own of that module."""
+        return name in PRIVATE_MODULES or self.is_instrumented(name) or self.is_virtual(name)
+
+    def is_instrumented(self, name: str) -> bool:
+        """Whether that module is rewritten."""
+        return name.startswith(TARGET_PREFIX) or self.roots.contain(name)
+
+    def is_virtual(self, name: str) -> bool:
+        """Whether that module is copied as it is."""
+        return name not in SHARED_MODULES and self._kind_of(name) is Kind.VIRTUAL
+
+    def _kind_of(self, name: str) -> Kind | None:
+        """What became of the unit to which a module belongs; ``None`` if nothing was decided."""
+        while name and name not in self._kinds:
+            name = name.rpartition(".")[0]
+        return self._kinds.get(name)
+
+    def is_copy(self, module: object) -> bool:
+        """Whether a module was made here."""
+        return own_attributes(module).get("__builtins__") is vars(self._builtins)
+
+    def ready(self, name: str) -> ModuleType | None:
+        """A module of the virtual world, if ``name`` is one."""
+        if name in STAND_INS:
+            if name not in self._stand_ins:
+                with self.outside():
+                    real = importlib.import_module(name)
+                self._stand_ins[name] = stand_in(real, self.scheduler)
+            return self._stand_ins[name]
+        return self._world.module(name) if name in PRIVATE_MODULES else None
+
+    def world_module(self, name: str) -> ModuleType:
+        """The virtual ``threading`` and its like."""
+        return self._world.module(name)
+
+    @contextlib.contextmanager
+    def outside(self) -> Iterator[None]:
+        """While this is entered, imports find the real modules again; no thread is left meanwhile, either."""
+        with self._untraced(), self.locks.suspended(), self._modules.outside():
+            yield
+
+    def _shares_locks(self, name: str) -> bool:
+        """Whether controlled code may take the locks of a module of the process."""
+        top = name.partition(".")[0]
+        if top in REAL_LOCKS or self.is_private(name):
+            return False
+        return (
+            top in sys.stdlib_module_names
+            or self.roots.is_tied_to_c(name)
+            or self._kind_of(name) in (Kind.NATIVE, Kind.PLAIN)
+        )
+
+    def _untraced(self) -> contextlib.AbstractContextManager[None]:
+        tracer = self.scheduler.tracer
+        return contextlib.nullcontext() if tracer is None else tracer.paused()
+
+    def _units(self) -> Iterator[str]:
+        """The packages of which there are copies, each with all that is below."""
+        yield from self.roots.packages
+        yield from (unit for unit, kind in self._kinds.items() if kind is Kind.VIRTUAL)

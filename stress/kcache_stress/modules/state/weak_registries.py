@@ -1,0 +1,58 @@
+"""Weak containers that modules and classes keep: an execution enters its objects there, which are dead before the next.
+
+The explorer may still know these objects, for the trace of an execution holds them. So they are taken out again. So is
+what modules of the standard library keep that is made when it is first asked for, as :mod:`urllib.request` does.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import Any, Final
+
+from kcache_model.foreign import own_attributes
+
+from ..private_packages import LIBRARY
+
+_WEAK: Final = (weakref.WeakSet, weakref.WeakKeyDictionary, weakref.WeakValueDictionary)
+
+
+class WeakRegistries:
+    """The weak containers in the globals of modules, and in the attributes of their classes; what is not made yet.
+
+    Args:
+        modules: private copies that no execution has used yet.
+    """
+
+    def __init__(self, modules: Sequence[ModuleType]) -> None:
+        found = {id(one): one for module in modules for one in _containers(module)}
+        self._before = [(one, _entries(one)) for one in found.values()]
+        of_library = [vars(one) for one in modules if one.__name__.partition(".")[0] in LIBRARY]
+        self._unmade = [(space, name) for space in of_library for name, value in space.items() if value is None]
+        self._caches = [one for space in of_library for one in space.values() if hasattr(one, "cache_clear")]
+
+    def restore(self) -> None:
+        """Let the containers hold what they held at first, and the names of the library stand for nothing that did."""
+        for space, name in self._unmade:
+            if space.get(name) is not None:
+                space[name] = None
+        for cache in self._caches:
+            cache.cache_clear()
+        for container, before in self._before:
+            if container.data or before:
+                container.data.clear()
+                container.data.update(before)
+
+
+def _containers(module: ModuleType) -> Iterator[Any]:
+    for value in list(own_attributes(module).values()):
+        held = [value]
+        if issubclass(type(value), type) and value.__module__ == module.__name__:
+            held = list(own_attributes(value).values())
+        yield from (one for one in held if type(one) in _WEAK)
+
+
+def _entries(container: Any) -> Any:
+    """The references of a container; what the container itself uses, so no code of keys is called to look at them."""
+    return container.data.copy()

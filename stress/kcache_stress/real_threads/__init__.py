@@ -1,0 +1,1 @@
+"""Real threads: a pool that runs tasks together, the noise that makes them switch, and what overlapped."""

@@ -1,0 +1,113 @@
+"""Answers to what executions ask of the process beside threads and time: randomness, unique ids, other processes.
+
+Each is the same in each execution: what a thread gets depends on which thread it is and what it got before, so that no
+order of threads shows in it. While an execution is under way the functions of the process are replaced, for whoever
+holds them in a module of the standard library gets ours, too; nothing is replaced between executions.
+
+Not controlled are the identity of the process, which only changes from one process to the next, addresses (`id()`, and
+the order of a set of objects that are hashed by it).
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any, Final
+
+from ...engine.scheduling import HUB
+from ..threads.library import Replaced
+from ..threads.refusal import refuse, where
+from ..threads.scheduler import Scheduler
+from .network import Network
+from .pipes import pipe_functions
+from .process_settings import ProcessSettings
+
+_DOUBLING: Final = ("fork", "forkpty")
+_STARTING: Final = ("posix_spawn", "posix_spawnp", "system")
+_NANOSECONDS_100: Final = 0x1EE83A5_0000_0000
+"""A time of the virtual epoch's year, as the ids of :func:`uuid.uuid1` count it."""
+
+
+class Environment(Replaced):
+    """While this is entered, an execution is under way.
+
+    Args:
+        scheduler: runs its threads.
+        network: has the pipes that they make.
+        settings: of the process, as each execution finds them.
+    """
+
+    __slots__ = ("_generators", "_issued", "_scheduler", "_settings")
+
+    def __init__(self, scheduler: Scheduler, network: Network, settings: ProcessSettings) -> None:
+        self._scheduler = scheduler
+        self._settings = settings
+        self._generators: dict[int, random.Random] = {}
+        self._issued: dict[int, int] = {}
+        super().__init__(
+            (os, "urandom", self.urandom),
+            (os, "getrandom", lambda size, flags=0: self.urandom(size)),  # noqa: ARG005
+            (random, "_urandom", self.urandom),
+            (uuid, "_generate_time_safe", self._time_based),
+            (sys, "getswitchinterval", settings.getswitchinterval),
+            (sys, "setswitchinterval", settings.setswitchinterval),
+            *((os, name, function) for name, function in pipe_functions(network).items()),
+            *((os, name, self._for_the_harness(f"os.{name}", getattr(os, name, None))) for name in _DOUBLING),
+            *((os, name, self._doubted(getattr(os, name, None))) for name in _STARTING),
+            *self._starting_programs(),
+        )
+
+    def _starting_programs(self) -> Iterator[tuple[ModuleType, str, object]]:
+        """The function in C that all of `subprocess` comes to, where that is imported."""
+        module = sys.modules.get("subprocess")
+        if module is not None and hasattr(module, "_fork_exec"):
+            yield module, "_fork_exec", self._doubted(module._fork_exec)
+
+    def start_over(self) -> None:
+        """Forget what an execution was given, and put back what it has changed."""
+        self._settings.restore()
+        self._generators.clear()
+        self._issued.clear()
+
+    def urandom(self, size: int) -> bytes:
+        """``os.urandom``."""
+        thread = self._scheduler.current
+        if thread not in self._generators:
+            self._generators[thread] = random.Random(f"kcache {thread}")
+        return self._generators[thread].randbytes(size)
+
+    def _time_based(self) -> tuple[bytes, int]:
+        """What :func:`uuid.uuid1` is made of: a later one for each call of a thread, a node for each thread."""
+        thread = self._scheduler.current
+        issued = self._issued[thread] = self._issued.get(thread, 0) + 1
+        stamp = _NANOSECONDS_100 + issued
+        fields = (
+            stamp & 0xFFFFFFFF,
+            stamp >> 32 & 0xFFFF,
+            stamp >> 48 & 0x0FFF | 0x1000,
+            0x80,
+            0,
+            0x020000000000 + thread + 1,
+        )
+        return uuid.UUID(fields=fields).bytes, 0
+
+    def _for_the_harness(self, name: str, real: Any) -> Callable[..., Any]:
+        def guarded(*args: Any, **kwargs: Any) -> Any:
+            if self._scheduler.current != HUB:
+                refuse(self._scheduler, f"uses {name}: other processes cannot be scheduled", sys._getframe(1))
+            return real(*args, **kwargs)
+
+        return guarded
+
+    def _doubted(self, real: Any) -> Callable[..., Any]:
+        def started(*args: Any, **kwargs: Any) -> Any:
+            if self._scheduler.live:
+                why = "starts another process, of which nothing is seen"
+                self._scheduler.doubts[f"{where(sys._getframe(1))}: {why}"] = None
+            return real(*args, **kwargs)
+
+        return started

@@ -1,0 +1,172 @@
+"""The ``select`` of a virtual world: ``select.select`` and ``select.poll``; the rest of it is missing, as on Windows.
+
+Descriptors of the system may stand beside virtual ones, as that of inotify does beside a pipe that ends its thread. The
+system is asked whether they are ready whenever a thread could go on; a thread waits for whichever comes first. What it
+does then is no part of a proof: no event tells when they change.
+"""
+
+from __future__ import annotations
+
+import errno
+import select
+import sys
+from collections.abc import Callable, Iterable
+from functools import partial
+from types import ModuleType
+from typing import Any, Final
+
+from ..threads.refusal import system_error, where
+from .network import FIRST_DESCRIPTOR, Network, Wakeup
+
+OUTSIDE: Final = "a descriptor of the system, which nobody here will make ready"
+
+_READ: Final = getattr(select, "POLLIN", 1)
+_WRITE: Final = getattr(select, "POLLOUT", 4)
+_INVALID: Final = getattr(select, "POLLNVAL", 32)
+
+Asked = tuple[int, bool]
+"""A descriptor, and whether it is to be read; else it is to be written."""
+
+
+class OutsideWakeup(Wakeup):
+    """Rung by a change in the virtual world, and free as soon as a descriptor of the system is ready, too.
+
+    Attributes:
+        asked: these descriptors.
+    """
+
+    __slots__ = ("_is_rung", "asked")
+    what = OUTSIDE
+
+    def __init__(self, asked: Iterable[Asked]) -> None:
+        self.asked = tuple(asked)
+        super().__init__()
+
+    @property
+    def free(self) -> bool:
+        """Whether a waiting thread may go on."""
+        return self._is_rung or self.is_of_system
+
+    @free.setter
+    def free(self, is_rung: bool) -> None:
+        self._is_rung = is_rung
+
+    @property
+    def is_of_system(self) -> bool:
+        """Whether a descriptor of the system is ready."""
+        return any(map(_is_ready, self.asked))
+
+
+def ready(network: Network, asked: Iterable[Asked], timeout: float | None) -> list[Asked]:
+    """Those that are ready; waits until one is, for so many seconds at most.
+
+    Raises:
+        OSError: some descriptor stands for nothing.
+    """
+    asked = list(asked)
+    outside = [one for one in asked if one[0] < FIRST_DESCRIPTOR]
+    within = [one for one in asked if one[0] >= FIRST_DESCRIPTOR]
+    make_wakeup: Callable[[], Wakeup] = network.make_wakeup
+    if outside:
+        scheduler = network.scheduler
+        kind: type[OutsideWakeup] = type("OutsideWakeup", (OutsideWakeup,), {"scheduler": scheduler, "__slots__": ()})
+        make_wakeup = partial(kind, outside)
+        timeout = 0 if any(map(_is_ready, outside)) else timeout
+        if scheduler.live:
+            scheduler.doubts[f"{where(sys._getframe(2))}: looks at a descriptor of the system"] = None
+    things = [network.end_of(descriptor) for descriptor, _ in within]
+    found = network.ready(things, [is_read for _, is_read in within], timeout, make_wakeup)
+    are_ready = {one for one, is_ready in zip(within, found, strict=True) if is_ready} | set(filter(_is_ready, outside))
+    return [one for one in asked if one in are_ready]
+
+
+def _is_ready(one: Asked) -> bool:
+    """Whether the system says so; what is closed, or can not be asked for, is: it fails when it is used."""
+    descriptor, is_read = one
+    try:
+        found = select.select([descriptor] if is_read else [], [] if is_read else [descriptor], [], 0)
+    except (OSError, ValueError):
+        return True
+    return bool(found[0] or found[1])
+
+
+class _Select:
+    """``select.select``: no function, for `selectors` keeps it in a class, where that would become a method."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+
+    def __call__(
+        self, reads: Any, writes: Any, failing: Any, timeout: float | None = None
+    ) -> tuple[list[Any], list[Any], list[Any]]:
+        if timeout is not None and timeout < 0:
+            raise ValueError("timeout must be non-negative")
+        reads, writes, _ = list(reads), list(writes), list(failing)
+        to_read, to_write = (
+            [(_descriptor(file), True) for file in reads],
+            [(_descriptor(file), False) for file in writes],
+        )
+        found = set(ready(self._network, [*to_read, *to_write], timeout))
+        return (
+            [file for file, one in zip(reads, to_read, strict=True) if one in found],
+            [file for file, one in zip(writes, to_write, strict=True) if one in found],
+            [],
+        )
+
+
+class Poll:
+    """``select.poll()``."""
+
+    network: Network  # given by the subclass that a sandbox makes
+
+    def __init__(self) -> None:
+        self._masks: dict[int, int] = {}
+
+    def register(self, fd: Any, eventmask: int = _READ | _WRITE) -> None:
+        """Look at a descriptor from now on."""
+        self._masks[_descriptor(fd)] = eventmask
+
+    def modify(self, fd: Any, eventmask: int) -> None:
+        """Look for something else.
+
+        Raises:
+            OSError: it is not registered.
+        """
+        if _descriptor(fd) not in self._masks:
+            raise system_error(errno.ENOENT)
+        self.register(fd, eventmask)
+
+    def unregister(self, fd: Any) -> None:
+        """Look at it no more.
+
+        Raises:
+            KeyError: it is not registered.
+        """
+        del self._masks[_descriptor(fd)]
+
+    def poll(self, timeout: float | None = None) -> list[tuple[int, int]]:
+        """Descriptors and what they are ready for; waits so many milliseconds at most, if not for ever."""
+        masks = dict(self._masks)
+        closed = [fd for fd in masks if self.network.knows(fd) and fd not in self.network.ends]
+        if closed:
+            return [(fd, _INVALID) for fd in closed]
+        asked = [(fd, way == _READ) for fd, mask in masks.items() for way in (_READ, _WRITE) if mask & way]
+        found = ready(self.network, asked, None if timeout is None or timeout < 0 else timeout / 1000)
+        events: dict[int, int] = {}
+        for fd, is_read in found:
+            events[fd] = events.get(fd, 0) | (_READ if is_read else _WRITE)
+        return list(events.items())
+
+
+def _descriptor(file: Any) -> int:
+    return file if isinstance(file, int) else int(file.fileno())
+
+
+def make_select_module(network: Network) -> ModuleType:
+    """A module that stands in for ``select``: `selectors` makes do with it."""
+    module = ModuleType("select")
+    module.__dict__.update(select=_Select(network), error=OSError)
+    if hasattr(select, "poll"):
+        module.__dict__.update(poll=type("poll", (Poll,), {"network": network}))
+        module.__dict__.update((name, value) for name, value in vars(select).items() if name.startswith("POLL"))
+    return module

@@ -1,0 +1,307 @@
+"""The virtual clock, and when it moves for threads that do nothing but read it.
+
+Each reading takes one tick, so that a test that reads the clock often sees no time pass. A loop that waits for a moment
+by reading the clock (``while time.monotonic() < deadline: pass``) would never end by ticks. Such a loop therefore waits
+like a sleeping thread: until another thread has done something, or until no thread can go on. Only then does time
+move, to the nearest moment that the loop can be waiting for.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import inf
+from types import CodeType, FrameType
+from typing import Any, Final, TypeAlias
+
+from kcache_model.places import file_name
+
+from ...engine.events import ACQUIRE, PAUSE, QUERY, READ, RELEASE, TRY, WRITE, Event
+from ...engine.scheduling import HUB
+from ...instrument.names import PREFIX
+from ...stacks import variables_of
+from .loops import caller_of, is_at_condition, is_in_while, is_of_library, own_frames
+from .scheduler import Scheduler
+from .virtual_thread import NEVER, Timed
+
+EPOCH_SECONDS: Final = 1_700_000_000.0
+"""What ``time.time()`` returns when an execution begins."""
+
+TIME_WAS_MADE: Final = "time was made to pass"
+
+_IDLE_READINGS: Final = 5
+"""Readings in the same state, with nothing but reads between them, that show a loop. Few: each is one more step."""
+_LOCKED_READINGS: Final = 50
+"""Readings in the same state, with locks taken and given back between them."""
+_WORKING_READINGS: Final = 200
+_WORKING_EVENTS: Final = 5_000
+"""Readings, or events, after which time moves for a loop that reads the clock where it asks whether to go on."""
+_MOST_READINGS: Final = 2_000
+_MOST_EVENTS: Final = 50_000
+"""After so many readings, any other loop is taken for one that works until a moment comes. A ``while`` loop is after so
+many events, too. Many, as a loop over the entries of a cache ends by itself, and they must not expire meanwhile."""
+_MOST_GUESSED: Final = 10.0
+"""Seconds that time moves for a loop that works and shows no moment: less than anything lives that is to live long."""
+
+_FIRST_STEP: Final = 0.001
+_GROWTH: Final = 0.1
+"""Where no moment is in sight, time moves by this share of what it has moved so far: it overshoots by no more."""
+
+_LEAST_NANOSECONDS: Final = 1_000
+_LEAST_DURATION: Final = 1_000_000
+"""A reading in nanoseconds is at least one tick, and nobody waits for less than a millisecond."""
+_MOST_DURATION: Final = EPOCH_SECONDS / 10
+"""Nobody waits for years: such a number is a time itself, not a number of seconds to add to one."""
+_DOES_NOTHING: Final = frozenset({READ, QUERY, PAUSE})
+_LOCKING: Final = frozenset({ACQUIRE, TRY, RELEASE})
+_CONTAINERS: Final = (list, dict, set, deque, bytearray)
+
+_State: TypeAlias = "tuple[object, ...]"
+
+
+class TimeToPass:
+    """The wait of a thread that reads the clock in a loop: for something that another thread does.
+
+    Args:
+        scheduler: of the thread.
+        frame: that reads.
+        since: the length of the trace at the reading before: what another thread has done since may end the loop.
+        is_made: see below.
+
+    Attributes:
+        is_made: whether time moves further than the loop may need: it works, or no moment is in sight.
+    """
+
+    def __init__(self, scheduler: Scheduler, frame: FrameType, since: int, *, is_made: bool) -> None:
+        self.is_made = is_made
+        self._where = _place(frame)
+        self._scheduler = scheduler
+        self._thread = scheduler.current
+        self._seen = since
+        self._is_over = False
+
+    def __str__(self) -> str:
+        return f"{self._where}: reads the clock again and again, so {TIME_WAS_MADE}"
+
+    @property
+    def free(self) -> bool:
+        """Whether another thread has done something since."""
+        trace = self._scheduler.trace
+        while not self._is_over and self._seen < len(trace):
+            event, self._seen = trace[self._seen], self._seen + 1
+            self._is_over = event[0] != self._thread and not _does_nothing(event, self._scheduler)
+        return self._is_over
+
+    def end(self) -> None:
+        """The wait is over."""
+        self._is_over = True
+
+
+@dataclass
+class Readings:
+    """The readings of one thread since it last waited.
+
+    Attributes:
+        count: all of them.
+        seen: the length of the trace at the last one.
+        done: the kinds of the events since then by which the thread has changed anything.
+        states: call that reads -> the state of the thread at its last reading, and how many readings found the same;
+            empty once the thread has changed anything. ``is_locking``: it has taken locks since.
+        moved: the seconds that time has moved for these readings.
+    """
+
+    count: int = 0
+    seen: int = 0
+    done: set[int] = field(default_factory=set)
+    states: dict[tuple[CodeType, int], tuple[_State, int]] = field(default_factory=dict)
+    is_locking: bool = False
+    moved: float = 0.0
+
+
+class Clock:
+    """The virtual time of a scheduler; an object of its own, which sleeping threads wait for."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+
+    def read(self) -> float:
+        """Seconds since the execution began; no two readings give the same."""
+        scheduler = self._scheduler
+        if scheduler.live:
+            scheduler.touch(scheduler, "now", WRITE)
+        if not scheduler.aborting:
+            readings = scheduler.clock_reads.get(scheduler.current)
+            if readings is None:
+                readings = scheduler.clock_reads[scheduler.current] = Readings()
+            frame = caller_of(sys._getframe(1))
+            if scheduler.haste.where and frame is not None and not is_of_library(frame):
+                self._note_haste(frame)
+            if self._passes(readings, frame):
+                return scheduler.now
+        scheduler.polled += scheduler.tick
+        scheduler.now += scheduler.tick
+        return scheduler.now - scheduler.haste.hidden(scheduler.current)
+
+    def _note_haste(self, frame: FrameType) -> None:
+        haste = self._scheduler.haste
+        haste.seen = haste.seen or f"{haste.where}: {TIME_WAS_MADE} though threads could go on, as {_place(frame)} sees"
+
+    def sleep(self, seconds: float) -> None:
+        """Wait until that much time has passed, which others may use."""
+        scheduler = self._scheduler
+        if seconds < 0:
+            raise ValueError("sleep length must be non-negative")
+        deadline = scheduler.deadline(seconds)
+        if scheduler.live:
+            scheduler.point_timed(self, Timed(scheduler, NEVER, deadline))
+        else:
+            scheduler.wait_idle(TRY, NEVER, deadline)
+
+    def _passes(self, readings: Readings, frame: FrameType | None) -> bool:
+        """Wait if the thread seems to do nothing but wait for time to pass; whether it has passed."""
+        scheduler = self._scheduler
+        self._look_on()
+        since, kinds = readings.seen, readings.done
+        readings.count += 1
+        readings.seen, readings.done = len(scheduler.trace), set()
+        if frame is None:
+            return False
+        if not _LOCKING.issuperset(kinds):
+            readings.states.clear()
+            readings.is_locking = False
+        readings.is_locking = readings.is_locking or bool(kinds)
+        site = frame.f_code, frame.f_lasti
+        before, same = readings.states.get(site, (None, 0))
+        state = () if before is None else tuple(_state_of(frame))  # most places read the clock once
+        same = same + 1 if before == state else 0
+        readings.states[site] = state, same
+        is_idle = same >= (_LOCKED_READINGS if readings.is_locking else _IDLE_READINGS)
+        is_long = readings.count > _WORKING_READINGS or len(scheduler.trace) > _WORKING_EVENTS
+        if not (is_idle or (is_long and self._is_long(readings, frame))):
+            return False
+        return self._wait(readings, frame, since, is_idle=is_idle)
+
+    def _look_on(self) -> None:
+        """Note what threads have done since any of them read the clock: each event is looked at once."""
+        scheduler = self._scheduler
+        trace = scheduler.trace
+        for at in range(scheduler.clock_seen, len(trace)):
+            readings = scheduler.clock_reads.get(trace[at][0])
+            if readings is not None and not _does_nothing(trace[at], scheduler):
+                readings.done.add(trace[at][1])
+        scheduler.clock_seen = len(trace)
+
+    def _is_long(self, readings: Readings, frame: FrameType) -> bool:
+        """Whether a loop that does some work seems to go on until a moment comes."""
+        now, events = self._scheduler.now, len(self._scheduler.trace)
+        if readings.count > (_WORKING_READINGS if events > _MOST_EVENTS and is_in_while(frame) else _MOST_READINGS):
+            return True
+        return is_at_condition(frame) and any(moment > now for moment in _moments(frame, now))
+
+    def _wait(self, readings: Readings, frame: FrameType, since: int, *, is_idle: bool) -> bool:
+        """Wait until another thread has done something, or until nothing else can go on and time has moved."""
+        scheduler = self._scheduler
+        now = scheduler.now
+        moment = min((moment for moment in _moments(frame, now) if moment > now + scheduler.tick), default=inf)
+        is_made = moment == inf or not (is_idle or is_at_condition(frame))
+        if moment == inf:
+            if not is_idle and readings.moved > _MOST_GUESSED:
+                return False
+            moment = now + max(_FIRST_STEP, _GROWTH * readings.moved)
+        wait = TimeToPass(scheduler, frame, since, is_made=is_made)
+        if scheduler.live:
+            waitable = wait if is_idle else NEVER  # else two that work would free each other without end
+            if waitable.free or scheduler.point_timed(wait, Timed(scheduler, waitable, moment, is_patient=True)):
+                wait.end()
+                return False
+            wait.end()
+        elif scheduler.current == HUB and any(thread.enabled for thread in scheduler.actors.values()):
+            scheduler.settle()
+            return False
+        else:
+            scheduler.wait_idle(TRY, NEVER, moment)
+        if is_made or not is_idle:
+            scheduler.doubts[str(wait)] = None
+        else:
+            readings.states.clear()
+        readings.moved += scheduler.now - now
+        readings.seen = len(scheduler.trace)
+        return True
+
+
+def _does_nothing(event: Event, scheduler: Scheduler) -> bool:
+    """Whether an event leaves everything but the clock as it was."""
+    _, kind, obj, slot = event
+    return kind in _DOES_NOTHING or (kind == TRY and not slot) or (kind == WRITE and obj is scheduler)
+
+
+def _place(frame: FrameType) -> str:
+    return f"{file_name(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+def _state_of(frame: FrameType) -> Iterator[object]:
+    """What a loop would change if it did anything: where the thread is, and its variables, but for times."""
+    for outer in own_frames(frame):
+        yield outer.f_code
+        yield outer.f_lasti
+        for name, value in variables_of(outer).items():
+            if name.startswith(PREFIX):
+                continue
+            yield name
+            yield from _shown(value)
+            if type(value) not in _CONTAINERS:
+                for key, held in list(_variables(value).items()):
+                    yield key
+                    yield from _shown(held)
+
+
+def _shown(value: Any) -> Iterator[object]:
+    """A value as far as a loop would change it; a float may be a reading of the clock, and so may a huge number."""
+    if type(value) in (bool, int, str, bytes):
+        yield type(value)
+        yield 0 if type(value) is int and value > EPOCH_SECONDS * 1e9 else value
+    elif type(value) is not float:
+        yield id(value)
+        yield len(value) if type(value) in _CONTAINERS else 0
+
+
+def _variables(value: object) -> dict[str, object]:
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return found if type(found) is dict and not issubclass(type(value), type) else {}
+
+
+def _moments(frame: FrameType, now: float) -> Iterator[float]:
+    """The moments that a thread may wait for: times that its variables hold, and a time plus a number of seconds."""
+    for outer in own_frames(frame):
+        held = list(variables_of(outer).values())
+        held += [variable for value in held for variable in list(_variables(value).values())]
+        times = [time for value in held for time in _times(value, now)]
+        plain = len(times)
+        names = [outer.f_globals.get(name) for name in outer.f_code.co_names]
+        for number in [*held, *outer.f_code.co_consts, *names]:
+            if type(number) in (int, float):
+                for seconds in (number, number / 1e9) if number >= _LEAST_DURATION else (number,):
+                    if seconds < _MOST_DURATION:
+                        times += [time + seconds for time in times[:plain]]
+        yield from times
+
+
+def _times(value: Any, now: float) -> Iterator[float]:
+    """The virtual times for which a number can stand; a whole number of seconds is no reading, but a duration."""
+    if type(value) is float:
+        if value >= EPOCH_SECONDS:
+            yield value - EPOCH_SECONDS
+        elif value > 0 and not value.is_integer():
+            yield value
+    elif type(value) is int and value >= EPOCH_SECONDS:
+        for time in (value, value / 1e9):
+            since = time - EPOCH_SECONDS if time >= EPOCH_SECONDS else time
+            if since < _MOST_DURATION:
+                yield since
+    elif type(value) is int and value >= _LEAST_NANOSECONDS and (value >= _LEAST_DURATION or value / 1e9 <= now):
+        yield value / 1e9

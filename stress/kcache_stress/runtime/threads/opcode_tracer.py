@@ -1,0 +1,221 @@
+"""Lets threads be switched at opcodes of any Python frame, of code that was not rewritten.
+
+The interpreter calls a trace function before each opcode; a thread that is left sits in that call. It works with
+greenlets because of :func:`sys.call_tracing`: whoever goes on is traced, too, and when the thread comes back to its own
+call, that ends for the interpreter as well.
+"""
+
+from __future__ import annotations
+
+import _weakrefset
+import contextlib
+import dis
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import greenlet
+
+from ...engine.events import PAUSE
+from ...instrument.names import HOOK_MARK
+from ...stacks import is_harness
+
+if TYPE_CHECKING:
+    from .scheduler import Scheduler
+
+_Trace: TypeAlias = "Callable[[FrameType, str, Any], Any]"
+
+THREADING_CLASSES: Final = frozenset({"Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier"})
+"""The classes of ``threading`` whose accesses are visible. What Thread does behind its locks is bookkeeping."""
+
+_PYTEST: Final = f"{os.sep}_pytest{os.sep}"
+_PLUGGY: Final = f"{os.sep}pluggy{os.sep}"
+_CALLS_A_FIXTURE: Final = "call_fixture_func"
+"""The function of pytest that calls each fixture, within hooks."""
+_USED_BY_TESTS: Final = tuple(
+    f"{_PYTEST}{name}"
+    for name in ("monkeypatch.", "recwarn.", "capture.", "logging.", "python_api.", "raises.", "pytester.", "assertion")
+)
+"""Parts of pytest that a test calls while its threads run: what they do there counts."""
+_USED_BY_PYTEST: Final = frozenset(
+    {"inspect", "enum", "typing", "types", "abc", "collections.abc", "collections", "functools", "dataclasses", "re"}
+    | {"pathlib", "pathlib._local", "pathlib._os", "posixpath", "ntpath", "genericpath", "os", "fnmatch", "shutil"}
+    | {"tempfile", "random", "warnings", "importlib", "codecs", "weakref"}
+)
+"""Modules that pytest calls for itself while it sets a test up."""
+_MACHINERY: Final = (os.path.dirname(greenlet.__file__) + os.sep, "<frozen importlib")
+
+
+_LOCAL: Final = frozenset(
+    """
+    CACHE NOP NOT_TAKEN EXTENDED_ARG KW_NAMES PRECALL PUSH_NULL POP_TOP POP_ITER COPY SWAP IS_OP END_FOR END_SEND
+    LOAD_CONST LOAD_SMALL_INT LOAD_COMMON_CONSTANT LOAD_CLOSURE LOAD_ASSERTION_ERROR LOAD_BUILD_CLASS LOAD_LOCALS
+    LOAD_FAST LOAD_FAST_BORROW LOAD_FAST_CHECK LOAD_FAST_AND_CLEAR LOAD_FAST_LOAD_FAST
+    LOAD_FAST_BORROW_LOAD_FAST_BORROW STORE_FAST STORE_FAST_LOAD_FAST STORE_FAST_STORE_FAST DELETE_FAST MAKE_CELL
+    COPY_FREE_VARS MAKE_FUNCTION SET_FUNCTION_ATTRIBUTE BUILD_TUPLE BUILD_LIST BUILD_SLICE BUILD_STRING
+    BUILD_CONST_KEY_MAP BUILD_TEMPLATE BUILD_INTERPOLATION LIST_APPEND LIST_TO_TUPLE
+    RETURN_VALUE RETURN_CONST RETURN_GENERATOR ASYNC_GEN_WRAP PUSH_EXC_INFO POP_EXCEPT CHECK_EXC_MATCH RERAISE
+    JUMP_FORWARD JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT JUMP_NO_INTERRUPT
+    POP_JUMP_IF_NONE POP_JUMP_IF_NOT_NONE POP_JUMP_FORWARD_IF_NONE POP_JUMP_FORWARD_IF_NOT_NONE
+    POP_JUMP_BACKWARD_IF_NONE POP_JUMP_BACKWARD_IF_NOT_NONE MATCH_MAPPING MATCH_SEQUENCE
+    """.split()  # noqa: SIM905 (a table)
+)
+"""What concerns the frame alone, in any version; what is not named here counts. An object may die in some of these, and
+its finalizer run: it is switched in the finalizer, not before it."""
+
+_CHECKED_AFTERWARDS: Final = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX", "RESUME", "WITH_EXCEPT_START"})
+_CHECKED_BEFORE: Final = ("JUMP_BACKWARD", "POP_JUMP_BACKWARD")
+
+
+def is_machinery(file: str) -> bool:
+    """Whether code of a file runs the threads, or imports: it is no part of what they do."""
+    return file.startswith(_MACHINERY) or is_harness(file) or sets_tests_up(file)
+
+
+def sets_tests_up(file: str) -> bool:
+    """Whether code of a file is that of pytest which calls fixtures and tests: it touches nothing of theirs."""
+    return (_PYTEST in file and not any(part in file for part in _USED_BY_TESTS)) or _PLUGGY in file
+
+
+def is_of_a_hook(frame: FrameType | None) -> bool:
+    """Whether a hook of a plugin of pytest, such as that of anyio, is at work: it is no fixture of the test."""
+    while frame is not None and not is_harness(frame.f_code.co_filename) and HOOK_MARK not in frame.f_globals:
+        if frame.f_code.co_name == _CALLS_A_FIXTURE:
+            return False
+        caller = frame.f_back
+        if _PLUGGY in frame.f_code.co_filename and caller is not None and _PYTEST in caller.f_code.co_filename:
+            return True  # not the hooks of another program that is built like pytest
+        frame = caller
+    return False
+
+
+def serves_pytest(frame: FrameType | None) -> bool:
+    """Whether a frame of the standard library works for the code of pytest that sets tests up."""
+    while frame is not None and frame.f_globals.get("__name__") in _USED_BY_PYTEST:
+        frame = frame.f_back
+    return frame is not None and sets_tests_up(frame.f_code.co_filename)
+
+
+class OpcodeTracer:
+    """The trace function of the threads of one scheduler.
+
+    Args:
+        scheduler: runs them; each opcode that counts is a PAUSE, of the code and the offset.
+        with_gil: whether only those opcodes count at which an interpreter with a global lock can switch.
+
+    Attributes:
+        pauses: while this is not 0, what begins is not traced.
+    """
+
+    def __init__(self, scheduler: Scheduler, *, with_gil: bool) -> None:
+        self.pauses = 0
+        self._scheduler = scheduler
+        self._with_gil = with_gil
+        self._made: dict[int, tuple[CodeType, _Trace | None]] = {}
+
+    @contextlib.contextmanager
+    def installed(self) -> Iterator[None]:
+        """While this is entered, threads that come to :meth:`enter` are traced; then whoever traced before."""
+        before = sys.gettrace()
+        sys._getframe().f_trace_opcodes = True  # some versions look for opcodes only if this was asked for before
+        sys.settrace(self._begin)
+        try:
+            yield
+        finally:
+            sys.settrace(before)
+
+    def enter(self) -> None:
+        """Trace the running greenlet from now on: each has a switch of its own in some versions."""
+        sys.settrace(self._begin)
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """While this is entered, what begins is not traced: an import, which runs once, is no part of an execution."""
+        self.pauses += 1
+        try:
+            yield
+        finally:
+            self.pauses -= 1
+
+    def _begin(self, frame: FrameType, event: str, arg: object) -> _Trace | None:  # noqa: ARG002
+        if self.pauses or self._scheduler.current < 0:
+            return None
+        code = frame.f_code
+        known = self._made.get(id(code))
+        if known is None:
+            known = self._made[id(code)] = code, self._tracer(code)
+        if known[1] is not None and serves_pytest(frame):
+            return None
+        if known[1] is not None:
+            frame.f_trace_lines = False
+            frame.f_trace = known[1]  # from Python 3.13 on, opcodes are looked for only where there is one already
+            frame.f_trace_opcodes = True
+        return known[1]
+
+    def _tracer(self, code: CodeType) -> _Trace | None:
+        """What is called before each opcode of ``code``; ``None`` if nothing in it counts."""
+        if _is_bookkeeping(code):
+            return None
+        points = switch_points(code, with_gil=self._with_gil)
+        if not points:
+            return None
+        scheduler = self._scheduler
+        has_cells = bool(code.co_freevars or code.co_cellvars)
+
+        def opcode(frame: FrameType, event: str, arg: object) -> _Trace:  # noqa: ARG001
+            if event == "opcode" and (offset := frame.f_lasti) in points and scheduler.live:
+                left = scheduler.left = scheduler.left - 1
+                if left <= 0:
+                    scheduler.pause_in_tracer(code, offset)
+                    if has_cells:
+                        # Until Python 3.12 what variables were before the call is put back after it.
+                        _ = frame.f_locals
+                scheduler.trace.append((scheduler.current, PAUSE, code, offset))
+            return opcode
+
+        return opcode
+
+
+def _is_bookkeeping(code: CodeType) -> bool:
+    file = code.co_filename
+    if file == _weakrefset.__file__ and code.co_name == "_remove":
+        return True  # `threading` keeps its threads in such a set, and whoever looks on keeps them alive longer
+    if file == threading.__file__:
+        return code.co_qualname.partition(".")[0] not in THREADING_CLASSES
+    return is_machinery(file)
+
+
+def switch_points(code: CodeType, *, with_gil: bool) -> frozenset[int]:
+    """The offsets of the opcodes of ``code`` before which a thread may be left."""
+    return frozenset(_under_the_gil(code) if with_gil else _anywhere(code))
+
+
+def _anywhere(code: CodeType) -> set[int]:
+    points = set()
+    prefix: int | None = None
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "EXTENDED_ARG":  # some versions tell of it instead of what it belongs to
+            prefix = instruction.offset if prefix is None else prefix
+            continue
+        if instruction.opname not in _LOCAL:
+            points.add(instruction.offset)
+            if prefix is not None:
+                points.add(prefix)
+        prefix = None
+    return points
+
+
+def _under_the_gil(code: CodeType) -> set[int]:
+    """Where the interpreter looks whether another thread wants to run."""
+    points = set()
+    before = ""
+    for instruction in dis.get_instructions(code):
+        name = instruction.opname
+        is_jump = name.startswith(_CHECKED_BEFORE) and not name.endswith("NO_INTERRUPT")
+        if before in _CHECKED_AFTERWARDS or is_jump:
+            points.add(instruction.offset)
+        before = name
+    return points

@@ -1,0 +1,497 @@
+"""Virtual threads: greenlets in one OS thread, of which exactly one runs until a strategy says otherwise.
+
+Before each visible event a virtual thread comes to :meth:`Scheduler.point`. Most of the time it goes straight on: the
+strategy has allowed it a number of events, and a counter is all that is looked at. Otherwise it notes what it is about
+to do, and the strategy chooses who is next.
+
+Outside an exploration - while an Indexer is made, filled and read back - the hub (the greenlet of the harness) does the
+work. If it has to wait, the target's own threads run until it need not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Container, Sequence
+from math import inf
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any, Final
+
+import greenlet
+
+from ...engine.equal_actors import NONE_EQUAL
+from ...engine.events import JOIN, PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace, namespaces
+from ...engine.execution import Timeout
+from ...engine.scheduling import FOREVER, HUB
+from ...engine.weak_objects import start_over, weakly
+from ...garbage import NoCollections
+from .deadlines import MOST_TIES, SHORTEST, TOLERANCE, Haste, let_end_together, let_time_pass, next_timeouts
+from .greenlet_pool import GreenletPool
+from .library import own_idents
+from .opcode_tracer import OpcodeTracer
+from .unwinding import restore_locks, unnoticed
+from .virtual_thread import Aborted, SetupDeadlockError, Timed, VirtualThread, Waitable
+
+if TYPE_CHECKING:
+    from .clock import Readings
+
+MOST_PROGRAM_THREADS: Final = 128  # introduced to `threading` beforehand; the code under test may start any number
+
+TICK: Final = 1e-6
+"""The seconds that pass with each reading of the clock, unless :attr:`Scheduler.tick` says otherwise."""
+_SPARE_GREENLETS = 4
+_SWALLOWED_ABORTS = 20
+_ROOM_TO_CHOOSE = 100
+"""Frames that a strategy may need above a thread that has used up its own."""
+_ABORTED_EVENTS = 200
+"""How many events an aborted thread may still do, to clean up, before it is aborted again."""
+
+
+class Scheduler:
+    """The virtual threads of one OS thread. Not re-entrant: one execution at a time.
+
+    Args:
+        steps_are_events: whether threads may be switched before every access.
+
+    Attributes:
+        tracer: lets threads be switched at opcodes, if that is wanted.
+        touch: reports an access of the virtual primitives themselves: :meth:`access` or :meth:`note`.
+        steps_are_events: whether threads may be switched before every event; if not, accesses belong to the step that
+            the last other event began.
+        lets_die: whether objects may die in an execution (:mod:`~..weak_objects`).
+        loading: whether modules are being imported: they may start no threads, which would be there but once.
+        is_stuck: whether an execution had to be given up in a real wait, and so will all others.
+        live: whether events count: true while a program's threads are explored.
+        left: how many further events the running thread may do before the strategy is asked again, plus one.
+        current: number of the running virtual thread; ``HUB`` for the harness itself.
+        trace: the events of the execution.
+        watched: ids of objects whose events are followed by a choice. asks_at_starts: so are starts of threads.
+        actors: number -> thread; those of the program come first. next_number: of the next one.
+        program_actors: how many threads the program has. ident_gap: how far off the identities of others are.
+        now: the virtual time, in seconds; ``tick`` of them pass with each reading, ``polled`` did so far.
+        clock_reads: thread -> its readings since its last wait with a timeout. clock_seen: how many events it saw.
+        timeouts_left: how many waits may still time out although something else could happen.
+        ties_left: how often waits may still be due together, so that who has been woken first need not go on first.
+        timeouts: see :class:`~..execution.Execution`.
+        timeouts_withheld: the place of a wait that would have been allowed to time out, had there been more of these.
+        ends_any_time: whether each wait may time out at any moment; else ``was_patient`` if one had to wait for others.
+        tolerance, haste: see :mod:`~.deadlines`.
+        failures: what escaped from threads of the target. preemptions: how often a thread was left that could go on.
+        equal_actors: which do the same; tells_identities: whether any of them has asked who it is.
+        doubts: why the execution is no part of a proof; is_choosing: whether a strategy is at work, not a thread.
+        is_patient: asked where a wait with a timeout begins: whether it is never cut short; ``longest``: nor is this.
+        on_idle_start: called where the hub starts a thread. watcher: their trace function without a tracer, if any.
+    """
+
+    def __init__(self, *, steps_are_events: bool = True) -> None:
+        self.touch = self.access if steps_are_events else self.note
+        self.steps_are_events = steps_are_events
+        self.tracer: OpcodeTracer | None = None
+        self.loading = self.is_stuck = self.live = self.aborting = self.lets_die = False
+        self.left, self.clock_seen, self.current = 0, 0, HUB
+        self.trace: Trace = []
+        self.watched: Container[int] = ()
+        self.actors: dict[int, VirtualThread] = {}
+        self.now, self.polled, self.tick, self.longest, self.tolerance = 0.0, 0.0, TICK, inf, TOLERANCE
+        self.timeouts_left = self.ties_left = self.ident_gap = 0
+        self.clock_reads: dict[int, Readings] = {}
+        self.timeouts_withheld, self.was_patient, self.ends_any_time, self.haste = "", False, False, Haste()
+        self.asks_at_starts = self.tells_identities = self.is_choosing = self._is_watched = self._stopped = False
+        self.equal_actors = NONE_EQUAL
+        self.failures: list[BaseException] = []
+        self.doubts: dict[str, None] = {}
+        self.timeouts: list[Timeout] = []
+        self.is_patient: Callable[[], bool] = lambda: False
+        self.on_idle_start: Callable[[], None] = lambda: None
+        self.watcher: Callable[[FrameType, str, Any], Any] | None = None
+        self._choose: Callable[[int], int] = lambda _: self.stop()
+        self._hub = greenlet.getcurrent()
+        self._starter: greenlet.greenlet | None = None
+        self._pool, self._own_idents = GreenletPool(self._serve), own_idents(lambda: self.current)
+        self._abandoned: list[greenlet.greenlet] = []
+        self._strategy_failure: BaseException | None = None
+        self._aborted_events = self.program_actors = self.next_number = self.preemptions = 0
+
+    # What running threads call.
+
+    def access(self, obj: object, slot: object, kind: int) -> None:
+        """The running thread is about to read (0) or write (1) ``slot`` of ``obj``."""
+        if self.live:
+            obj = weakly(obj) if self.lets_die else obj
+            left = self.left = self.left - 1
+            if left <= 0:
+                self._pause((kind, obj, slot), None)
+            self.trace.append((self.current, kind, obj, slot))
+            if self.watched and id(obj) in self.watched:
+                self.left = 0
+
+    def note(self, obj: object, slot: object, kind: int) -> None:
+        """As :meth:`access`, where accesses are no occasion to switch: it belongs to the running step."""
+        if self.live:
+            trace = self.trace
+            trace.append((self.current, kind, weakly(obj) if self.lets_die else obj, slot))
+            if len(trace) > FOREVER:
+                self.left = 0
+                self.pause()
+
+    def pause(self) -> None:
+        """An occasion to switch without an access of its own: a new step begins."""
+        if self.live:  # as :meth:`point`, which is slower
+            left = self.left = self.left - 1
+            if left <= 0:
+                self._pause((PAUSE, None, None), None)
+            self.trace.append((self.current, PAUSE, None, None))
+
+    def pause_in_tracer(self, code: CodeType, offset: int) -> None:
+        """As :meth:`pause`, from within the trace function, which has seen that it is time for a choice."""
+        self._pause((PAUSE, code, offset), None, is_tracing=True)
+
+    def step(self, obj: object, slot: object, kind: int) -> None:
+        """As :meth:`note`, for an access that is a step of its own."""
+        self.pause()
+        self.note(obj, slot, kind)
+
+    def point(self, kind: int, obj: object, waits_for: Waitable | None) -> None:
+        """The running thread is about to do something else to ``obj``, as soon as ``waits_for`` is free."""
+        left = self.left = self.left - 1
+        if left <= 0 or not (waits_for is None or waits_for.free):
+            self._pause((kind, obj, None), waits_for)
+        if self.watched and id(obj) in self.watched:
+            self.left = 0
+        slot = None
+        if kind == TRY:
+            slot = obj.free  # type: ignore[attr-defined]
+        elif kind == RELEASE:
+            slot = not obj.free  # type: ignore[attr-defined]
+        elif kind in (SPAWN, JOIN):
+            has_started: bool = obj.started  # type: ignore[attr-defined]
+            slot = has_started if kind == JOIN else None if has_started else self.next_number
+        self.trace.append((self.current, kind, obj, slot))
+
+    def point_timed(self, obj: object, timed: Timed) -> bool:
+        """As :meth:`point`, for a wait that may also time out; returns whether it did not."""
+        left = self.left = self.left - 1
+        if left <= 0 or not timed.waitable.free:
+            self._pause((TRY, obj, None), timed)
+        free = timed.waitable.free
+        self.trace.append((self.current, TRY, obj, free))
+        if not free:
+            self._time_out(timed)
+        return free
+
+    def deadline(self, timeout: float) -> float:
+        """When a wait with a timeout that begins now is to end; this reads the clock."""
+        if timeout >= SHORTEST:
+            self.clock_reads.pop(self.current, None)
+        if self.live:
+            self.touch(self, "now", READ)
+        return self.now + timeout
+
+    def wait_idle(self, kind: int, waitable: Waitable, deadline: float | None = None) -> bool:
+        """Outside an exploration: come back when ``waitable`` is free or the virtual time is ``deadline``.
+
+        A thread of the target may wait here from before an exploration into it; ``kind`` is what it then does.
+
+        Raises:
+            SetupDeadlockError: nobody will ever free it.
+            Aborted: the execution is being given up.
+        """
+        if self.aborting:
+            raise Aborted
+        waits_for = waitable if deadline is None else Timed(self, waitable, deadline)
+        if self.current != HUB:
+            thread = self.actors[self.current]
+            thread.pending, thread.waits_for = (kind, waitable, None), waits_for
+            self._to_hub()
+            thread.waits_for, free = None, waitable.free
+            if self.live:
+                self.trace.append((self.current, kind, waitable, free if kind in (TRY, JOIN) else None))
+                if isinstance(waits_for, Timed) and not free:
+                    self._time_out(waits_for)
+            return free
+        while not waitable.free:
+            other = next((thread for thread in self.actors.values() if thread.enabled), None)
+            if other is not None:
+                self.run_idle(other)
+            elif not let_time_pass(self, deadline):
+                raise SetupDeadlockError("a call waits for something that nothing will ever bring about", waitable)
+            elif deadline is not None and self.now >= deadline:
+                break
+        return waitable.free
+
+    def settle(self) -> None:
+        """Outside an exploration: run the target's own threads until each of them waits."""
+        while (waiting := next((thread for thread in self.actors.values() if thread.enabled), None)) is not None:
+            self.run_idle(waiting)
+
+    def start(self, work: Callable[[], object], number: int | None = None) -> int:
+        """Start a virtual thread and return its number.
+
+        During an exploration it runs to its first event at once, so that what it does next is known. Otherwise it
+        waits for :meth:`wait_idle` or :meth:`settle`.
+        """
+        if number is None:
+            number, self.next_number = self.next_number, self.next_number + 1
+        thread = self.actors[number] = VirtualThread(number, work)
+        if self.live:
+            caller, left = self.current, self.left
+            self._starter = greenlet.getcurrent()
+            self.current, self.left = number, 0
+            self._enter(thread)
+            self._trace_on()
+            self.current, self.left = caller, 0 if self.asks_at_starts else left
+        elif self.current == HUB:
+            self.on_idle_start()
+        return number
+
+    @property
+    def lets_time_pass(self) -> bool:
+        """Whether time passes for threads that sleep if all others only ask for something again and again."""
+        return self.longest < inf
+
+    def enabled(self) -> list[int]:
+        """The threads that can go on now."""
+        threads = self.actors.items()  # as `VirtualThread.enabled`, which is slower
+        return [n for n, of in threads if not of.finished and (of.waits_for is None or of.waits_for.free)]
+
+    def next_timeouts(self) -> list[int]:
+        """The threads whose timeout is the next to end: who goes on when nobody else can. The first comes first."""
+        return next_timeouts(self.actors, self.now, self.tolerance)
+
+    def program_is_over(self) -> bool:
+        """Whether all threads of the program have ended."""
+        for number in range(self.program_actors):  # noqa: SIM110 (this is asked at every choice)
+            if not self.actors[number].finished:
+                return False
+        return True
+
+    # What the harness calls.
+
+    def explore(
+        self, works: Sequence[Callable[[], object]], choose: Callable[[int], int], timeouts: int, ties: int = MOST_TIES
+    ) -> None:
+        """Run one thread for each of ``works`` until :meth:`stop` is called.
+
+        Args:
+            works: what the threads of the program do.
+            choose: ``choose(running)`` says who is next, and sets ``left`` to how many events it may do.
+            timeouts: how many waits may time out although something else could happen.
+            ties: see :attr:`ties_left`.
+        """
+        self._hub = greenlet.getcurrent()
+        self._choose, self._stopped, self._strategy_failure = choose, False, None
+        self.timeouts_left, self.ties_left = (FOREVER, 0) if self.ends_any_time else (timeouts, ties)
+        self.left, self.watched = 0, ()
+        before, self._is_watched = sys.gettrace(), self.watcher is not None
+        with NoCollections(), self._own_idents, self._traced():
+            self.live = True
+            try:
+                for number, work in enumerate(works):
+                    self.start(work, number)
+                following = self._after_choice(HUB)
+                if following is not self._hub:
+                    following.switch()
+            finally:
+                self.live = False
+                self.timeouts_left = self.ties_left = 0
+                self.current = HUB
+                if self._is_watched:
+                    sys.settrace(before)
+        self.raise_failure()
+
+    def stop(self) -> int:
+        """Called by a strategy instead of naming a thread: the execution is over."""
+        self._stopped = True
+        return HUB
+
+    def give_up(self, failure: BaseException) -> None:
+        """The execution is over, for a reason that its threads are not to see; the calling one waits to be unwound."""
+        self._strategy_failure, self._stopped = failure, True
+        if self.current != HUB:
+            self._hub.switch()
+
+    def raise_failure(self) -> None:
+        """Raise why an execution was given up, if it was."""
+        if self._strategy_failure is not None:
+            raise self._strategy_failure
+
+    def reset(self, program_actors: int = 0) -> None:
+        """Unwind what is left of an execution, forget its threads, and get ready for a program with that many."""
+        self.live = False
+        trace, self.trace = self.trace, []  # what threads do while they are unwound is no part of the execution
+        if left_over := [thread for thread in self.actors.values() if not thread.finished]:
+            self._abort(left_over)
+        self.actors.clear()
+        self._pool.fill(program_actors + _SPARE_GREENLETS)
+        restore_locks(trace)
+        self.trace, self.failures, self.doubts, self.timeouts = [], [], {}, []
+        self._strategy_failure = self._strategy_failure if self.is_stuck else None
+        self.preemptions, self.clock_reads, self.clock_seen = 0, {}, 0
+        self.now = self.polled = 0.0
+        self.haste.start_over()
+        self.timeouts_withheld, self.was_patient, self.asks_at_starts, self.tells_identities = "", False, False, False
+        self.equal_actors = NONE_EQUAL
+        self.program_actors = self.next_number = program_actors
+        namespaces.clear()
+        start_over(are_used=self.lets_die)
+
+    # Inside.
+
+    def _trace_on(self) -> None:
+        """The running greenlet comes from another one, which may have sat in a trace function: it is to be traced."""
+        if self.tracer is not None and not self.aborting:
+            self.tracer.enter()
+        elif self._is_watched and self.live and not self.aborting:
+            sys.settrace(self.watcher)
+
+    def _traced(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext() if self.tracer is None else self.tracer.installed()
+
+    def _serve(self, maker: greenlet.greenlet) -> None:
+        """A pooled greenlet: does the work of one thread after another."""
+        thread = self._awaited(maker)
+        del maker
+        while True:
+            try:
+                self._trace_on()
+                if not self.steps_are_events:
+                    self.pause()  # else what comes before its first event would be part of whoever starts it
+                thread.work()
+            except Aborted:
+                pass
+            except BaseException as error:
+                if not self.aborting:
+                    self.failures.append(error)
+            # Let go of what the target made: it must not die, and finalize, in the midst of the next execution. This is
+            # still part of the thread: others may come in between.
+            thread.work, thread.handled = object, None
+            thread.finished = True
+            thread.greenlet = thread.pending = thread.waits_for = None
+            thread = self._finish()
+
+    def _finish(self) -> VirtualThread:
+        """The running thread is done; returns the next one that its greenlet is to serve."""
+        self._pool.give_back(greenlet.getcurrent())
+        if self._starter is not None:
+            following, self._starter = self._starter, None
+        elif self.aborting or not self.live:
+            following = self._hub
+        else:
+            following = self._after_choice(self.current)
+        return self._awaited(following)
+
+    def _awaited(self, following: greenlet.greenlet) -> VirtualThread:
+        """The thread that an idle greenlet is to serve next; meanwhile, another greenlet goes on."""
+        while True:
+            try:
+                given: VirtualThread = following.switch()
+                return given
+            except Aborted:  # its thread is unwound before it has begun
+                following = self._hub
+
+    def _pause(self, pending: Pending, waits_for: Waitable | None, *, is_tracing: bool = False) -> None:
+        if self.aborting:
+            self._abort_again()
+            return
+        thread = self.actors[self.current]
+        thread.pending, thread.waits_for, thread.handled = pending, waits_for, sys.exception()
+        if self._starter is not None:
+            following, self._starter = self._starter, None
+        else:
+            following = self._after_choice(thread.number)
+        if following is not thread.greenlet:
+            if is_tracing:
+                sys.call_tracing(following.switch, ())
+            else:
+                following.switch()
+                self._trace_on()
+        thread.waits_for = thread.handled = None  # what it holds of an exception must not outlive it
+
+    def _after_choice(self, running: int) -> greenlet.greenlet:
+        """The greenlet that the strategy wants to run next; the hub's if the execution is over."""
+        if self._stopped:
+            return self._hub
+        chosen, limit = HUB, sys.getrecursionlimit()
+        sys.setrecursionlimit(limit)  # refused as deep down as that: the limit could not be lowered again afterwards
+        sys.setrecursionlimit(limit + _ROOM_TO_CHOOSE)
+        if (tracer := self.tracer) is not None:
+            tracer.pauses += 1
+        try:
+            self.is_choosing = True
+            chosen = self._choose(running)
+        except BaseException as error:  # nothing that the threads should see
+            self._strategy_failure = error
+            self._stopped = True
+        finally:
+            self.is_choosing = False
+            if tracer is not None:
+                tracer.pauses -= 1
+            sys.setrecursionlimit(limit)
+        if self._stopped:
+            return self._hub
+        if chosen != running and running != HUB and self.actors[running].enabled:
+            self.preemptions += 1
+        self.current = chosen
+        following = self.actors[chosen].greenlet
+        assert following is not None, "a strategy chose a thread that has ended"
+        return following
+
+    def _time_out(self, wait: Timed) -> None:
+        if self.timeouts_left > 0 and not (wait.is_due or wait.is_patient or wait.is_overdue):
+            self.timeouts_left -= 1
+        let_end_together(self, wait)  # first of all: from here on it is open which of them goes on
+        # The clock is shared: who read it before, or began a wait, is to be tried after this too.
+        self.touch(self, "now", WRITE)
+        self.now = max(self.now, wait.deadline)
+
+    def _to_hub(self) -> None:
+        if self._starter is not None:
+            starter, self._starter = self._starter, None
+            starter.switch()
+        else:
+            self._hub.switch()
+        if self.aborting:
+            raise Aborted
+        self._trace_on()
+
+    def run_idle(self, thread: VirtualThread) -> None:
+        """Outside an exploration: let a thread go on until it waits."""
+        self._hub = greenlet.getcurrent()
+        self.current = thread.number
+        with NoCollections(), self._own_idents, self._traced():
+            if thread.greenlet is None:
+                self._enter(thread)
+            else:
+                thread.greenlet.switch()
+        self.current = HUB
+        self.raise_failure()
+
+    def _enter(self, thread: VirtualThread) -> None:
+        thread.greenlet = self._pool.take()
+        thread.greenlet.switch(thread)
+
+    def _abort(self, threads: list[VirtualThread]) -> None:
+        self._hub = greenlet.getcurrent()
+        self.aborting = True
+        with unnoticed(), contextlib.ExitStack() as then:
+            then.callback(setattr, self, "aborting", False)
+            for thread in threads:
+                if (running := thread.greenlet) is None or thread.finished:
+                    continue
+                self.live, self.left, self._aborted_events, self._starter = True, 0, 0, None
+                self.current = thread.number
+                running.throw(Aborted)
+                self.live, self.current = False, HUB
+                if not thread.finished:
+                    self._abandoned.append(running)  # it refused to end; let go, it would be aborted again
+                    thread.finished = True
+
+    def _abort_again(self) -> None:
+        """An aborted thread does further events: let it clean up, but not go on for ever."""
+        self._aborted_events += 1
+        if self._aborted_events < _ABORTED_EVENTS:
+            return
+        if self._aborted_events < _ABORTED_EVENTS + _SWALLOWED_ABORTS:
+            raise Aborted
+        while True:
+            self._hub.switch()

@@ -1,0 +1,297 @@
+"""A virtual world: private copies of the standard library's modules about threads and time.
+
+Only the ``_thread`` level and the clock are our own. ``threading``, ``queue`` and ``concurrent.futures`` are the
+sources of the running Python, executed on top, so that a Condition, an Event or a Queue behaves exactly as it does in
+production.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import functools
+import importlib.util
+import itertools
+import os
+import sys
+import time
+from collections.abc import Callable
+from importlib.machinery import PathFinder
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any, Final
+
+from ..engine.scheduling import HUB
+from ..instrument.names import hook_name
+from .stand_ins.databases import Databases, make_sqlite_module
+from .stand_ins.network import Network
+from .stand_ins.polling import make_select_module
+from .stand_ins.signals import make_signal_module
+from .stand_ins.sockets import make_socket_module
+from .threads.clock import EPOCH_SECONDS, Clock
+from .threads.library import found_as, make_queue_accelerator, no_process_hooks, with_simple_queue
+from .threads.opcode_tracer import THREADING_CLASSES
+from .threads.refusal import refuse
+from .threads.scheduler import MOST_PROGRAM_THREADS, Scheduler
+from .threads.thread_class import simplify_threads
+from .threads.thread_module import make_thread_module
+from .threads.uncontrolled import STAND_INS
+from .threads.virtual_thread import Aborted
+
+PRIVATE_MODULES = (
+    *("_thread", "time", "timeit", "threading", "_threading_local", "queue", "_queue", "functools", "contextlib"),
+    *("random", "concurrent", "concurrent.futures", "concurrent.futures._base", "concurrent.futures.thread"),
+    *("_socket", "socket", "select", "selectors", "signal", "_pyio", "_sqlite3", "sqlite3", "sqlite3.dbapi2"),
+    *("builtins", "importlib", "importlib.util", *STAND_INS),
+)
+"""The modules of a virtual world."""
+
+_CACHES = ("_make_key", "_HashedSeq", "_CacheInfo", "_lru_cache_wrapper", "lru_cache", "cache", "cached_property")
+_PARTS: Final = {
+    "functools": (functools, frozenset({*_CACHES, "_NOT_FOUND"})),
+    "contextlib": (contextlib, frozenset({"_BaseExitStack", "ExitStack"})),
+}
+"""What alone of a module is private: the caches, in Python, for those in C cannot be looked into; and what holds other
+context managers, and may be shared."""
+
+Compile = Callable[[Callable[[], ast.Module], str, "frozenset[str] | None"], CodeType]
+"""(what parses a file, the file, the only classes to instrument) -> instrumented code."""
+
+
+def make_time_module(scheduler: Scheduler) -> ModuleType:
+    """A module that stands in for ``time``; what a process or a thread has worked is the time that has passed."""
+    clock = Clock(scheduler)
+
+    def nanoseconds(read: Callable[[], float]) -> Callable[[], int]:
+        return lambda: int(read() * 1_000_000_000)
+
+    def wall() -> float:
+        return EPOCH_SECONDS + clock.read()
+
+    def of_seconds(real: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of the seconds since the epoch: of now if none are given."""
+        return lambda seconds=None: real(wall() if seconds is None else seconds)
+
+    def of_a_time(real: Callable[..., Any], texts: int) -> Callable[..., Any]:
+        """A function of some texts and a broken-down time: of now if none is given."""
+        return lambda *args: real(*args, *(() if len(args) > texts else (time.localtime(wall()),)))
+
+    def read_by_id(clock_id: int) -> float:
+        return wall() if clock_id == getattr(time, "CLOCK_REALTIME", 0) else clock.read()
+
+    module = ModuleType("time")
+    module.__dict__.update({name: value for name, value in vars(time).items() if not name.startswith("__")})
+    module.__dict__.update(
+        sleep=clock.sleep,
+        time=wall,
+        monotonic=clock.read,
+        perf_counter=clock.read,
+        process_time=clock.read,
+        thread_time=clock.read,
+        clock_gettime=read_by_id,
+        time_ns=nanoseconds(wall),
+        monotonic_ns=nanoseconds(clock.read),
+        perf_counter_ns=nanoseconds(clock.read),
+        process_time_ns=nanoseconds(clock.read),
+        thread_time_ns=nanoseconds(clock.read),
+        clock_gettime_ns=lambda clock_id: int(read_by_id(clock_id) * 1_000_000_000),
+        **{name: of_seconds(vars(time)[name]) for name in ("localtime", "gmtime", "ctime")},
+        asctime=of_a_time(time.asctime, 0),
+        strftime=of_a_time(time.strftime, 1),
+    )
+    return module
+
+
+class World:
+    """The private modules, made when they are first asked for.
+
+    Args:
+        scheduler: runs the threads.
+        compile: compiles and instruments a module; ``None`` leaves them as they are.
+        hooks: the names that instrumented code needs.
+        made: modules that exist already.
+    """
+
+    def __init__(
+        self, scheduler: Scheduler, compile: Compile | None, hooks: dict[str, object], made: dict[str, ModuleType]
+    ) -> None:
+        self.scheduler = scheduler
+        self._compile = compile
+        self._hooks = hooks
+        self._thread_hashes = itertools.count(1)
+        self._introduced: dict[int, Any] = {}
+        self._original: dict[str, object] = {}
+        self.network = Network(scheduler)
+        self.databases = Databases(self.network)
+        self._made: dict[str, Any] = {
+            "_thread": make_thread_module(scheduler),
+            "time": make_time_module(scheduler),
+            **made,
+        }
+
+    def module(self, name: str) -> ModuleType:
+        """The private copy of one of :data:`PRIVATE_MODULES`."""
+        found: ModuleType | None = self._made.get(name)
+        return found if found is not None else self._make(name)
+
+    def replaced(self) -> str:
+        """What code has put something of its own in place of; empty if there is nothing."""
+        threading = self._made.get("threading")
+        return next((name for name, made in self._original.items() if getattr(threading, name, None) is not made), "")
+
+    def forget_threads(self, program_actors: int, random_seed: int = 0) -> None:
+        """Drop the threads that the copy of ``threading`` still knows from an execution that was given up.
+
+        It knows those of the next program, or as many as there may be if nobody knows how many that will be.
+        What is drawn at random is drawn in the same order again, too.
+        """
+        self.network.start_over()
+        self.databases.start_over()
+        if "signal" in self._made:
+            self._made["signal"]._start_over()
+        if "random" in self._made:
+            self._made["random"].seed(random_seed)
+        threading = self._made.get("threading")
+        if threading is not None:
+            # Not only what is left over: what a setup starts while nobody knows how many threads the program has takes
+            # the place of a thread of the program.
+            threading._active.clear()
+            introduced = self._introduced.items()
+            threading._active.update(itertools.islice(introduced, 1 + program_actors if program_actors else None))
+            threading._limbo.clear()
+            threading._counter = itertools.count(1).__next__
+            self._thread_hashes = itertools.count(1)
+
+    def _make(self, name: str) -> ModuleType:
+        made: ModuleType
+        if name in _MAKERS:
+            made = self._made[name] = _MAKERS[name](self)
+            return made
+        parent, _, child = name.rpartition(".")
+        spec = PathFinder.find_spec(name, self.module(parent).__path__ if parent else None)
+        assert spec is not None
+        module = self._made[name] = importlib.util.module_from_spec(spec)
+        if parent:
+            setattr(self.module(parent), child, module)
+        if name == "concurrent":
+            return module
+        assert spec.origin is not None
+        if name in _PARTS:
+            shared = vars(_PARTS[name][0])
+            module.__dict__.update({key: value for key, value in shared.items() if not key.startswith("__")})
+        if name == "functools":
+            module.__dict__["RLock"] = self.module("_thread").RLock
+        if self._compile is None or name in ("_threading_local", "random", "timeit", "sqlite3", "sqlite3.dbapi2"):
+            code = _code(name, spec.origin)
+        else:
+            parse = functools.partial(_parse, name, spec.origin)
+            code = self._compile(parse, spec.origin, THREADING_CLASSES if name == "threading" else None)
+        module.__dict__.update(self._hooks)
+        module.__dict__["__builtins__"] = {**vars(builtins), "__import__": self._import}
+        with no_process_hooks(), found_as(name, module) if name == "socket" else contextlib.nullcontext():
+            exec(code, module.__dict__)
+        if name == "threading":
+            report_call: Any = self._hooks.get(hook_name("call"), lambda *_: None)
+            simplify_threads(module, self.module("_thread"), self.scheduler, report_call)
+            self._original = {own: module.__dict__[own] for own in module.__all__ if own != "excepthook"}
+            self._introduce_program_threads(module)
+            module.__dict__["excepthook"] = self._note_failure
+            module.Thread.__hash__ = lambda thread: self._hash_of_thread(thread)
+        if name == "concurrent.futures":
+            _ = module.ThreadPoolExecutor  # imported when it is first asked for: let that be no part of an execution
+        if name == "random":
+            _make_repeatable(module)
+        if name == "queue":
+            module.__dict__["SimpleQueue"] = module.__dict__["_PySimpleQueue"]
+        return module
+
+    def _hash_of_thread(self, thread: Any) -> int:
+        """The same in each execution: pools keep their threads in a set, and go through it."""
+        found: int | None = thread.__dict__.get("_kcache_hash")
+        if found is None:
+            found = thread.__dict__["_kcache_hash"] = next(self._thread_hashes)
+        return found
+
+    def _introduce_program_threads(self, threading: Any) -> None:
+        """Let ``current_thread`` know the threads of programs once and for all: each execution is to do the same."""
+        if hasattr(threading, "_DeleteDummyThreadOnDel"):
+            threading._DeleteDummyThreadOnDel = lambda _: None
+        for number in range(MOST_PROGRAM_THREADS):
+            self.scheduler.current = number
+            threading.current_thread()
+        self.scheduler.current = HUB
+        threading._DummyThread.join = lambda thread, timeout=None: self._join_program_thread(thread, timeout)
+        self._introduced = dict(threading._active)
+
+    def _join_program_thread(self, joined: Any, timeout: float | None = None) -> None:  # noqa: ARG002
+        """``Thread.join`` of a thread whose end is no event: whoever started it waits for it, outside the program."""
+        if joined.ident == self.module("_thread").get_ident():
+            raise RuntimeError("cannot join current thread")
+        why = "joins a thread of the program, whose end nobody hears of: start it with threading.Thread in the test"
+        refuse(self.scheduler, why, sys._getframe(1))
+
+    def _note_failure(self, failed: Any) -> None:
+        """What ``threading.excepthook`` prints in production: an exception that ended a thread."""
+        if not isinstance(failed.exc_value, (Aborted, SystemExit)):
+            self.scheduler.failures.append(failed.exc_value)
+
+    def _import(
+        self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> ModuleType:
+        if name == "io" and (globals or {}).get("__name__") == "socket":
+            return self.module("_pyio")  # files in C have real locks
+        package = (globals or {}).get("__package__") or ""
+        full = f"{package}.{name}".rstrip(".") if level else name
+        if full not in PRIVATE_MODULES or full in ("_queue", "builtins", "importlib"):
+            return builtins.__import__(name, globals, locals, fromlist, level)
+        found = self.module(full)
+        for child in fromlist or ():
+            if f"{full}.{child}" in PRIVATE_MODULES:
+                self.module(f"{full}.{child}")
+        return found if fromlist else self.module(full.partition(".")[0])
+
+
+_MAKERS: Final[dict[str, Callable[[World], ModuleType]]] = {
+    "_queue": lambda world: make_queue_accelerator(lambda: world.module("queue")),
+    "_socket": lambda world: make_socket_module(world.network),
+    "_sqlite3": lambda world: make_sqlite_module(world.databases),
+    "select": lambda world: make_select_module(world.network),
+    "signal": lambda world: make_signal_module(world.scheduler),
+}
+"""Modules in C, as far as they are asked for."""
+
+
+def _make_repeatable(random: Any) -> None:
+    """Let generators without a seed give the same in each execution."""
+    original = random.Random.seed
+
+    def seed(self: Any, a: Any = None, version: int = 2) -> None:
+        original(self, 0 if a is None else a, version)
+
+    seed.__code__ = seed.__code__.replace(co_filename=random.__file__)  # it does change what others see
+    random.Random.seed = seed
+    random._urandom = lambda size: os.urandom(size)  # looked up when it is called: executions have their own
+    random.seed = random._inst.seed  # the module's functions are methods that were bound before
+    random.seed()
+
+
+def _parse(name: str, path: str) -> ast.Module:
+    """The tree of a module of the standard library, as far as it is private."""
+    tree = ast.parse(Path(path).read_text(encoding="utf-8"), path)
+    if name in _PARTS:
+        tree.body = [statement for statement in tree.body if not _PARTS[name][1].isdisjoint(_defined(statement))]
+    return with_simple_queue(tree) if name == "queue" else tree
+
+
+@functools.cache
+def _code(name: str, path: str) -> CodeType:
+    return compile(_parse(name, path), path, "exec", dont_inherit=True)
+
+
+def _defined(statement: ast.stmt) -> set[str]:
+    """The names that a statement gives to a function, a class or a value."""
+    if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+        return {statement.name}
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return {target.id for target in targets if isinstance(target, ast.Name)}

@@ -1,0 +1,28 @@
+"""A random walk: at each event any thread that can go on, with equal chances."""
+
+from __future__ import annotations
+
+import random
+
+from ..engine.scheduling import STOP
+from ..engine.strategy import Sampling
+
+
+class RandomWalk(Sampling):
+    """Random schedules without end.
+
+    Args:
+        seed: decides all of them.
+    """
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self._random = random.Random(seed).random
+
+    def choose(self, running: int) -> int:  # noqa: ARG002 - whoever runs has no advantage
+        """Anybody, for one event."""
+        candidates = self.candidates()
+        if not candidates:
+            return STOP
+        self.scheduler.left = 1
+        return candidates[int(self._random() * len(candidates))]

@@ -1,0 +1,190 @@
+"""Schedules with one preemption, before any with more: most faults need no second one.
+
+M. Musuvathi, S. Qadeer: Iterative Context Bounding for Systematic Testing of Multithreaded Programs (2007). Two
+executions without preemption come first: threads in the order of their start, and the other way round. Each shows where
+a preemption can matter. Such a place is tried once per *sort*, then once more, and so on: a loop of a thousand calls
+does not hide what comes behind it.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from ..engine.events import (
+    ACQUIRE,
+    QUERY,
+    RELEASE,
+    SPAWN,
+    TRY,
+    WRITE,
+    Imprecise,
+    Pending,
+    Trace,
+    identity,
+    location,
+    parts_of,
+)
+from ..engine.happens_before import HappensBefore
+from ..engine.scheduling import FOREVER, STOP, Scheduling
+from ..engine.strategy import MOST_ASKED, Ending, Sampling, Step
+
+_LATER: Final = 4
+"""How many places of a sort come before the first one is tried in another way."""
+
+
+class _Plan(NamedTuple):
+    """One execution.
+
+    Attributes:
+        cost: decides when it is run: the lowest first.
+        number: of the plan; decides between equal costs.
+        is_reversed: whether the thread that started last is the first to go on.
+        position: the index of the event before which the thread is preempted; ``None`` for no preemption.
+        target: which of the others goes on then, in the order of the execution.
+        resumes: whether the preempted thread is the first, not the last, to go on when that one waits or ends.
+    """
+
+    cost: int
+    number: int
+    is_reversed: bool
+    position: int | None = None
+    target: int = 0
+    resumes: bool = False
+
+
+class SinglePreemption(Sampling):
+    """Runs all schedules with one preemption at a place where it can matter; then it has no more."""
+
+    share = 0.75
+    least = 20
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._numbers = itertools.count()
+        self._plans = [_Plan(0, next(self._numbers), is_reversed) for is_reversed in (False, True)]
+        self._plan = self._plans[0]
+        self._others = 0
+        self._preempted: int | None = None
+
+    def begin(self, scheduler: Scheduling) -> None:
+        """Take the next plan."""
+        super().begin(scheduler)
+        self.ending = Ending.COMPLETE
+        self._plan = heapq.heappop(self._plans)
+        self._preempted, self._others = None, 0
+
+    def choose(self, running: int) -> int:
+        """Whoever runs goes on, but for the one preemption."""
+        candidates = self.candidates()
+        if not candidates:
+            return STOP
+        scheduler, plan = self.scheduler, self._plan
+        ahead = FOREVER
+        if plan.position is not None and self._preempted is None:
+            ahead = plan.position - len(scheduler.trace)
+            if ahead <= 0:
+                others = [thread for thread in self._in_order(candidates) if thread != running]
+                self._preempted, self._others = running, len(others)
+                if plan.target >= len(others):
+                    self.end(Ending.REDUNDANT)
+                    return STOP
+                scheduler.left = FOREVER
+                return others[plan.target]
+        patient = [thread for thread in candidates if not scheduler.actors[thread].is_timing_out] or candidates
+        scheduler.left = ahead if ahead == FOREVER else min(ahead, MOST_ASKED)
+        return running if running in patient else self._in_order(patient)[0]
+
+    def _in_order(self, threads: list[int]) -> list[int]:
+        """Who goes on first, second, ... where the running thread does not."""
+        ordered = sorted(threads, reverse=self._plan.is_reversed)
+        if self._preempted in ordered and len(ordered) > 1:
+            ordered.remove(self._preempted)
+            ordered.insert(0 if self._plan.resumes else len(ordered), self._preempted)
+        return ordered
+
+    def learn(self, step: Step) -> HappensBefore | None:
+        """Plan what an execution shows to be worth it."""
+        plan = self._plan
+        if plan.position is None:
+            for occurrence, position in _places(step.trace):
+                self._add(plan, occurrence, position)
+                self._add(plan, _LATER * occurrence, position, resumes=True)
+        elif plan.target + 1 < self._others:
+            self._add(plan, plan.cost + _LATER, plan.position, plan.target + 1, resumes=plan.resumes)
+        return super().learn(step)
+
+    def _add(self, plan: _Plan, cost: int, position: int, target: int = 0, *, resumes: bool = False) -> None:
+        number = next(self._numbers)
+        heapq.heappush(self._plans, _Plan(cost, number, plan.is_reversed, position, target, resumes))
+
+    def has_more(self) -> bool:
+        """Whether a plan is left."""
+        return bool(self._plans)
+
+
+def _places(trace: Trace) -> Iterator[tuple[int, int]]:
+    """Where a preemption can matter: which of its sort a place is, counted from 1, and the index of its event.
+
+    Nothing matters but what several threads use while they are alive, and the start of a thread. What one lock protects
+    everywhere is decided where that lock is taken.
+    """
+    spans = _spans(trace)
+    users: dict[object, set[int]] = defaultdict(set)
+    written: set[object] = set()
+    guards: dict[object, frozenset[int]] = {}
+    used: list[tuple[int, list[object]]] = []
+    held: dict[int, Counter[int]] = defaultdict(Counter)
+    asked: set[object] = set()
+    for position, (thread, kind, obj, slot) in enumerate(trace):
+        own = held[thread]
+        if kind == RELEASE:
+            own[id(obj)] -= 1
+        if any(other != thread and begin <= position <= end for other, (begin, end) in spans.items()):
+            touched: list[tuple[int, object]] = []
+            if kind <= WRITE:
+                touched = [(part[0], _place(part)) for part in parts_of(kind, obj, slot)]
+            elif kind in (ACQUIRE, RELEASE) or (kind in (TRY, QUERY) and own[id(obj)] <= 0):
+                touched = [(WRITE, ("lock", identity(obj)))]
+                if kind in (TRY, QUERY):  # conditions ask so whether they hold their own lock, which says nothing
+                    asked.update(place for _, place in touched)
+            locks = frozenset(lock for lock, times in own.items() if times > 0) if kind <= WRITE else frozenset()
+            for how, place in touched:
+                users[place].add(thread)
+                guards[place] = guards[place] & locks if place in guards else locks
+                if how == WRITE:
+                    written.add(place)
+            used.append((position, [place for _, place in touched]))
+        if kind == ACQUIRE or (kind == TRY and slot):
+            own[id(obj)] += 1
+    seen: Counter[object] = Counter()
+    for position, places in used:
+        thread, kind, obj, slot = trace[position]
+        has_started = position > 0 and trace[position - 1][:2] == (thread, SPAWN)
+        if kind == RELEASE:  # nobody but who asks sees a lock that is still held a little longer
+            places = [place for place in places if place in asked]
+        if has_started or any(len(users[place]) > 1 and place in written and not guards[place] for place in places):
+            sort = (thread, kind, type(obj), slot if type(slot) is str else None)
+            seen[sort] += 1
+            yield seen[sort], position
+
+
+def _place(access: Pending) -> object:
+    """What two accesses share if their order can matter."""
+    _, obj, slot = access
+    return identity(obj) if type(slot) is Imprecise else location(obj, slot)
+
+
+def _spans(trace: Trace) -> dict[int, tuple[int, int]]:
+    """Thread -> the index of its start, and of its last event."""
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for position, (thread, kind, _, slot) in enumerate(trace):
+        first.setdefault(thread, 0)
+        last[thread] = position
+        if kind == SPAWN and isinstance(slot, int):
+            first.setdefault(slot, position)
+    return {thread: (first[thread], end) for thread, end in last.items()}

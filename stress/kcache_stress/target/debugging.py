@@ -1,0 +1,88 @@
+"""Stops in the debugger where a counterexample goes wrong."""
+
+from __future__ import annotations
+
+import bdb
+import pdb
+import sys
+from types import FrameType
+from typing import Any
+
+from ..engine.events import Event
+from ..engine.schedule_replay import Replay
+from ..engine.scheduling import Scheduling
+from ..modules.sandbox import Sandbox
+from .exploration_target import Laboratory
+from .replay_token import ReplayToken
+
+
+class _Stopping(Replay):
+    """Follows the schedule of a token, and stops right before the first step of its last run."""
+
+    def __init__(self, token: ReplayToken[Any], sandbox: Sandbox) -> None:
+        super().__init__(token.schedule)
+        self._files = set(sandbox.sources)
+        self._is_there = False
+
+    def begin(self, scheduler: Scheduling) -> None:
+        super().begin(scheduler)
+        scheduler.trace = _Trace(self)
+
+    def choose(self, running: int) -> int:
+        """Notice the last run of the schedule."""
+        was_before = self.is_following
+        chosen = super().choose(running)
+        self._is_there = was_before and not self.is_following
+        return chosen
+
+    def noted(self, event: Event) -> None:
+        """Stop, if this is the step."""
+        if self._is_there:
+            self._is_there = False
+            frame: FrameType | None = sys._getframe(2)
+            while frame is not None and frame.f_code.co_filename not in self._files:
+                frame = frame.f_back
+            print(f"thread {event[0] + 1}, after the last switch of the schedule, right before the access")
+            if frame is not None:
+                _interact(pdb.Pdb(), frame)
+
+
+def _interact(debugger: pdb.Pdb, frame: FrameType) -> None:
+    """Talk to the user about a frame further out; go on step by step from there if that is what the user wants."""
+    debugger.reset()
+    outer: FrameType | None = frame
+    while outer is not None:
+        outer.f_trace = debugger.trace_dispatch
+        debugger.botframe = outer
+        outer = outer.f_back
+    debugger.interaction(frame, None)
+    if debugger.quitting:
+        raise bdb.BdbQuit
+    if debugger.stoplineno != -1 or debugger.breaks:
+        sys.settrace(debugger.trace_dispatch)
+
+
+class _Trace(list[Event]):
+    """A trace that somebody looks on as it grows."""
+
+    def __init__(self, strategy: _Stopping) -> None:
+        super().__init__()
+        self._strategy = strategy
+
+    def append(self, event: Event) -> None:
+        super().append(event)
+        self._strategy.noted(event)
+
+
+def debug(laboratory: Laboratory[Any, Any], token: ReplayToken[Any]) -> None:
+    """Follow the schedule of a token in this process, and stop before the first step after its last switch.
+
+    Args:
+        laboratory: of the target of the token, at its granularity.
+        token: has a schedule.
+
+    Raises:
+        CannotExploreError: the target cannot be scheduled any more.
+    """
+    with laboratory.opened(token.program, strict_errors=token.strict_errors, pulse=lambda: None) as (runner, _):
+        runner.run(_Stopping(token, runner.sandbox))

@@ -1,0 +1,456 @@
+"""The exploration of one program after another: sampling first, then exhaustively; a finding of what goes wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import entry_points
+from typing import Any, Final, Generic, TypeAlias
+
+from kcache_model.errors import CannotExploreError, TargetError
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.progress import NoProgress, ProgressListener
+
+from ..engine.counterexample import Counterexample, Possible
+from ..engine.dpor import Dpor
+from ..engine.execution import A, Problem
+from ..engine.granularity import Granularity
+from ..engine.preemption_bounded import PreemptionBounded
+from ..engine.strategy import Coverage, Strategy
+from ..judgement.call_judge import CallJudge
+from ..judgement.data_races import DataRaceJudge
+from ..loading import load_object
+from ..runtime.threads.virtual_thread import UncontrolledError
+from ..strategies.guided import Guided
+from ..strategies.naive import Naive
+from ..strategies.opcode_sampling import OpcodeSampling
+from ..strategies.partial_order_sampling import PartialOrderSampling
+from ..strategies.pct import Pct
+from ..strategies.random_walk import RandomWalk
+from ..strategies.selective_walk import SelectiveWalk
+from ..strategies.single_preemption import SinglePreemption
+from ..strategies.time_slices import TimeSlices
+from .confirmation import Answer, Confirmation, with_confirmation
+from .exploration_target import Laboratory, P
+from .investigation import Experiment, Investigation, Opened, investigate, with_fewest_preemptions
+from .spared import Spared, SparingJudge
+
+_MINIMISE_ATTEMPTS: Final = 150
+_POSSIBLE_EXECUTIONS: Final = 3_000
+_POSSIBLE_SECONDS: Final = 5.0
+_LEAST_POSSIBLE_SECONDS: Final = 1.0
+"""Whether the finding is possible under the GIL is asked so long however late it is."""
+
+_SHALLOW_SAMPLES: Final = 6
+_SHALLOW_EXECUTIONS: Final = 30
+_DEEP_EVERY: Final = 5
+
+_NOT_TRIED: Final = Confirmation(Answer.NOT_TRIED)
+_ENDED: Final = Confirmation(Answer.NOT_TRIED, "not tried with real threads to the end: the process ended, or froze")
+
+_SLICED_EXECUTIONS: Final = 40
+"""The most in time slices, of long executions: what they miss so often needs something rarer."""
+_FIRST_SINGLE_EXECUTIONS: Final = 3
+"""With one preemption, before time slices: what these find takes long to be made small, and to be read."""
+_DENSE_EXECUTIONS: Final = 2
+"""With a choice at each event, of long executions: many threads in a small window meet in the first one or never."""
+_SINGLE_EXECUTIONS: Final = 1_000
+"""The most with one preemption before samples are taken."""
+
+_TRIAL_EXECUTIONS: Final = 100
+"""Most tests with a lock are exhausted in fewer; to sample them first takes hundreds."""
+_TRIAL_SHARE: Final = 0.15
+"""Of the time, for these. Where they do not suffice, there is nearly as much left to find something in samples."""
+
+_MOST_WALKS: Final = 10
+"""Guided samples are at most so many times ``walk``, however much that is new they show."""
+
+
+class StrategyName(enum.StrEnum):
+    """How the interleavings of a program are searched."""
+
+    AUTO = "auto"
+    """A few samples, then exhaustively. Tests: the other way round if they are small; guided samples, too."""
+    DPOR = "dpor"
+    NAIVE = "naive"
+    BOUNDED = "bounded"
+    POS = "pos"
+    SURW = "surw"
+    GUIDED = "guided"
+    PCT = "pct"
+    RANDOM = "random"
+    OPCODES = "opcodes"
+    """Samples of steps as small as an opcode, of code that is not rewritten."""
+
+
+@dataclass(frozen=True)
+class ExploreOptions:
+    """How programs are explored.
+
+    Attributes:
+        strategy: how interleavings are searched: a :class:`StrategyName`, or one of :func:`strategy_named`.
+        granularity: where threads may be switched.
+        samples: how many samples AUTO takes first.
+        walk: after how many guided samples in a row that show nothing new it goes on to the exhaustive search; 0 for no
+            guided ones. They are for tests, which may be large.
+        executions: the most executions of one program.
+        seconds: the most time for one program.
+        preemptions: the highest bound of BOUNDED.
+        depth: the bug depth of PCT.
+        seed: of everything random.
+        strict_errors: ask for kcache's error types.
+        whole_seconds: the most time for the search and for making the schedule smaller that it finds.
+        minimise_seconds: how long a failing program is made smaller.
+        candidates: how smaller programs are explored; by default quickly, by AUTO.
+        data_races: where nothing else is wrong, look for data races, too, in a search of its own.
+    """
+
+    strategy: str = StrategyName.AUTO
+    granularity: Granularity = Granularity.FREE
+    samples: int = 20
+    walk: int = 0
+    executions: int = 20_000
+    seconds: float = 10.0
+    preemptions: int = 2
+    depth: int = 3
+    seed: int = 0
+    strict_errors: bool = False
+    whole_seconds: float = 86_400.0
+    minimise_seconds: float = 5.0
+    candidates: ExploreOptions | None = None
+    data_races: bool = False
+
+
+@dataclass(frozen=True)
+class Explored:
+    """What exploring one program gave.
+
+    Attributes:
+        coverage: how much of its interleavings was covered.
+        executions: how many executions it took.
+        finding: what is wrong.
+        note: why the search is no proof, where the strategy can tell.
+        audited: how many executions at opcodes it was compared with.
+        refused: the line that did what cannot be controlled; empty if none did. The search ended there.
+        spared: how many executions showed what was known, and counted as if nothing were wrong.
+        calls: (operation, ``"ok"`` or the kind of error) -> how many calls ended so, of targets whose calls are judged.
+    """
+
+    coverage: Coverage
+    executions: int
+    finding: Finding | None = None
+    note: str = ""
+    audited: int = 0
+    refused: str = ""
+    spared: int = 0
+    calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+    @property
+    def no_proof(self) -> str:
+        """Why a search in which nothing is left to try proves nothing: ``FILE:LINE: what``; empty if it does."""
+        return self.note if self.coverage is Coverage.NO_PROOF else ""
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether all interleavings were covered, and nothing is wrong with any but data races."""
+        found = self.finding
+        return (
+            self.coverage is Coverage.EXHAUSTED
+            and not self.spared
+            and (found is None or found.kind is FindingKind.DATA_RACE)
+        )
+
+
+def hunting(options: ExploreOptions, number: int) -> ExploreOptions:
+    """How to explore one of many random programs when a fault is to be found soon.
+
+    Most faults show in the first few executions of many programs, not in the last ones of few: only every fifth program
+    is explored as far as ``options`` say.
+    """
+    if number % _DEEP_EVERY == _DEEP_EVERY - 1:
+        return options
+    executions = min(options.executions, _SHALLOW_EXECUTIONS)
+    return replace(options, samples=min(options.samples, _SHALLOW_SAMPLES), executions=executions)
+
+
+def explore(
+    laboratory: Laboratory[P, A],
+    program: P,
+    options: ExploreOptions,
+    watch: ProgressListener | None = None,
+    on_finding: Callable[[Finding], None] = lambda _: None,
+    spared: Spared | None = None,
+) -> Explored:
+    """Search the interleavings of ``program``, and explain the first that is wrong.
+
+    Args:
+        laboratory: the target, ready to be explored at the granularity of ``options``.
+        program: what the threads do.
+        options: how to search.
+        watch: told of the program, and of each execution.
+        on_finding: told of a finding before it is made smaller, which may take a while or end the process.
+        spared: what is known, and does not end the search.
+    """
+    return _Exploration(laboratory, options, watch or NoProgress(), on_finding, spared or Spared()).run(program)
+
+
+@contextlib.contextmanager
+def seeking_data_races(
+    opened: Opened[A], is_known: Callable[[Problem], bool] = lambda _: False
+) -> Iterator[Experiment[A]]:
+    """An experiment whose judge tells of data races where it finds nothing else."""
+    with opened as (runner, judge):
+        yield Experiment(runner, DataRaceJudge(judge, runner, is_known))
+
+
+@contextlib.contextmanager
+def _sparing(opened: Opened[A], spared: Spared) -> Iterator[Experiment[A]]:
+    """An experiment whose judge does not report what is known."""
+    with opened as (runner, judge):
+        yield Experiment(runner, SparingJudge(judge, runner, spared))
+
+
+@contextlib.contextmanager
+def _counting_calls(opened: Opened[A], calls: Counter[tuple[str, str]]) -> Iterator[Experiment[A]]:
+    """An experiment whose calls are added to ``calls`` when it is left."""
+    with opened as experiment:
+        try:
+            yield experiment
+        finally:
+            if isinstance(experiment.judge, CallJudge):
+                calls.update(experiment.judge.calls)
+
+
+@dataclass(frozen=True)
+class _Exploration(Generic[P, A]):
+    laboratory: Laboratory[P, A]
+    options: ExploreOptions
+    watch: ProgressListener
+    on_finding: Callable[[Finding], None]
+    spared: Spared
+    seeks_data_races: bool = False
+    calls: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def run(self, program: P) -> Explored:
+        return replace(self._run(program), calls=self.calls)
+
+    def _run(self, program: P) -> Explored:
+        explored = self._explored(program)
+        if self.options.data_races and explored.finding is None and not explored.refused:
+            again = replace(self, seeks_data_races=True)._explored(program)
+            explored = replace(explored, executions=explored.executions + again.executions, finding=again.finding)
+        return replace(explored, spared=self.spared.met.total())
+
+    def _explored(self, program: P) -> Explored:
+        share = self.laboratory.share
+        until = time.monotonic() + self.options.whole_seconds
+        proves = not (self.seeks_data_races or self.spared.findings or self.spared.kinds)
+        samples = share.due() if proves else 0
+        try:
+            result = self._investigated(program, self.options, self.laboratory.granularity, samples)
+            finding = None if result.problem is None else self._finding(program, result, until)
+        except (UncontrolledError, CannotExploreError) as error:  # where what was found is told; before the threads
+            return Explored(Coverage.BUDGET_SPENT, 1, note=str(error), refused=str(error))
+        finally:
+            self.watch.rest()
+        if result.problem is None and result.coverage.is_complete:
+            share.spend(result.executions - result.audited, samples)
+        coverage = result.coverage if finding is None else Coverage.BUDGET_SPENT
+        note = result.note or result.refused
+        return Explored(coverage, result.executions, finding, note, result.audited, result.refused)
+
+    def _investigated(
+        self, program: P, options: ExploreOptions, granularity: Granularity, samples: int = 0
+    ) -> Investigation[A]:
+        self.laboratory.announce(program, self.watch)
+        return investigate(
+            lambda at: self._opened(program, at),
+            lambda experiment: _plan(options, experiment),
+            granularity=granularity,
+            seconds=options.seconds,
+            samples=samples,
+            seed=options.seed,
+        )
+
+    def _opened(self, program: P, granularity: Granularity) -> Opened[A]:
+        with self._unwatched(program):
+            laboratory = self.laboratory.at(granularity)
+        laboratory.sandbox.while_loading = lambda: self._unwatched(program)
+        opened = laboratory.opened(program, strict_errors=self.options.strict_errors, pulse=self.watch.alive)
+        opened = _counting_calls(opened, self.calls)
+        if self.spared.findings or self.spared.kinds:
+            opened = _sparing(opened, self.spared)
+        return seeking_data_races(opened, self.spared.knows) if self.seeks_data_races else opened
+
+    @contextlib.contextmanager
+    def _unwatched(self, program: P) -> Iterator[None]:
+        """While this is entered, modules are loaded: that may take longer than a call may."""
+        self.watch.rest()
+        try:
+            yield
+        finally:
+            self.laboratory.announce(program, self.watch)
+
+    def _finding(self, program: P, result: Investigation[A], until: float) -> Finding:
+        """The finding of the smallest program that shows a problem of the same kind, and is found by that time."""
+        assert result.problem is not None
+        laboratory = self.laboratory.at(result.granularity)
+        found = laboratory.finding(program, result.problem)
+        self.on_finding(with_confirmation(found, _NOT_TRIED, result.unseen))
+        if result.counterexample is not None:
+            if result.problem.kind is not FindingKind.DATA_RACE:  # a budget may end while it is made smaller
+                strict = self.options.strict_errors
+                shown = laboratory.finding(program, result.problem, result.counterexample, strict_errors=strict)
+                self.on_finding(with_confirmation(shown, _NOT_TRIED, result.unseen))
+            half = (until - time.monotonic()) / 2  # the other one is for a schedule with fewer preemptions
+            program, result = self._smaller(program, result, min(self.options.minimise_seconds, half))
+            left = until - time.monotonic()
+            result = with_fewest_preemptions(lambda granularity: self._opened(program, granularity), result, left)
+        finding = self._told(program, result, max(until - time.monotonic(), _LEAST_POSSIBLE_SECONDS))
+        if result.counterexample is None or finding.kind is FindingKind.DATA_RACE:
+            return with_confirmation(finding, _NOT_TRIED, result.unseen)
+        self.on_finding(with_confirmation(finding, _ENDED, result.unseen))
+        laboratory = self.laboratory.at(result.granularity)
+        return with_confirmation(
+            finding,
+            laboratory.confirmation(
+                program,
+                finding,
+                result.counterexample,
+                self.watch,
+                is_seen=not result.unseen,
+                strict_errors=self.options.strict_errors,
+            ),
+            result.unseen,
+        )
+
+    def _smaller(self, program: P, first: Investigation[A], seconds: float) -> tuple[P, Investigation[A]]:
+        """A program as small as can be in which a problem of the same kind can be repeated, and what shows it."""
+        best, options, kind = first, self._quick(), first.problem and first.problem.kind
+
+        def fails(candidate: P) -> bool:
+            nonlocal best
+            found = self._investigated(candidate, options, first.granularity)
+            if found.counterexample is None or found.problem is None or found.problem.kind is not kind:
+                return False
+            if found.is_in_doubt and not first.is_in_doubt:
+                return False
+            best = found
+            return True
+
+        return self.laboratory.smaller(program, fails, seconds=seconds, attempts=_MINIMISE_ATTEMPTS), best
+
+    def _told(self, program: P, result: Investigation[A], seconds: float) -> Finding:
+        laboratory = self.laboratory.at(result.granularity)
+        found, problem = result.counterexample, result.problem
+        assert problem is not None
+        if found is None:
+            return laboratory.finding(program, problem)
+        if problem.kind is FindingKind.DATA_RACE:
+            return replace(laboratory.finding(program, problem, found), location=problem.location)
+        count = found.preemptions
+        interrupted = f"{count} preemption{'s' if count > 1 else ''}" if count else "no thread has to be interrupted"
+        fewest = " (no schedule with fewer does it)" if found.is_minimal else ""
+        possible = Possible.UNKNOWN
+        if not result.is_long:
+            possible = self._possible(program, found, result.granularity, min(seconds, _POSSIBLE_SECONDS))
+        return laboratory.finding(
+            program,
+            problem,
+            found,
+            strict_errors=self.options.strict_errors,
+            detail=f"{interrupted}{fewest}; {possible.value}.",
+        )
+
+    def _possible(self, program: P, found: Counterexample[A], granularity: Granularity, seconds: float) -> Possible:
+        """Search the same program with switches only where an interpreter with a global lock has them."""
+        if granularity.with_gil is granularity or found.preemptions == 0:
+            return Possible.WITH_GIL
+        options = self.options.candidates or replace(self._quick(), executions=_POSSIBLE_EXECUTIONS, seconds=seconds)
+        result = self._investigated(program, options, granularity.with_gil)
+        if result.problem is not None:
+            return Possible.WITH_GIL
+        return Possible.FREE_THREADED if result.coverage is Coverage.EXHAUSTED else Possible.UNKNOWN
+
+    def _quick(self) -> ExploreOptions:
+        """How smaller programs are explored, and how others are asked about."""
+        quick = replace(self.options, strategy=StrategyName.AUTO, samples=30, executions=300, seconds=1.0)
+        return self.options.candidates or quick
+
+
+def _plan(options: ExploreOptions, experiment: Experiment[Any]) -> Sequence[tuple[Strategy, int]]:
+    """The strategies to try in turn, each with the most executions that it may take."""
+    if experiment.runner.sandbox.granularity.is_of_opcodes:  # what they access is not known: nothing can be left out
+        return [(OpcodeSampling(options.seed), options.executions)]
+    if options.strategy == StrategyName.AUTO:
+        walk = options.walk
+        samples: tuple[Strategy, int] = (PartialOrderSampling(options.seed), options.samples)
+        if not walk:
+            return [samples, (Dpor(), options.executions)]
+        single: list[tuple[Strategy, int]] = []
+        if experiment.runner.sandbox.granularity is Granularity.FREE:
+            single = [(SinglePreemption(), _SINGLE_EXECUTIONS)]
+        if experiment.runner.is_long:  # these ask for few choices, each of which takes time
+            sliced = (TimeSlices(options.seed), _SLICED_EXECUTIONS)
+            pct = (Pct(options.seed, options.depth), options.executions // 2)
+            first = [(strategy, _FIRST_SINGLE_EXECUTIONS) for strategy, _ in single]
+            if experiment.runner.is_very_long:
+                first = []  # there is time for a handful: one preemption rarely shows anything
+            dense = (PartialOrderSampling(options.seed), _DENSE_EXECUTIONS)
+            return [*first, dense, sliced, *single, pct, (Dpor(), options.executions)]
+        trial = Dpor()
+        trial.is_trial, trial.share = True, _TRIAL_SHARE
+        # The walk is ahead where there are many threads, what is guided where a bug is deep.
+        guided = Guided(options.seed, patience=walk)
+        walks: list[tuple[Strategy, int]] = [(SelectiveWalk(options.seed), walk // 4), (guided, _MOST_WALKS * walk)]
+        return [(trial, _TRIAL_EXECUTIONS), *single, samples, *walks, (Dpor(), options.executions)]
+    return [(strategy_named(options.strategy)(options), options.executions)]
+
+
+MakeStrategy: TypeAlias = Callable[[ExploreOptions], Strategy]
+"""Makes a strategy for one search."""
+
+STRATEGIES: Final[Mapping[str, MakeStrategy]] = {
+    StrategyName.DPOR: lambda _: Dpor(),
+    StrategyName.NAIVE: lambda _: Naive(),
+    StrategyName.BOUNDED: lambda options: PreemptionBounded(options.preemptions),
+    StrategyName.POS: lambda options: PartialOrderSampling(options.seed),
+    StrategyName.SURW: lambda options: SelectiveWalk(options.seed),
+    StrategyName.GUIDED: lambda options: Guided(options.seed),
+    StrategyName.PCT: lambda options: Pct(options.seed, options.depth),
+    StrategyName.RANDOM: lambda options: RandomWalk(options.seed),
+}
+"""Name -> what makes such a strategy, of those that search by themselves alone."""
+
+ENTRY_POINTS: Final = "kcache.strategies"
+"""The group of entry points under which other packages offer strategies."""
+
+
+def strategy_named(name: str) -> MakeStrategy:
+    """What makes the strategies of a name: one of :data:`STRATEGIES`, of an installed package, or of MODULE:STRATEGY.
+
+    Raises:
+        TargetError: there is no such strategy.
+    """
+    if name in STRATEGIES:
+        return STRATEGIES[name]
+    found: Any
+    if ":" in name:
+        found = load_object(name, wanted="STRATEGY")
+    else:
+        offered = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+        if name not in offered:
+            known = ", ".join(dict.fromkeys([*map(str, StrategyName), *offered]))
+            raise TargetError(f"there is no strategy {name}; known are {known}, or write package.module:STRATEGY")
+        found = offered[name].load()
+    return lambda options: _checked(name, found(options))
+
+
+def _checked(name: str, strategy: object) -> Strategy:
+    if not isinstance(strategy, Strategy):
+        raise TargetError(f"{name}(options) gave a {type(strategy).__name__}; it must be a kcache.extending.Strategy")
+    return strategy

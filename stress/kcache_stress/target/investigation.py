@@ -1,0 +1,369 @@
+"""The investigation of one program's interleavings: searched, audited, and what is wrong shown again."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Final, Generic, NamedTuple, TypeAlias
+
+from kcache_model.finding import FindingKind
+
+from ..engine.audit import audit, sampling_granularity
+from ..engine.counterexample import Counterexample, counterexample, smallest
+from ..engine.dpor import DivergedError, Dpor
+from ..engine.execution import A, Judge, Problem
+from ..engine.granularity import Granularity
+from ..engine.happens_before import happens_before
+from ..engine.schedule import Schedule, schedule_of
+from ..engine.schedule_replay import Replay
+from ..engine.search import PATIENT, SearchLimits, SearchResult, search
+from ..engine.strategy import Coverage, Strategy
+from ..modules.target_runner import TargetRunner
+from ..modules.uncertainty import LATE
+from ..runtime.threads.deadlines import SHORTEST
+from ..runtime.threads.virtual_thread import UncontrolledError
+from ..strategies.naive import Naive
+from ..strategies.opcode_sampling import OpcodeSampling
+from ..strategies.partial_order_sampling import PartialOrderSampling
+
+_UNREDUCED_EXECUTIONS: Final = 1_000
+_LEAST_SHARE: Final = 0.2
+"""Of the time of an investigation, for a search that begins anew."""
+_MOST_BEGINNINGS: Final = 3
+"""How often a search begins anew: once for what was not expected, once to restore modules, once to load them anew."""
+_INHERITED: Final = "only after what other programs have left in its modules"
+_UNSEEN: Final = (
+    "calls depend on each other in code that cannot be seen (C, eval, another package): what looks independent is not; "
+    "name the package with --instrument, or rely on --strategy naive and on stress"
+)
+_UNSETTLED: Final = (
+    "some orders of calls that the happens-before relation admits could not be settled: steps of this granularity are "
+    "too long; --granularity free settles them"
+)
+
+
+class Experiment(NamedTuple, Generic[A]):
+    """The threads of one program, ready to be run.
+
+    Attributes:
+        runner: runs them.
+        judge: judges what they do.
+    """
+
+    runner: TargetRunner[A]
+    judge: Judge[A]
+
+
+Opened: TypeAlias = AbstractContextManager[Experiment[A]]
+"""An experiment that is cleaned up when it is left."""
+
+Plan: TypeAlias = Callable[[Experiment[A]], Sequence[tuple[Strategy, int]]]
+"""The strategies to try in turn, each with the most executions that it may take."""
+
+
+@dataclass(frozen=True)
+class Investigation(Generic[A]):
+    """What an investigation found and covered.
+
+    Attributes:
+        coverage: how much of the interleavings it covered.
+        executions: how many executions it took, those of the audit included.
+        seconds: how long it took.
+        problem: the first thing found wrong.
+        counterexample: shows it each time; ``None`` if nothing is wrong, or no schedule can be repeated.
+        note: why it proves nothing: ``FILE:LINE: what``, if it could have been exhaustive otherwise.
+        granularity: where threads were switched: an audit switches them at opcodes.
+        audited: how many executions at opcodes an exhaustive search was compared with.
+        refused: the line that did what cannot be controlled; empty if none did. The search ended there.
+        unseen: the code that ran unseen in the counterexample: it may have locks of its own that exclude this.
+        is_strict: whether the modules were loaded for unknown code, which may change whatever it reaches.
+        is_surprised: whether the modules did what they were not loaded for.
+        starts_anew: whether they are from now on loaded before each execution, for what is left in them spoils proofs.
+        is_long: whether executions take so long that few can be run.
+    """
+
+    coverage: Coverage
+    executions: int = 0
+    seconds: float = 0.0
+    problem: Problem | None = None
+    counterexample: Counterexample[A] | None = None
+    note: str = ""
+    granularity: Granularity = Granularity.FREE
+    audited: int = 0
+    refused: str = ""
+    unseen: str = ""
+    is_strict: bool = False
+    is_surprised: bool = False
+    starts_anew: bool = False
+    is_long: bool = False
+
+    @property
+    def schedule(self) -> Schedule:
+        """Who runs for how many steps in the counterexample; empty if there is none."""
+        return () if self.counterexample is None else self.counterexample.schedule
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether time may be the cause: a wait has ended while other threads could go on."""
+        return self.counterexample is not None and bool(self.counterexample.execution.hurry)
+
+    @property
+    def preemptions(self) -> int:
+        """How often the counterexample leaves a thread that could have gone on; 0 if there is none."""
+        return 0 if self.counterexample is None else self.counterexample.preemptions
+
+
+def investigate(
+    opened: Callable[[Granularity], Opened[A]],
+    plan: Plan[A],
+    *,
+    granularity: Granularity = Granularity.FREE,
+    seconds: float = 10.0,
+    samples: int = 0,
+    seed: int = 0,
+) -> Investigation[A]:
+    """Search the interleavings until something is wrong, nothing is left, or the budget is spent.
+
+    What goes wrong in a hurried execution may go wrong because time has passed, not because of the order of the
+    threads. Then the search begins anew, where waits end only when no thread can go on. If it finds nothing, what was
+    found stays in doubt.
+
+    Args:
+        opened: the experiment at a granularity.
+        plan: the strategies.
+        granularity: where threads may be switched.
+        seconds: the most time of all strategies together, of which each may take its share of what is left; a search
+            that meets unknown code late begins anew, with what is left, or a little.
+        samples: how many executions at opcodes an exhaustive search is compared with; 0 for no audit.
+        seed: of the audit.
+    """
+    began = time.monotonic()
+    seen: set[object] | None = set() if samples else None
+    least = _LEAST_SHARE * seconds
+
+    def searched(experiment: Experiment[A]) -> SearchResult[A]:
+        left = max(least, seconds - (time.monotonic() - began)) if seconds < inf else inf
+        return _search(experiment, plan(experiment), left, seen)
+
+    result = _settled(opened, granularity, searched, seconds, seen)
+    if result.is_in_doubt:
+        least = max(least, result.seconds)
+        again = _investigated(lambda at: _unhurried(opened(at)), granularity, searched, seconds)
+        result = _after(result, again) if again.counterexample is not None else _after(again, result)
+    if result.problem is not None or not result.coverage.is_complete or seen is None:
+        return result
+    lacking = ""
+
+    def audited(experiment: Experiment[A]) -> SearchResult[A]:
+        nonlocal lacking
+        found, lacking = audit(experiment.runner, experiment.judge, OpcodeSampling(seed), samples, seen=seen)
+        return found
+
+    shown = _settled(opened, sampling_granularity(granularity), audited, seconds)
+    is_late = LATE in shown.unseen  # who traces opcodes holds what variables held: this is no finding, and no proof
+    if shown.problem is not None and not is_late:
+        return replace(_after(result, shown), audited=shown.executions)
+    late = shown.unseen if is_late else ""
+    shown = replace(shown, problem=None, counterexample=None)
+    note = "; ".join(filter(None, (shown.refused, lacking, late, shown.note, result.note)))
+    coverage = Coverage.NO_PROOF if note else result.coverage
+    both = _after(shown, result)
+    return replace(both, coverage=coverage, note=note, audited=shown.executions, refused=shown.refused)
+
+
+def with_fewest_preemptions(
+    opened: Callable[[Granularity], Opened[A]], found: Investigation[A], seconds: float = inf
+) -> Investigation[A]:
+    """The same with the smallest counterexample that can be found in that time; as it is where there is none."""
+    if found.counterexample is None or seconds <= 0:
+        return found
+    with opened(found.granularity) as (runner, judge):
+        try:
+            best = smallest(runner, judge, found.counterexample, seconds)
+        except (DivergedError, UncontrolledError):
+            return found
+        unseen = runner.sandbox.unseen(best.execution.trace, best.execution.hurry)
+    return replace(found, problem=best.problem, counterexample=best, unseen=unseen)
+
+
+def _settled(
+    opened: Callable[[Granularity], Opened[A]],
+    granularity: Granularity,
+    searched: Callable[[Experiment[A]], SearchResult[A]],
+    seconds: float,
+    seen: set[object] | None = None,
+) -> Investigation[A]:
+    """The result of a search; if modules have to be loaded in another way, it begins anew, as does ``seen``."""
+    result = _investigated(opened, granularity, searched, seconds)
+    for _ in range(_MOST_BEGINNINGS):
+        if not (result.is_surprised or result.starts_anew):
+            break
+        if seen:
+            seen.clear()
+        result = _after(result, _investigated(opened, granularity, searched, seconds))
+    return result
+
+
+@contextlib.contextmanager
+def _unhurried(opened: Opened[A]) -> Iterator[Experiment[A]]:
+    """An experiment in which no wait ends while another thread can go on."""
+    with opened as experiment:
+        scheduler = experiment.runner.sandbox.scheduler
+        before = scheduler.longest, scheduler.tolerance
+        scheduler.longest, scheduler.tolerance = 0.0, SHORTEST
+        try:
+            yield experiment
+        finally:
+            scheduler.longest, scheduler.tolerance = before
+
+
+def _after(first: Investigation[A], second: Investigation[A]) -> Investigation[A]:
+    """The second, with what both took."""
+    executions, seconds = first.executions + second.executions, first.seconds + second.seconds
+    return replace(second, executions=executions, seconds=seconds)
+
+
+def _search(
+    experiment: Experiment[A], plan: Sequence[tuple[Strategy, int]], seconds: float, seen: set[object] | None
+) -> SearchResult[A]:
+    """Search with each strategy in turn until one finds something; add to ``seen`` how executions end."""
+    runner, judge = experiment
+    on_execution = None if seen is None else lambda run: seen.add(runner.outcome(run))
+    result = SearchResult[A](Coverage.BUDGET_SPENT, 0, 0)
+    executions, spent, note, limit = 0, 0.0, "", 0
+    for number, (strategy, limit) in enumerate(plan):
+        if any(strategy is earlier for earlier, _ in plan[:number]) and not strategy.has_more():
+            continue
+        left = seconds - spent
+        if left <= 0 and executions and runner.is_long:
+            break  # one more execution would take longer than a small budget
+        most = left if strategy is plan[-1][0] else strategy.share * left
+        limits = SearchLimits(limit, most, strategy.least)
+        try:
+            result = search(runner, strategy, judge, limits, on_execution=on_execution)
+        except DivergedError:
+            if not strategy.is_trial:
+                raise
+            continue  # samples may find something all the same
+        executions += result.executions
+        spent += result.seconds
+        if strategy.is_trial and result.coverage is Coverage.NO_PROOF:
+            continue  # it is blind to a part
+        note = note or result.note
+        if result.problem is not None or result.coverage.is_complete:
+            break
+        note = note or strategy.shortfall
+    if result.note == PATIENT:
+        found = _at_any_time(experiment, SearchLimits(limit, seconds - spent))
+        executions += found.executions
+        spent += found.seconds
+        if found.coverage is Coverage.EXHAUSTED:
+            result, note = replace(found, problem=None), ""
+    if note and result.coverage is Coverage.EXHAUSTED:
+        # What switches at synchronisation points alone finds is a proof only without data races.
+        result = replace(result, coverage=Coverage.BUDGET_SPENT)
+    return replace(result, executions=executions, seconds=spent, note=note)
+
+
+def _at_any_time(experiment: Experiment[A], limits: SearchLimits) -> SearchResult[A]:
+    """Search once more, with waits that end at any moment, however long they are.
+
+    If nothing goes wrong then, it does not matter when they end: that is a proof. If something does, that says nothing:
+    a test may rely on a wait of five seconds to be long enough.
+    """
+    runner, judge = experiment
+    scheduler = runner.sandbox.scheduler
+    scheduler.ends_any_time = True
+    try:
+        return search(runner, Dpor(), judge, limits)
+    except DivergedError:
+        return SearchResult(Coverage.BUDGET_SPENT, 0, 0)
+    finally:
+        scheduler.ends_any_time = False
+
+
+def _investigated(
+    opened: Callable[[Granularity], Opened[A]],
+    granularity: Granularity,
+    searched: Callable[[Experiment[A]], SearchResult[A]],
+    seconds: float,
+) -> Investigation[A]:
+    """What a search gave, with a counterexample of what it found."""
+    result = Investigation[A](Coverage.BUDGET_SPENT, granularity=granularity)
+    with opened(granularity) as experiment:
+        runner = experiment.runner
+        try:
+            found = searched(experiment)
+            result = replace(
+                result, coverage=found.coverage, executions=found.executions, seconds=found.seconds, note=found.note
+            )
+            if found.problem is None:
+                if runner.leftover and found.coverage.is_complete:
+                    note = "; ".join(filter(None, (runner.leftover, found.note)))
+                    result = replace(result, coverage=Coverage.NO_PROOF, note=note)
+            elif (runner.leftover or runner.inherits) and found.problem.kind is not FindingKind.LIVELOCK:
+                result = _in_new_modules(experiment, result, found, seconds)
+            else:
+                result = _shown(experiment, result, found, seconds)
+        except DivergedError as error:
+            why = "; ".join(filter(None, (str(error), runner.leftover)))
+            summary = f"the same schedule does not do the same each time: {why}; it cannot be explored"
+            result = replace(result, problem=Problem(FindingKind.NONDETERMINISM, summary))
+        except UncontrolledError as error:
+            result = replace(result, coverage=Coverage.BUDGET_SPENT, refused=str(error))
+        starts_anew = bool(runner.leftover) and result.problem is None and runner.start_anew()
+        is_strict, is_surprised = runner.sandbox.is_strict, runner.is_surprised
+        result = replace(result, is_strict=is_strict, is_surprised=is_surprised, starts_anew=starts_anew)
+        return replace(result, is_long=runner.is_long)
+
+
+def _shown(
+    experiment: Experiment[A], result: Investigation[A], found: SearchResult[A], seconds: float
+) -> Investigation[A]:
+    """With a counterexample of the problem; without the problem if no order of steps that can be shows it."""
+    runner, judge = experiment
+    shown = counterexample(runner, judge, found)
+    if shown is None:  # calls depend on each other behind the explorer's back: what is done in some order counts
+        for strategy in (PartialOrderSampling(0), Naive()):
+            found = search(runner, strategy, judge, SearchLimits(_UNREDUCED_EXECUTIONS, seconds))
+            result = replace(result, executions=result.executions + found.executions)
+            if found.problem is not None:
+                shown = counterexample(runner, judge, found)
+                break
+    result = replace(result, coverage=Coverage.BUDGET_SPENT)
+    if shown is None:
+        is_free = runner.sandbox.granularity is Granularity.FREE
+        return replace(result, note=_UNSEEN if is_free else _UNSETTLED)
+    if isinstance(shown, Problem):
+        return replace(result, problem=shown)
+    unseen = runner.sandbox.unseen(shown.execution.trace, shown.execution.hurry)
+    return replace(result, problem=shown.problem, counterexample=shown, unseen=unseen)
+
+
+def _in_new_modules(
+    experiment: Experiment[A], result: Investigation[A], found: SearchResult[A], seconds: float
+) -> Investigation[A]:
+    """As :func:`_shown`, of a problem that must show in modules made anew: what was left in these may be what is wrong.
+
+    If each execution leaves something, only this one schedule can be followed there.
+    """
+    runner, judge = experiment
+    leftover, execution, problem = runner.leftover, found.execution, found.problem
+    assert execution is not None
+    assert problem is not None
+    schedule = schedule_of(execution.trace, runner.sandbox.granularity)
+    runner.load_anew()
+    again = runner.run(Replay(schedule))
+    order = None if leftover or found.order is None else happens_before(again.trace, again.actors)
+    shown = judge.judge(again, order)
+    if shown is None or shown.kind is not problem.kind:
+        return replace(result, coverage=Coverage.NO_PROOF, note=f"{leftover or _INHERITED}: {problem.summary}")
+    if not leftover:
+        return _shown(experiment, result, replace(found, problem=shown, execution=again, order=order), seconds)
+    unseen = runner.sandbox.unseen(again.trace, again.hurry)
+    found_again = Counterexample(schedule, shown, again, again.preemptions)
+    return replace(result, problem=shown, counterexample=found_again, unseen=unseen)

@@ -1,0 +1,103 @@
+"""Follows the schedule of a counterexample again, perhaps on a changed implementation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from kcache_model.errors import CannotExploreError
+from kcache_model.finding import FindingKind
+from kcache_model.progress import ProgressListener
+
+from ..engine.counterexample import Counterexample, replayed
+from ..engine.strategy import Coverage
+from ..modules.sources import fingerprint_of
+from ..runtime.threads.virtual_thread import UncontrolledError
+from .confirmation import Answer, Confirmation, with_confirmation
+from .exploration_target import Laboratory
+from .explore import ExploreOptions, explore, seeking_data_races
+from .replay_answer import SEARCH_SECONDS, ReplayAnswer, Replayed
+from .replay_token import ReplayToken
+
+_MORE = "not all were tried: a longer time (--budget) tries more"
+_SAME = "the sources are the same, so the target does not do the same each time"
+
+
+def follow(
+    laboratory: Laboratory[Any, Any],
+    token: ReplayToken[Any],
+    watch: ProgressListener,
+    searches: Sequence[ExploreOptions] = (ExploreOptions(seconds=SEARCH_SECONDS),),
+) -> Replayed:
+    """Follow the schedule of a token; where it shows no problem any more, search all interleavings of its program.
+
+    Args:
+        laboratory: of its target, at its granularity.
+        token: has a schedule.
+        watch: told of the program, and of each execution.
+        searches: how its program is searched, one after another until one ends for want of time.
+
+    Raises:
+        CannotExploreError: the target cannot be scheduled any more.
+    """
+    program, strict_errors = token.program, token.strict_errors
+    seeks_data_races = token.kind is FindingKind.DATA_RACE
+    laboratory.announce(program, watch)
+    try:
+        opened = laboratory.opened(program, strict_errors=strict_errors, pulse=watch.alive)
+        with seeking_data_races(opened) if seeks_data_races else opened as (runner, judge):
+            execution, problem, followed = replayed(runner, judge, token.schedule)
+            while problem is None and runner.leftover and runner.start_anew():
+                execution, problem, followed = replayed(runner, judge, token.schedule)
+            is_same = fingerprint_of(runner.sandbox.sources) == token.fingerprint
+            unseen = runner.sandbox.unseen(execution.trace, execution.hurry)
+            runner.clean_up()
+            watch.rest()
+        if problem is not None:
+            found = Counterexample(token.schedule, problem, execution, execution.preemptions)
+            finding = laboratory.finding(program, problem, found, strict_errors=strict_errors)
+            confirmation = Confirmation(Answer.NOT_TRIED)
+            if problem.kind is not FindingKind.DATA_RACE:
+                confirmation = laboratory.confirmation(
+                    program, finding, found, watch, is_seen=not unseen, strict_errors=strict_errors
+                )
+            finding = with_confirmation(finding, confirmation, unseen)
+            finding = replace(finding, location=problem.location or finding.location)
+            changed = "" if is_same or not token.fingerprint else "; the sources have changed since"
+            return Replayed(ReplayAnswer.REPRODUCED, f"the same schedule still fails{changed}", finding)
+    except UncontrolledError as error:
+        raise CannotExploreError(str(error)) from error
+    # Where the target was mended, some thread may have to do what the schedule has no run for.
+    unfit = "" if followed else "; its schedule does not fit any more"
+    covered = -1
+    others, rest = 0, ""
+    for search in searches:
+        options = replace(search, strict_errors=strict_errors, data_races=seeks_data_races)
+        explored = explore(laboratory, program, options, watch)
+        others += explored.executions
+        if explored.finding is not None:
+            note = "the schedule does not fail any more, but another one of the same program does"
+            return Replayed(ReplayAnswer.REPRODUCED, note, explored.finding)
+        if explored.coverage is Coverage.EXHAUSTED:
+            which = f"no interleaving of its program fails ({explored.executions} executions)"
+            return _silent(f"it does not fail any more: {which}{unfit}", is_same)
+        if explored.coverage is not Coverage.BOUND_REACHED:
+            rest = f"no proof: {explored.no_proof}" if explored.no_proof else _MORE
+            break
+        covered = options.preemptions
+    if covered >= 0:
+        which = f"no interleaving of its program with up to {covered} preemptions fails"
+        return _silent(f"it does not fail any more: {which}{unfit}", is_same)
+    same = f"; {_SAME}" if is_same else ""
+    return Replayed(
+        ReplayAnswer.CHANGED,
+        f"it does not fail any more, nor do {others} other executions of its program{unfit}; {rest}{same}",
+    )
+
+
+def _silent(note: str, is_same: bool) -> Replayed:
+    """Nothing goes wrong any more: the target is mended, unless nobody has touched it."""
+    if is_same:
+        return Replayed(ReplayAnswer.UNKNOWN, f"{note}; but {_SAME}")
+    return Replayed(ReplayAnswer.FIXED, note)

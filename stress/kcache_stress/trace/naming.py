@@ -1,0 +1,317 @@
+"""Names and short texts for what a target is made of, without running any code of its own.
+
+An object is called by the way that leads to it from the Indexer, as ``indexer._indices['node']``. Since it may be
+exchanged for another, the ways are looked up again whenever something was written. What comes and goes, as messages in
+a queue do, is numbered: a position in a list would be another one with the next step.
+"""
+
+from __future__ import annotations
+
+import itertools
+import types
+import weakref
+from array import array
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+
+from kcache_model.foreign import is_a, is_any
+from kcache_model.outcomes import with_short_floats
+from kcache_model.stamped import Stamped
+
+from ..engine.weak_objects import original, weakly
+from ..instrument.containment import iterated
+from ..runtime.threads.locks import VirtualLock, VirtualRLock
+from ..runtime.world import PRIVATE_MODULES
+
+_DEEPEST = 7
+_MOST_VISITED = 200_000
+"""Objects, in all walks: after so many, the names in a long trace are those that were found last."""
+_MOST_OBJECTS = 2_000
+_MOST_CHILDREN = 50
+_MOST_ELEMENTS = 4
+_LONGEST_TEXT = 32
+
+_SIMPLE = (type(None), bool, int, float, complex, str, bytes, type(...))
+_SEQUENCES = (list, tuple, deque)
+_SETS = (set, frozenset)
+_CONTAINERS = (dict, *_SEQUENCES, *_SETS)
+_LOCKS = (VirtualLock, VirtualRLock)
+_LEAVES = (*_SIMPLE, Stamped, type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+_METHODS = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType, classmethod, staticmethod)
+_BRACKETS: dict[type, str] = {list: "[]", tuple: "()", deque: "[]", set: "{}", frozenset: "{}"}
+
+_NOTHING = object()
+MISSING = "nothing"
+"""The text of what is not there: a key that a dict does not have, an attribute that is not set."""
+
+
+class Names:
+    """Calls objects by name.
+
+    Args:
+        called: how the root is called; empty if its attributes go by their own names.
+
+    Attributes:
+        root: what the target has made; ``None`` before that.
+    """
+
+    def __init__(self, called: str = "indexer") -> None:
+        self.root: object = None
+        self._called = called
+        self._modules: dict[int, Mapping[str, object]] = {}
+        self._now: dict[int, str] | None = None
+        self._lasting: frozenset[int] | None = None
+        self._numbered: dict[int, str] = {}
+        self._former: dict[int, str] = {}
+        self._kept: dict[int, object] = {}
+        self._counts: Counter[str] = Counter()
+        self._threads: dict[int, tuple[object, str]] = {}
+        self._visited = 0
+
+    def forget(self) -> None:
+        """Something was written: other ways may lead to other objects now."""
+        if self._visited < _MOST_VISITED:
+            self._now = None
+
+    def meet(self, namespace: Mapping[str, object]) -> None:
+        """Ways may also begin in the globals of this module."""
+        if id(namespace) not in self._modules:
+            self._modules[id(namespace)] = namespace
+            self._now = None
+
+    def thread_starts(self, handle: object, number: int) -> None:
+        """From now on, the handle of a thread and its Thread object go by the number of its column."""
+        self._threads[id(handle)] = (handle, f"thread {number + 1}")
+
+    def of(self, obj: object) -> str:
+        """The name of an object; one that no way leads to gets a number, or is called by the way that once did."""
+        found = self._way_to(obj)
+        if found is None:
+            former = self._former.get(id(weakly(obj)))
+            return self.numbered(obj) if former is None else f"former {former}"
+        if "#" not in found and id(weakly(obj)) not in self._former and self._keep(obj):
+            self._former[id(weakly(obj))] = found
+        return found
+
+    def text(self, value: object, depth: int = 0) -> str:
+        """A value in a few characters."""
+        try:
+            return self._text(value, depth)
+        except Exception:  # whatever it is, a report is no place to fail
+            return type(value).__name__
+
+    def _text(self, value: object, depth: int) -> str:
+        kind = type(value)
+        if is_a(value, float):
+            return float.__repr__(with_short_floats(float.__pos__(value)))
+        if kind in _SIMPLE:
+            return _cut(repr(value))
+        if is_a(value, Stamped):
+            return value.told()
+        if is_a(value, type):
+            return value.__name__
+        if is_any(value, (types.FunctionType, types.BuiltinFunctionType, types.MethodType)):
+            return f"{getattr(value, '__name__', '')}()".replace("<lambda>()", "a lambda")
+        if kind in _BRACKETS or is_a(value, dict):
+            return self._container(value, depth)
+        name = self._way_to(value) or self.numbered(value)
+        # Among others it need not be told where else it can be found.
+        return name if depth == 0 or "#" in name or self._thread(value) else kind.__name__
+
+    def _thread(self, obj: object) -> str | None:
+        """The number of a thread that was started, given its handle or its Thread object."""
+        if not self._threads:
+            return None
+        if id(obj) not in self._threads:
+            if not any(owner.__name__ == "Thread" for owner in type(obj).__mro__):
+                return None
+            obj = attributes(obj).get("_handle")
+        return self._threads.get(id(obj), (None, None))[1]
+
+    def _container(self, value: object, depth: int) -> str:
+        kind: type = type(value)
+        size = dict.__len__(value) if is_a(value, dict) else len(value)  # type: ignore[arg-type]
+        if is_a(value, dict):
+            if size and depth > 1:
+                return "{...}"
+            items = itertools.islice(dict.items(value), _MOST_ELEMENTS)
+            texts = [f"{self.text(key, depth + 1)}: {self.text(held, depth + 1)}" for key, held in items]
+            opening, closing = "{", "}"
+        else:
+            if not size and kind in _SETS:
+                return f"{kind.__name__}()"
+            opening, closing = _BRACKETS[kind][0], _BRACKETS[kind][1]
+            if size and depth > 1:
+                return f"{opening}...{closing}"
+            # Sets have no order that is the same in each process.
+            sample: Iterator[object] = itertools.islice(value, 100)  # type: ignore[call-overload]
+            elements = [self.text(held, depth + 1) for held in sample]
+            texts = (sorted(elements) if kind in _SETS else elements)[:_MOST_ELEMENTS]
+        if size > len(texts):
+            texts.append("...")
+        comma = "," if kind is tuple and size == 1 else ""
+        return f"{opening}{', '.join(texts)}{comma}{closing}"
+
+    def _way_to(self, obj: object) -> str | None:
+        if is_a(obj, type):
+            return obj.__name__
+        if type(obj) is dict and "__builtins__" in obj:
+            return _module_name(obj)
+        if is_a(obj, types.ModuleType):
+            return _module_name(object.__getattribute__(obj, "__dict__"))
+        thread = self._thread(obj)
+        if thread is not None:
+            return thread
+        if self._now is None:
+            self._now = self._walk()
+        return self._now.get(id(obj))
+
+    def numbered(self, obj: object) -> str:
+        """The type of an object, or the name of a function, with a number."""
+        kind = obj.__name__ if is_a(obj, types.FunctionType) else type(obj).__name__
+        key = id(weakly(obj))
+        if key not in self._numbered:
+            if not self._keep(obj):
+                return kind
+            self._counts[kind] += 1
+            self._numbered[key] = f"{kind}#{self._counts[kind]}"
+        return self._numbered[key]
+
+    def _keep(self, obj: object) -> bool:
+        """Keep an object from passing its identity on to another one; but one whose end is watched must end in time."""
+        kept = weakly(obj)
+        with suppress(Exception):
+            if kept is obj and (
+                weakref.getweakrefcount(obj) or any("__del__" in owner.__dict__ for owner in type(obj).__mro__)
+            ):
+                return False
+        self._kept[id(kept)] = kept
+        return True
+
+    def _walk(self) -> dict[int, str]:
+        """All objects that can be reached, nearest first."""
+        found: dict[int, str] = {}
+        queue: deque[tuple[object, str, int]] = deque()
+        if self.root is not None:
+            queue.append((self.root, self._called, 0))
+        for namespace in self._modules.values():
+            queue.extend((obj, name, 1) for name, obj in _globals(namespace))
+        # What was taken out of a list still holds what it holds.
+        numbered = [(original(self._kept[known]), name, 1) for known, name in self._numbered.items()]
+        queue.extend(start for start in numbered if not (start[0] is None or is_any(start[0], _CONTAINERS)))
+        while queue and len(found) < _MOST_OBJECTS:
+            obj, name, depth = queue.popleft()
+            if id(obj) in found or is_any(obj, _LEAVES) or _is_of_pytest(type(obj)):
+                continue  # a request of pytest leads to all that there is
+            found[id(obj)] = name
+            if depth < _DEEPEST and not is_any(obj, _LOCKS):
+                queue.extend(
+                    (held, self._through(obj, name, suffix, held), depth + 1) for suffix, held in _children(obj)
+                )
+        if self._lasting is None:
+            self._lasting = frozenset(found)
+        self._visited += len(found)
+        return found
+
+    def _through(self, obj: object, name: str, suffix: str, held: object) -> str:
+        passing = self._lasting is not None and is_any(obj, _SEQUENCES) and id(held) not in self._lasting
+        if passing and not is_any(held, _LEAVES):
+            return self.numbered(held)
+        return name + suffix if name else suffix.removeprefix(".")
+
+
+def _is_of_pytest(kind: type) -> bool:
+    return str(type.__getattribute__(kind, "__module__")).startswith("_pytest.")
+
+
+def peek(obj: object, slot: object) -> object:
+    """What an object holds in a slot, without running code of the target.
+
+    Raises:
+        LookupError: nothing.
+    """
+    if is_a(obj, dict):
+        found = obj if slot is None else dict.get(obj, slot, _NOTHING)  # an item would be made by `__missing__`
+        if found is _NOTHING:
+            raise KeyError(slot)
+        return found
+    if is_a(obj, list) and type(slot) is int:
+        return list.__getitem__(obj, slot)
+    if is_a(obj, deque) and type(slot) is int:
+        return deque.__getitem__(obj, slot)
+    if is_any(obj, (list, deque, set, frozenset, bytearray, array)) or slot is None:
+        return obj
+    name = str(slot)
+    if is_a(obj, type):
+        return obj.__dict__[name]
+    return attributes(obj)[name]
+
+
+def attributes(obj: object) -> dict[str, object]:
+    """The attributes of an object, those in slots included."""
+    found: dict[str, object] = {}
+    kind = type(obj)
+    for owner in reversed(kind.__mro__):
+        for name, descriptor in owner.__dict__.items():
+            if type(descriptor) is types.MemberDescriptorType:
+                with suppress(AttributeError):
+                    found[name] = descriptor.__get__(obj, kind)
+    with suppress(AttributeError, TypeError):
+        found.update(object.__getattribute__(obj, "__dict__"))
+    return found
+
+
+def is_method(obj: object, slot: object) -> bool:
+    """Whether the class of an object, or a class itself, has a method of that name, and the object nothing else."""
+    name = str(slot)
+    if is_a(obj, type):
+        found = obj.__dict__.get(name)
+    elif name in attributes(obj) or (is_a(obj, dict) and dict.__contains__(obj, slot)):
+        return False
+    else:
+        found = next((owner.__dict__[name] for owner in type(obj).__mro__ if name in owner.__dict__), None)
+    return is_any(found, _METHODS)
+
+
+def is_library(obj: object) -> bool:
+    """Whether it is an Event, a Condition, a Queue or the like: something whose inside is of no interest."""
+    return type(obj).__module__ in PRIVATE_MODULES
+
+
+def _children(obj: object) -> Iterator[tuple[str, object]]:
+    if is_a(obj, dict):
+        for key, held in itertools.islice(list(dict.items(obj)), _MOST_CHILDREN):
+            if type(key) in _SIMPLE:
+                yield f"[{_cut(repr(key))}]", held
+    elif is_any(obj, _SEQUENCES):
+        for position, held in enumerate(itertools.islice(list(iterated(obj)), _MOST_CHILDREN)):
+            yield f"[{position}]", held
+    elif type(obj).__name__ != "Thread":
+        hidden = is_library(obj)  # what is inside goes by the name of the whole
+        for name, held in itertools.islice(attributes(obj).items(), _MOST_CHILDREN):
+            yield "" if hidden else f".{name}", held
+
+
+def _globals(namespace: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    module = namespace.get("__name__")
+    for name, obj in list(namespace.items()):
+        if name.startswith(("__", "_kc_")):
+            continue
+        if is_a(obj, type):
+            if obj.__module__ == module:
+                for attribute, held in list(obj.__dict__.items()):
+                    if not attribute.startswith("__") and not any(
+                        "__get__" in owner.__dict__ for owner in type(held).__mro__
+                    ):
+                        yield f"{obj.__name__}.{attribute}", held
+        elif getattr(type(obj), "__module__", "") not in ("typing", "__future__"):
+            yield f"{_module_name(namespace)}.{name}", obj
+
+
+def _module_name(namespace: Mapping[str, object]) -> str:
+    return str(namespace.get("__name__", "?")).removeprefix("kcache_target_").rpartition(".")[2]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 3] + "..."

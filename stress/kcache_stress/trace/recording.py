@@ -1,0 +1,320 @@
+"""A trace that looks on: it notes, at each event, where in the target it happens and what it finds and leaves there.
+
+An event is appended right before its access takes place, by the thread that does it: the frames on the stack are those
+that lead to it. What a write has left is read when the next event is appended.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Container, Iterator
+from operator import itemgetter
+from types import FrameType
+
+from kcache_model.foreign import is_a, is_any
+from kcache_model.interleaving import CLOCK, LINE, Switch
+from kcache_model.outcomes import with_article
+
+from ..engine.events import (
+    ACQUIRE,
+    JOIN,
+    KIND_NAMES,
+    PAUSE,
+    QUERY,
+    READ,
+    RELEASE,
+    SPAWN,
+    TRY,
+    WHOLE,
+    WRITE,
+    Event,
+    Imprecise,
+    Together,
+    location,
+)
+from ..engine.weak_objects import original
+from ..instrument.hooks import Cell
+from ..runtime.stand_ins.network import Wakeup
+from ..runtime.threads.clock import Clock
+from ..runtime.threads.locks import VirtualLock, VirtualRLock
+from ..runtime.threads.scheduler import Scheduler
+from ..runtime.threads.virtual_thread import VirtualThread
+from ..runtime.world import PRIVATE_MODULES
+from ..stacks import variables_of
+from .naming import MISSING, Names, is_library, is_method, peek
+from .recorded_events import Place, RecordedEvent, event_state, place_of, thread_name
+
+_IDLE = "something to do"
+"""What a thread waits for that is in no code of the target: one of a pool, as a rule."""
+_EVENTS_BETWEEN_SIGNS = 200
+_OWN_FILES = os.path.dirname(__file__) + os.sep
+_ENTERING = {"__enter__": "acquire", "__exit__": "release"}
+_MAKING = frozenset({"__init__"})
+_LOOKING = frozenset({"is_set", "qsize", "empty", "full", "locked", "is_alive"})
+
+
+class Recording(list[Event]):
+    """The events of one execution, looked at as they are noted.
+
+    Args:
+        scheduler: runs the threads.
+        sources: the paths of the instrumented modules.
+        names: how objects are called.
+
+    Attributes:
+        events: what was seen.
+        thread_names: what threads of the target are called, as far as the target says so.
+    """
+
+    def __init__(
+        self, scheduler: Scheduler, sources: Container[str], names: Names, alive: Callable[[], None] = lambda: None
+    ) -> None:
+        super().__init__()
+        self._alive = alive
+        self._scheduler = scheduler
+        self._sources = sources
+        self._names = names
+        self.events: list[RecordedEvent] = []
+        self.thread_names: dict[int, str] = {}
+        self._written: tuple[RecordedEvent, object, object, int] | None = None
+        self._library_calls: dict[int, tuple[object, int]] = {}
+        self._next_call = 0
+        self._locks: dict[int, VirtualLock | VirtualRLock] = {}
+
+    def append(self, event: Event) -> None:
+        """Note an event and what is to be seen of it."""
+        scheduler = self._scheduler
+        live, scheduler.live = scheduler.live, False  # looking on is not to be seen itself
+        try:
+            if len(self) % _EVENTS_BETWEEN_SIGNS == 0:
+                self._alive()
+            self.settle()
+            self._look(event)
+        finally:
+            scheduler.live = live
+        super().append(event)
+
+    def settle(self) -> None:
+        """Read what the last write has left."""
+        if self._written is None:
+            return
+        (recorded, obj, slot, former), self._written = self._written, None
+        if recorded.name is CLOCK:
+            recorded.before = self._now(recorded.thread)
+            return
+        obj = original(obj)
+        self._names.forget()
+        recorded.after = event_state(obj) if recorded.place.library else self._left_by(recorded, obj, slot, former)
+
+    def _now(self, thread: int) -> str:
+        """The time that a thread reads from the virtual clock."""
+        return f"{self._scheduler.now - self._scheduler.haste.hidden(thread):.6g} s"
+
+    def left(self, thread: VirtualThread) -> tuple[Switch, Place]:
+        """How a thread stands that does not run, and where."""
+        number, running = thread.number, thread.greenlet
+        if thread.finished:
+            return Switch(number, False, True, (), "", None), Place()
+        holding = self._held(number)
+        place = self.place(running.gr_frame if running is not None else None)
+        if thread.enabled:
+            return Switch(number, True, False, holding, "", None), place
+        holder = None
+        kind, obj, _ = thread.pending or (ACQUIRE, None, None)
+        if kind == JOIN:
+            what = f"the end of {self._names.of(obj)}"
+        elif is_a(obj, Wakeup):
+            what = Wakeup.what
+        elif not place.path:
+            what = _IDLE
+        elif place.library and place.library not in _ENTERING:
+            what = "".join(self._call(place))
+        else:
+            holder = obj.owner if (is_a(obj, VirtualLock) or is_a(obj, VirtualRLock)) and not obj.free else None
+            what = self._name(place.called if place.library else obj)
+        return Switch(number, False, False, holding, what, holder), place
+
+    def unfinished(self) -> set[int]:
+        """The calls of the library in the midst of which a thread waits."""
+        found = set()
+        for number, (key, call) in self._library_calls.items():
+            running = self._scheduler.actors[number].greenlet
+            if running is not None and self.place(running.gr_frame).key == key:
+                found.add(call)
+        return found
+
+    def place(self, frame: FrameType | None) -> Place:
+        """Where in the target that is, and what of the library was called there."""
+        library: FrameType | None = None
+        while frame is not None:
+            path = frame.f_code.co_filename
+            if path in self._sources:
+                self._names.meet(frame.f_globals)
+                return place_of(frame, library)
+            if not path.startswith(_OWN_FILES) and frame.f_globals.get("__name__") in PRIVATE_MODULES:
+                library = frame
+            frame = frame.f_back
+        return Place()
+
+    def _look(self, event: Event) -> None:
+        thread, kind, obj, _ = event
+        frame = sys._getframe(2)
+        if thread not in self.thread_names and thread >= self._scheduler.program_actors:
+            self.thread_names[thread] = thread_name(frame)
+        place = self.place(frame)
+        # A call whose method is in C, or reads an attribute, accesses the object without any code of the target.
+        is_direct = not place.path and kind <= WRITE and obj is not None and original(obj) is self._names.root
+        # Pauses, the making of Events and Locks, and how threads begin and end, are nobody's concern.
+        if kind == PAUSE or not (place.path or is_direct) or place.library in _MAKING:
+            if kind == PAUSE and obj is not None and place.path and not place.library:
+                self._pass(thread, place)
+            return
+        direct = not place.library or place.library in _ENTERING or place.library in ("acquire", "release")
+        if direct and (is_a(obj, VirtualLock) or is_a(obj, VirtualRLock)):
+            self._locks[id(obj)] = obj
+        previous = self.events[-1] if self.events else None
+        changed = previous is not None and previous.thread != thread
+        call = self._library_call(thread, place)
+        if previous is None or changed or call < 0 or previous.call != call:
+            left = self.left(self._scheduler.actors[previous.thread])[0] if changed and previous is not None else None
+            previous = self._recorded(event, place, left, call, frame)
+            self.events.append(previous)
+        previous.last = len(self)
+        if kind == RELEASE and is_a(obj, VirtualLock) and obj.owner != thread:
+            # Who waits in a Condition has taken a lock that somebody else is to give back.
+            previous.wakes += self._waiting_for(obj)
+        if place.library:
+            self._written = (previous, place.called, None, 0)
+
+    def _pass(self, thread: int, place: Place) -> None:
+        """An opcode of a line: what it touches is not known, so the line stands for all of its opcodes."""
+        previous = self.events[-1] if self.events else None
+        if previous is None or previous.thread != thread:
+            left = None if previous is None else self.left(self._scheduler.actors[previous.thread])[0]
+        elif previous.kind == LINE and (previous.place.path, previous.place.line) == (place.path, place.line):
+            previous.last = len(self)
+            return
+        else:
+            left = None
+        at = len(self)
+        self.events.append(RecordedEvent(at, at, thread, LINE, "", "", place, left, self._held(thread)))
+
+    def _library_call(self, thread: int, place: Place) -> int:
+        if not place.library:
+            self._library_calls.pop(thread, None)
+            return -1
+        key, call = self._library_calls.get(thread, (None, -1))
+        if key != place.key:
+            call, self._next_call = self._next_call, self._next_call + 1
+            self._library_calls[thread] = (place.key, call)
+        return call
+
+    def _recorded(self, event: Event, place: Place, left: Switch | None, call: int, frame: FrameType) -> RecordedEvent:
+        thread, kind, obj, slot = event
+        if kind == SPAWN and type(slot) is int:
+            self._names.thread_starts(obj, slot)
+        at = len(self)
+        held = self._held(thread)
+        if place.library:
+            method = place.library
+            entered = _ENTERING.get(method)
+            name, suffix = (self._name(place.called), "") if entered else self._call(place)
+            touched: list[tuple[object, bool]] = [(id(place.called), method not in _LOOKING)]
+            return RecordedEvent(
+                at, at, thread, entered or "call", name, suffix, place, left, held, touched=touched, call=call
+            )
+        changes = kind not in (READ, QUERY, SPAWN, JOIN)
+        touched = [(location(obj, slot) if kind <= WRITE else id(obj), changes)]
+        if type(slot) is Together:
+            touched = [(location(of, its), bool(how)) for how, of, its in slot.parts]
+            obj, slot = max(slot.parts, key=itemgetter(0))[1:]  # one is shown: what is changed, or the first
+        if type(slot) is Imprecise:  # what it touches is not known: the report says what runs, not of which object
+            return RecordedEvent(at, at, thread, "call", "", slot.what, place, left, held, touched=touched)
+        accessed, obj = obj, original(obj)
+        if obj is self._scheduler and slot == "now":  # no code of the target has a name for it
+            # Each reading moves the clock on, which is what the next one sees.
+            touched = [(location(obj, slot), kind == WRITE)]
+            recorded = RecordedEvent(at, at, thread, KIND_NAMES[READ], CLOCK, "", place, left, held, touched=touched)
+            recorded.before = self._now(thread)
+            if kind == WRITE:
+                self._written = (recorded, accessed, slot, 0)
+            return recorded
+        if is_a(obj, Cell):
+            name = f"variable {slot}"
+            before = self._local(frame, slot)
+            return RecordedEvent(at, at, thread, KIND_NAMES[kind], name, "", place, left, held, before, touched=touched)
+        if slot == WHOLE:
+            slot = None
+        name, suffix = self._name(obj), self._suffix(obj, slot) if kind <= WRITE else ""
+        recorded = RecordedEvent(at, at, thread, KIND_NAMES[kind], name, suffix, place, left, held, touched=touched)
+        if kind <= WRITE:
+            recorded.before = self._value(obj, slot)
+            recorded.is_lookup = kind == READ and is_method(obj, slot)
+            if recorded.is_lookup and touched == [(id(obj), False)]:
+                recorded.touched = []  # a container counts as a whole, but its methods stay what they are
+        elif kind == TRY:
+            recorded.before = "taken" if slot else "not taken"
+            recorded.is_lookup = is_a(obj, Clock)
+            recorded.touched = [] if recorded.is_lookup else touched
+        if kind == WRITE:
+            self._written = (recorded, accessed, slot, _id_within(obj, slot))
+        return recorded
+
+    def _call(self, place: Place) -> tuple[str, str]:
+        """What a call of the library is written as: of which object, if of any, and which function."""
+        return ("", f"{place.library}()") if place.called is None else (self._name(place.called), f".{place.library}()")
+
+    def _name(self, obj: object) -> str:
+        """How an object is called: what the library hands out goes by no private part of it, as a Future in a pool."""
+        name = self._names.of(obj)
+        whole = name.partition("#")[0]
+        kind = type(obj).__name__
+        is_inside = whole.startswith("_") and whole != name and not kind.startswith("_") and is_library(obj)
+        return self._names.numbered(obj) if is_inside else name
+
+    def _suffix(self, obj: object, slot: object) -> str:
+        if slot is None or is_any(obj, (set, frozenset)):
+            return ""
+        is_module = is_a(obj, dict) and dict.__contains__(obj, "__builtins__")
+        indexed = is_any(obj, (dict, list, deque)) and not is_module
+        return f"[{self._names.text(slot)}]" if indexed else f".{slot}"
+
+    def _value(self, obj: object, slot: object) -> str:
+        try:
+            return self._names.text(peek(obj, slot))
+        except Exception:
+            return MISSING
+
+    def _left_by(self, write: RecordedEvent, obj: object, slot: object, former: int) -> str:
+        """What a write has left; an object that is called by the very place by its type, unless it was there before."""
+        text = self._value(obj, slot)
+        if text != f"{write.name}{write.slot}" or _id_within(obj, slot) == former:
+            return text
+        kind = type(peek(obj, slot)).__name__
+        return f"another {kind}" if write.before == text else with_article(kind)
+
+    def _local(self, frame: FrameType, slot: object) -> str:
+        found: FrameType | None = frame
+        while found is not None and found.f_code.co_filename not in self._sources:
+            found = found.f_back
+        variables = variables_of(found) if found is not None else {}
+        return self._names.text(variables[str(slot)]) if str(slot) in variables else MISSING
+
+    def _held(self, thread: int) -> tuple[str, ...]:
+        locks = [lock for lock in self._locks.values() if not lock.free and lock.owner == thread]
+        return tuple(dict.fromkeys(self._names.of(lock) for lock in locks))
+
+    def _waiting_for(self, obj: object) -> Iterator[int]:
+        for thread in self._scheduler.actors.values():
+            if not thread.finished and thread.waits_for is not None and thread.pending and thread.pending[1] is obj:
+                yield thread.number
+
+
+def _id_within(obj: object, slot: object) -> int:
+    """The id of what a slot holds; 0 for nothing."""
+    try:
+        return id(peek(obj, slot))
+    except Exception:
+        return 0

@@ -1,0 +1,294 @@
+"""An execution rendered step by step, as plain data: what each thread did, where, to what, and what it found there."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Generic
+
+from kcache_model.finding import FindingKind
+from kcache_model.interleaving import InterleavedCall, Interleaving, InterleavingEvent, Switch, Waiting
+from kcache_model.places import file_name, short_path
+
+from ..engine.execution import A, Execution, Problem
+from ..engine.schedule import Schedule
+from ..engine.schedule_replay import Replay
+from ..engine.scheduling import Scheduling
+from ..engine.strategy import Ending
+from ..engine.waits import standstill_text
+from ..garbage import NoCollections
+from ..modules.target_runner import TargetRunner
+from ..runtime.threads.scheduler import Scheduler
+from .naming import Names
+from .recorded_events import Place, RecordedEvent
+from .recording import Recording
+
+__all__ = ["Interleaving", "Texts", "render_interleaving"]
+
+
+_MOST_EVENTS: Final = 2_000
+"""Of one interleaving: more than anybody reads."""
+
+
+class _LookingOn(Replay):
+    """Follows a schedule and has a recording made."""
+
+    def __init__(self, schedule: Schedule, sources: Mapping[str, bytes], names: Names, texts: Texts[Any]) -> None:
+        super().__init__(schedule)
+        self._sources = sources
+        self._names = names
+        self._texts = texts
+        self.recording: Recording | None = None
+
+    def begin(self, scheduler: Scheduling) -> None:
+        """Put the recording in the place of the trace."""
+        super().begin(scheduler)
+        assert isinstance(scheduler, Scheduler)
+        self._names.root = self._texts.made()
+        self._names.of(self._names.root)  # what is there from the beginning is told from what comes and goes
+        scheduler.trace = self.recording = Recording(scheduler, self._sources, self._names, self._texts.alive)
+
+
+@dataclass(frozen=True)
+class Texts(Generic[A]):
+    """What a reader is told of a program.
+
+    Attributes:
+        called: what the target makes: ``indexer``, ``queue``.
+        made: the one of the last execution.
+        threads: for each thread, its calls as Python would write them.
+        outcome: what a call gave.
+        before: the calls before the threads of an execution, with what they gave.
+        afterwards: the same for those after them.
+        is_hidden: whether the module of a file is none of the reader's business: what happens there is left out.
+        test: path, first and last line of the test body that runs, if one does.
+        alive: called now and then while the execution is recorded, which takes long where it is long.
+    """
+
+    called: str
+    made: Callable[[], object]
+    threads: Sequence[Sequence[str]]
+    outcome: Callable[[A], str]
+    before: Callable[[Execution[A]], Sequence[tuple[str, str]]]
+    afterwards: Callable[[Execution[A]], Sequence[tuple[str, str]]]
+    is_hidden: Callable[[str], bool] | None = None
+    test: tuple[str, int, int] | None = None
+    alive: Callable[[], None] = lambda: None
+
+
+def render_interleaving(
+    runner: TargetRunner[A],
+    schedule: Schedule,
+    texts: Texts[A],
+    problem: Problem | None = None,
+    *,
+    most_events: int = _MOST_EVENTS,
+) -> Interleaving:
+    """Run a schedule once more and return its last events, ``most_events`` at most, and what is wrong with it."""
+    names = Names(texts.called)
+    strategy = _LookingOn(schedule, _shown_sources(runner, texts), names, texts)
+    with NoCollections():
+        try:
+            execution = runner.run(strategy)
+            recording = strategy.recording
+            if recording is None:  # it did not get as far as that
+                return Interleaving(0, {}, (), (), (), (), (), (), False)
+            recording.settle()
+            rendered = end_of(_rendered(runner, execution, recording, strategy, texts), most_events)
+            return _with_problem(rendered, execution, problem)
+        finally:
+            runner.clean_up()
+
+
+def _shown_sources(runner: TargetRunner[A], texts: Texts[A]) -> Mapping[str, bytes]:
+    sources, is_hidden = runner.sandbox.sources, texts.is_hidden
+    return {path: source for path, source in sources.items() if is_hidden is None or not is_hidden(path)}
+
+
+def _shown(recorded: Sequence[RecordedEvent]) -> list[RecordedEvent]:
+    """What happens in modules that are shown, and no looking up of methods; the switches before the rest stay."""
+    changed = {what for event in recorded for what, changes in event.touched if changes}
+    shown: list[RecordedEvent] = []
+    left: dict[int, Switch] = {}
+    running = None
+    for event in recorded:
+        if event.left is not None:
+            left[event.thread] = event.left
+        if event.is_lookup and changed.isdisjoint(what for what, _ in event.touched):
+            continue
+        if event.thread != running and shown:
+            event.left = left.get(event.thread) or Switch(shown[-1].thread, False, False, (), "", None)
+        elif event.thread == running:
+            event.left = None
+        running = event.thread
+        shown.append(event)
+    return shown
+
+
+def _with_problem(rendered: Interleaving, execution: Execution[Any], problem: Problem | None) -> Interleaving:
+    if problem is None:
+        return rendered
+    summary = problem.summary
+    if problem.kind is FindingKind.DEADLOCK and rendered.waiting and execution.waits:
+        # Where a thread waits in a call of the library, the wait itself says better for what.
+        names = {wait.thread: wait.what for wait in rendered.waiting if not wait.what.endswith("()")}
+        summary = standstill_text(execution.waits, names)
+    wrong = None
+    if problem.order and problem.order[-1] < 0 and "after the threads" not in problem.summary:
+        position = -problem.order[-1] - 1
+        wrong = position if position < len(rendered.calls) else None
+    return replace(rendered, summary=summary, wrong_call=wrong)
+
+
+def end_of(whole: Interleaving, most_events: int = _MOST_EVENTS) -> Interleaving:
+    """The last events of an interleaving, and the calls that had not ended before them."""
+    cut = len(whole.events) - most_events
+    if cut <= 0:
+        return whole
+    calls = tuple(
+        replace(call, first=max(call.first - cut, 0), last=call.last - cut) for call in whole.calls if call.last >= cut
+    )
+    return replace(whole, events=whole.events[cut:], calls=calls, omitted=cut)
+
+
+class _Sources:
+    """The lines of the instrumented modules."""
+
+    def __init__(self, sources: Mapping[str, bytes]) -> None:
+        self._sources = sources
+        self._lines: dict[str, list[str]] = {}
+
+    def line(self, place: Place) -> tuple[str, str]:
+        """``file:line``, and what stands there."""
+        if not place.path:
+            return "", ""
+        lines = self._lines.get(place.path)
+        if lines is None:
+            text = self._sources[place.path].decode("utf-8", "replace")
+            lines = self._lines[place.path] = text.splitlines()
+        code = lines[place.line - 1].strip() if 0 < place.line <= len(lines) else ""
+        return f"{file_name(place.path)}:{place.line}", code
+
+
+def _rendered(
+    runner: TargetRunner[A], execution: Execution[A], recording: Recording, strategy: Replay, texts: Texts[A]
+) -> Interleaving:
+    sources = _Sources(_shown_sources(runner, texts))
+    recorded = _shown(recording.events)
+    waiting: tuple[Waiting, ...] = ()
+    last = {event.thread: event.place for event in recorded}
+    if execution.ending is Ending.DEADLOCK:
+        threads = runner.sandbox.scheduler.actors.values()
+        left = [recording.left(thread) for thread in threads if not thread.finished]
+        waiting = tuple(_waiting(switch, place, last.get(switch.thread), sources) for switch, place in left)
+    return Interleaving(
+        execution.actors,
+        {number: name for number, name in recording.thread_names.items() if name},
+        tuple(_events(recorded, sources, recording.unfinished())),
+        _calls(texts, execution, recorded),
+        tuple(texts.before(execution)),
+        tuple(texts.afterwards(execution)),
+        waiting,
+        execution.failures,
+        strategy.followed,
+        is_interrupted=execution.preemptions > 0,
+        test=texts.test,
+    )
+
+
+def _events(recorded: Sequence[RecordedEvent], sources: _Sources, unfinished: set[int]) -> Iterator[InterleavingEvent]:
+    pieces: defaultdict[int, list[int]] = defaultdict(list)
+    for position, event in enumerate(recorded):
+        pieces[event.call].append(position)
+    shared, meets = _encounters(recorded)
+    last: dict[int, Place] = {}
+    numbers: dict[object, int] = {}
+    for position, event in enumerate(recorded):
+        touched = [(numbers.setdefault(what, len(numbers)), changes) for what, changes in event.touched]
+        whole = pieces[event.call] if event.call >= 0 else [position]
+        where, code = sources.line(event.place)
+        yield InterleavingEvent(
+            step=event.first + 1,
+            thread=event.thread,
+            kind=event.kind,
+            subject=event.name,
+            slot=event.slot,
+            value=event.before,
+            after=event.after,
+            where=where,
+            path=_short(event.place),
+            code=code,
+            function=event.place.function,
+            held=event.held,
+            switch=event.left,
+            wakes=tuple(dict.fromkeys(event.wakes)),
+            begins=position == whole[0],
+            ends=position == whole[-1] and event.call not in unfinished,
+            shared=position in shared,
+            meets=position in meets,
+            arrives=event.place.arrives(last.get(event.thread)),
+            reads=tuple(number for number, changes in touched if not changes),
+            writes=tuple(number for number, changes in touched if changes),
+        )
+        last[event.thread] = event.place
+
+
+def _encounters(recorded: Sequence[RecordedEvent]) -> tuple[set[int], set[int]]:
+    """Positions of what several threads touch and change; and of those where one thread meets what another one did."""
+    touched: defaultdict[object, list[tuple[int, bool]]] = defaultdict(list)
+    for position, event in enumerate(recorded):
+        for what, changes in event.touched:
+            touched[what].append((position, changes))
+    shared: set[int] = set()
+    meets: set[int] = set()
+    for accesses in touched.values():
+        threads = {recorded[position].thread for position, _ in accesses}
+        if len(threads) > 1 and any(changes for _, changes in accesses):
+            shared.update(position for position, _ in accesses)
+        for (one, changes), (other, changes_too) in itertools.pairwise(accesses):
+            if recorded[one].thread != recorded[other].thread and (changes or changes_too):
+                meets |= {one, other}
+    return shared, meets
+
+
+def _calls(texts: Texts[A], execution: Execution[A], recorded: Sequence[RecordedEvent]) -> tuple[InterleavedCall, ...]:
+    calls = []
+    for thread, operations in enumerate(texts.threads):
+        spans = execution.spans[thread] if thread < len(execution.spans) else []
+        outcomes = execution.outcomes[thread] if spans else []
+        for position, text in enumerate(operations):
+            returned = position < len(spans)
+            if returned:
+                span = spans[position]
+            else:
+                span = (spans[-1][1] if spans else 0, len(execution.trace))
+            begun, ended = span
+            own = [at for at, event in enumerate(recorded) if event.thread == thread and begun <= event.first < ended]
+            following = next((at for at, event in enumerate(recorded) if event.first >= begun), len(recorded))
+            first, last = (own[0], own[-1]) if own else (following, following - 1)
+            outcome = texts.outcome(outcomes[position]) if returned else None
+            calls.append(InterleavedCall(thread, text, outcome, first, last))
+            if not returned:
+                break
+    return tuple(calls)
+
+
+def _waiting(left: Switch, place: Place, before: Place | None, sources: _Sources) -> Waiting:
+    where, code = sources.line(place)
+    return Waiting(
+        left.thread,
+        left.waits_for,
+        left.holder,
+        where,
+        code,
+        place.function,
+        left.holding,
+        path=_short(place),
+        arrives=place.arrives(before),
+    )
+
+
+def _short(place: Place) -> str:
+    return short_path(place.path) if place.path else ""

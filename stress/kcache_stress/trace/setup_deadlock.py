@@ -1,0 +1,30 @@
+"""Explanation of a call outside the threads that never returns: what it waits for, held by whom."""
+
+from __future__ import annotations
+
+import os
+import traceback
+
+from ..engine.waits import holder_text
+from ..runtime.threads.locks import VirtualLock, VirtualRLock
+from ..runtime.threads.virtual_thread import SetupDeadlockError
+from .naming import Names
+
+
+def waits_for_ever(error: SetupDeadlockError, root: object, failed: str) -> str:
+    """What a call outside the threads waits for in vain, and who holds it.
+
+    Args:
+        error: that ended the call.
+        root: the object whose locks are named.
+        failed: the last call before it that raised; empty if there is none.
+    """
+    lock, trace = error.waitable, traceback.extract_tb(error.__traceback__)
+    if any(frame.name == "wait" and os.path.basename(frame.filename) == "threading.py" for frame in trace):
+        return "waits for a notification that never comes"
+    if not isinstance(lock, (VirtualLock, VirtualRLock)):
+        return "waits for something that nothing will ever bring about"
+    names = Names()
+    names.root = root
+    kept = f"; {failed} had raised before it, and seems to have kept it" if failed else ""
+    return f"waits for {names.of(lock)}, held by {holder_text(lock.owner)}{kept}"
