@@ -159,7 +159,7 @@ _IMPORTED_BY_CHILDREN = [
     "kcache_conformance.objects.concurrent_phases",
     "kcache_conformance.objects.sequential",
     "kcache_stress.interleaved.script",
-    "kcache_stress.objects.laboratory",
+    "kcache_stress.objects.object_exploration",
 ]
 
 

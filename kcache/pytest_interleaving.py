@@ -317,7 +317,7 @@ def _judged(finding: Finding) -> tuple[str, str]:
     from kcache_model.finding import FindingKind
     from kcache_model.places import file_name
     from kcache_stress.engine.counterexample import SHOWN_ONCE
-    from kcache_stress.interleaved.body_laboratory import FAILS_ALWAYS, TOO_LONG
+    from kcache_stress.interleaved.body_exploration import FAILS_ALWAYS, TOO_LONG
     from kcache_stress.modules.uncertainty import TIME_WAS_MADE
 
     if finding.kind in (FindingKind.HANG, FindingKind.CRASH, FindingKind.NONDETERMINISM):

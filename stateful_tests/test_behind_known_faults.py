@@ -121,16 +121,16 @@ def test_the_search_of_one_program_goes_on_behind_a_known_fault(tmp_path: Path) 
     target = written(tmp_path, "LostUpdateAndDeadlock")
     exploring = target_type_named(class_type_name(target)).exploring
     assert exploring is not None
-    laboratory = exploring.laboratory(target, (), Granularity.FREE)
+    exploration_target = exploring.exploration_target(target, (), Granularity.FREE)
     program = ObjectProgram((), ((MethodCall("get"), MethodCall("count")), (MethodCall("info"),)))
     options = ExploreOptions(executions=2000, seconds=60.0, minimise_seconds=0.0)
-    everything = explore(laboratory, program, options)
+    everything = explore(exploration_target, program, options)
     assert everything.finding is not None
-    other = explore(laboratory, program, options, spared=Spared((everything.finding,)))
+    other = explore(exploration_target, program, options, spared=Spared((everything.finding,)))
     assert other.finding is not None
     assert {everything.finding.kind, other.finding.kind} == {FindingKind.DEADLOCK, FindingKind.NONLINEARIZABLE}
     both = Spared((everything.finding, other.finding))
-    nothing = explore(laboratory, program, options, spared=both)
+    nothing = explore(exploration_target, program, options, spared=both)
     assert nothing.finding is None
     assert nothing.spared
     assert not nothing.is_exhausted, "an execution that shows a known fault is no proof"

@@ -38,7 +38,7 @@ from kcache_model.target_name import target_name
 from kcache_model.verdict import Status
 from kcache_stress.engine.audit import AuditShare
 from kcache_stress.indexers.probing import probe
-from kcache_stress.objects.laboratory import ObjectLaboratory
+from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.target.explore import ExploreOptions, explore
 from kcache_stress.target.replay import follow
 from kcache_stress.target.replay_answer import ReplayAnswer
@@ -49,11 +49,11 @@ MACHINES = EXAMPLES / "machines.py"
 sell, refill = MethodCall("sell"), MethodCall("refill", (1,))
 
 
-def laboratory(target: str) -> ObjectLaboratory:
+def exploration_target(target: str) -> ObjectExplorationTarget:
     exploring = target_type_named(class_type_name(target)).exploring
     assert exploring is not None
-    made = exploring.laboratory(target, (), ExploreOptions().granularity)
-    assert isinstance(made, ObjectLaboratory)
+    made = exploring.exploration_target(target, (), ExploreOptions().granularity)
+    assert isinstance(made, ObjectExplorationTarget)
     return made
 
 
@@ -61,7 +61,7 @@ def laboratory(target: str) -> ObjectLaboratory:
     "target", [f"{STOCK}:Stock", f"{STOCK}:Stock(2)", f"{MACHINES}:StockMachine", f"{MACHINES}:StockMachine()"]
 )
 def test_a_class_that_loses_updates_is_accused_and_the_finding_can_be_replayed(target: str) -> None:
-    made = laboratory(target)
+    made = exploration_target(target)
     program = ObjectProgram(threads=((refill,), (refill, sell)))
     found = explore(made, program, ExploreOptions(seconds=60.0, candidates=ExploreOptions(executions=60)))
     assert found.finding is not None
@@ -79,7 +79,7 @@ def test_a_class_that_loses_updates_is_accused_and_the_finding_can_be_replayed(t
 )
 def test_its_twin_passes_in_every_order(target: str) -> None:
     program = ObjectProgram(threads=((refill,), (refill, sell)))
-    found = explore(laboratory(target), program, ExploreOptions(seconds=60.0))
+    found = explore(exploration_target(target), program, ExploreOptions(seconds=60.0))
     assert found.finding is None
     assert found.is_exhausted, found.note
 
@@ -113,19 +113,23 @@ def test_what_gives_an_object_makes_those_of_its_class(tmp_path: Path) -> None:
     add, count = MethodCall("add", ()), MethodCall("count", ())
     for name in ("shop_opened.py:Shop.opened", "makers.py:racy"):
         found = explore(
-            laboratory(f"{tmp_path / name}"), ObjectProgram(threads=((add,), (add,))), ExploreOptions(seconds=60.0)
+            exploration_target(f"{tmp_path / name}"),
+            ObjectProgram(threads=((add,), (add,))),
+            ExploreOptions(seconds=60.0),
         )
         assert found.finding is not None
         assert found.finding.status is Status.VIOLATION
     for name in ("shop_opened.py:Counter.opened", "makers.py:right", "makers.py:right(3)"):
         found = explore(
-            laboratory(f"{tmp_path / name}"), ObjectProgram(threads=((count,), (count,))), ExploreOptions(seconds=60.0)
+            exploration_target(f"{tmp_path / name}"),
+            ObjectProgram(threads=((count,), (count,))),
+            ExploreOptions(seconds=60.0),
         )
         assert found.finding is None
         assert found.is_exhausted
     for name, said in (("makers.py:text", "gives a str, no object of a class"), ("shop_opened.py:Shop", "name them")):
         with pytest.raises(TargetError, match=said):
-            laboratory(f"{tmp_path / name}")
+            exploration_target(f"{tmp_path / name}")
 
 
 def test_a_whole_run_finds_it_too() -> None:
@@ -150,7 +154,9 @@ def test_the_model_of_a_machine_decides_in_one_thread() -> None:
 def test_an_invariant_is_looked_at() -> None:
     spec = f"{MACHINES}:WithInvariant"
     program = ObjectProgram(threads=((MethodCall("refill", (3,)),) * 2, (MethodCall("refill", (3,)),)))
-    found = explore(laboratory(spec), program, ExploreOptions(seconds=60.0, candidates=ExploreOptions(executions=60)))
+    found = explore(
+        exploration_target(spec), program, ExploreOptions(seconds=60.0, candidates=ExploreOptions(executions=60))
+    )
     assert found.finding is not None
     assert "at_most_nine" in found.finding.summary
 
@@ -165,7 +171,7 @@ def test_an_invariant_is_looked_at() -> None:
     ],
 )
 def test_the_code_of_a_program_runs(target: str, made: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    kind = laboratory(target)._object_type
+    kind = exploration_target(target)._object_type
     calls = [{"op": "refill", "arguments": [3]}, {"op": "sell"}]
     program = kind.codec.decode_program({"prefix": calls, "threads": [calls]})
     monkeypatch.syspath_prepend(EXAMPLES)
@@ -175,7 +181,7 @@ def test_the_code_of_a_program_runs(target: str, made: str, monkeypatch: pytest.
 
 
 def test_the_code_of_an_invariant_fails_where_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    kind = laboratory(target := f"{MACHINES}:WithInvariant")._object_type
+    kind = exploration_target(target := f"{MACHINES}:WithInvariant")._object_type
     calls = [{"op": "refill", "arguments": [3]}] * 3
     monkeypatch.syspath_prepend(EXAMPLES)
     for count, fails in ((2, False), (3, True)):
@@ -385,7 +391,7 @@ def test_the_calls_of_a_class_that_wait_are_learnt_without_waiting(
 
     monkeypatch.setattr(PatientCaller, "call", counted)
     (tmp_path / "gate.py").write_text(WAITING.format(last=last), encoding="utf-8")
-    made = laboratory(f"{tmp_path / 'gate.py'}:Gate")
+    made = exploration_target(f"{tmp_path / 'gate.py'}:Gate")
     calls = [MethodCall(name) for name in ("enter", "leave", "open", "shut")]
     pairs = [ObjectProgram(threads=pair) for pair in itertools.product(itertools.product(calls, repeat=2), repeat=2)]
     specifications = made._object_type.specification(pairs[0]), Functional(GateModel(last))
@@ -476,7 +482,7 @@ def test_a_thread_that_is_kept_is_a_thread_wherever_it_runs(lock: str, is_right:
     (tmp_path / "owner.py").write_text(OWNER.replace("LOCK", lock), encoding="utf-8")
     spec = f"{tmp_path / 'owner.py'}:Owner"
     program = ObjectProgram(threads=((MethodCall("take", ()),),) * 2)
-    found = explore(laboratory(spec), program, ExploreOptions(seconds=60.0))
+    found = explore(exploration_target(spec), program, ExploreOptions(seconds=60.0))
     assert (found.finding is None) == is_right
 
 
@@ -575,7 +581,7 @@ class Gate:
 @pytest.mark.parametrize("name", ["Locks", "Queue", "Signal", "Gate"])
 def test_a_call_that_waits_alone_is_accused_only_if_it_waits_for_itself(name: str, tmp_path: Path) -> None:
     (tmp_path / "alone.py").write_text(ALONE, encoding="utf-8")
-    made = laboratory(f"{tmp_path / 'alone.py'}:{name}")
+    made = exploration_target(f"{tmp_path / 'alone.py'}:{name}")
     (program,) = lonely_calls(made._object_type, made.target)
     found = explore(made, program, ExploreOptions(seconds=60.0))
     assert (found.finding is not None) == (name == "Locks")
@@ -617,12 +623,12 @@ class Polite:
 
 def test_a_call_that_polls_alone_waits_for_others(tmp_path: Path, effort: Callable[[int, int], int]) -> None:
     (tmp_path / "polling.py").write_text(POLLING, encoding="utf-8")
-    made = laboratory(f"{tmp_path / 'polling.py'}:Flag")
+    made = exploration_target(f"{tmp_path / 'polling.py'}:Flag")
     (program,) = lonely_calls(made._object_type, made.target)
     made.share = AuditShare(thorough=effort(0, 5), _saved=1000)  # each execution goes on for ever until it is cut
     some = ExploreOptions(executions=effort(4, 1000), samples=2, seconds=inf)
     assert explore(made, program, some).finding is None
-    polite = laboratory(f"{tmp_path / 'polling.py'}:Polite")
+    polite = exploration_target(f"{tmp_path / 'polling.py'}:Polite")
     twice = ObjectProgram((), ((MethodCall("enter"),), (MethodCall("enter"),)))
     kept = explore(polite, twice, ExploreOptions(seconds=inf)).finding
     assert kept is not None

@@ -17,7 +17,7 @@ from kcache_model.object_types.specification import as_called, may_wait_for_ever
 from kcache_model.outcomes import WAITS, Outcome, returned
 from kcache_model.progress import NoProgress
 from kcache_stress.objects.findings import Setting
-from kcache_stress.objects.laboratory import ObjectLaboratory
+from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.objects.threads import ObjectStress
 from kcache_stress.target.explore import ExploreOptions, explore
 
@@ -92,16 +92,18 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def laboratory(target: str) -> ObjectLaboratory:
+def exploration_target(target: str) -> ObjectExplorationTarget:
     exploring = target_type_named(class_type_name(target)).exploring
     assert exploring is not None
-    made = exploring.laboratory(target, (), ExploreOptions().granularity)
-    assert isinstance(made, ObjectLaboratory)
+    made = exploring.exploration_target(target, (), ExploreOptions().granularity)
+    assert isinstance(made, ObjectExplorationTarget)
     return made
 
 
 def found_in(target: str, program: ObjectProgram) -> Finding | None:
-    return explore(laboratory(target), program, ExploreOptions(candidates=ExploreOptions(executions=20))).finding
+    return explore(
+        exploration_target(target), program, ExploreOptions(candidates=ExploreOptions(executions=20))
+    ).finding
 
 
 @pytest.mark.parametrize(("name", "program"), [("Gate", TWICE), ("Own", COUNTS)])
@@ -118,7 +120,7 @@ def test_owners_that_are_mixed_up_are_found(file: Path, name: str, program: Obje
 
 def test_with_real_threads_as_well(file: Path) -> None:
     """What comes before the threads is done by another one: what it has entered, they may not leave."""
-    made = laboratory(f"{file}:Gate")
+    made = exploration_target(f"{file}:Gate")
     setting = Setting(made._object_type, made.target.name, strict_errors=False, instrument=())
     stress = ObjectStress(made.target, setting, NoProgress(), 0, 60.0)
     with stress.underway():
@@ -130,7 +132,9 @@ def test_with_real_threads_as_well(file: Path) -> None:
 
 def test_what_tells_who_called_is_left_out(file: Path) -> None:
     kind = target_type_named(class_type_name(f"{file}:Named"))
-    assert "what owner returns (it differs from run to run)" in kind.not_tested(laboratory(f"{file}:Named").target)
+    assert "what owner returns (it differs from run to run)" in kind.not_tested(
+        exploration_target(f"{file}:Named").target
+    )
 
 
 def test_threads_are_counted_as_they_come() -> None:
@@ -213,7 +217,7 @@ def test_calls_whose_results_differ_are_made_all_the_same(tmp_path: Path, name: 
     found = found_in(f"{path}:{name}", ObjectProgram(threads=((login, size), (login, size))))
     assert (found is not None) is is_wrong
     kind = target_type_named(class_type_name(f"{path}:{name}"))
-    left_out = kind.not_tested(laboratory(f"{path}:{name}").target)
+    left_out = kind.not_tested(exploration_target(f"{path}:{name}").target)
     assert "what login returns (it differs from run to run)" in left_out
 
 

@@ -15,7 +15,7 @@ from kcache_model.progress import NoProgress
 from kcache_model.verdict import Status
 from kcache_stress.interleaved import confirming
 from kcache_stress.interpreter import has_gil
-from kcache_stress.objects.laboratory import ObjectLaboratory
+from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.target.explore import ExploreOptions, explore
 from kcache_stress.target.replay import follow
 
@@ -124,15 +124,15 @@ def file(tmp_path: Path) -> Path:
     return written
 
 
-def laboratory(target: str) -> ObjectLaboratory:
+def exploration_target(target: str) -> ObjectExplorationTarget:
     exploring = target_type_named(class_type_name(target)).exploring
     assert exploring is not None
-    made = exploring.laboratory(target, (), OPTIONS.granularity)
-    assert isinstance(made, ObjectLaboratory)
+    made = exploring.exploration_target(target, (), OPTIONS.granularity)
+    assert isinstance(made, ObjectExplorationTarget)
     return made
 
 
-def found_in(made: ObjectLaboratory, *names: str) -> Finding:
+def found_in(made: ObjectExplorationTarget, *names: str) -> Finding:
     program = ObjectProgram(threads=tuple((MethodCall(name),) for name in names))
     found = explore(made, program, OPTIONS).finding
     assert found is not None
@@ -151,7 +151,7 @@ def found_in(made: ObjectLaboratory, *names: str) -> Finding:
 def test_what_goes_wrong_with_real_threads_is_confirmed(
     file: Path, name: str, calls: tuple[str, ...], kind: FindingKind, code: str
 ) -> None:
-    found = found_in(laboratory(f"{file}:{name}"), *calls)
+    found = found_in(exploration_target(f"{file}:{name}"), *calls)
     lines = [number for number, text in enumerate(CODE.splitlines(), 1) if text.strip() == code]
     said = found.detail.splitlines()[-1]
     assert found.kind is kind
@@ -163,7 +163,7 @@ def test_what_goes_wrong_with_real_threads_is_confirmed(
 
 
 def test_threads_of_the_object_itself_take_turns_too(file: Path) -> None:
-    assert "\nconfirmed on " in found_in(laboratory(f"{file}:WorkerMachine"), "ask", "ask").detail
+    assert "\nconfirmed on " in found_in(exploration_target(f"{file}:WorkerMachine"), "ask", "ask").detail
 
 
 @pytest.mark.parametrize(
@@ -173,14 +173,14 @@ def test_what_goes_wrong_under_the_explorer_alone_is_not_confirmed(
     file: Path, name: str, calls: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(confirming, "_PATIENCE", {1.0: 5})
-    found = found_in(laboratory(f"{file}:{name}"), *calls)
+    found = found_in(exploration_target(f"{file}:{name}"), *calls)
     assert ": it may be an artefact" in found.unconfirmed
     assert found.status is Status.UNKNOWN
 
 
 def test_reports_and_replays_say_that_it_is_confirmed(file: Path) -> None:
     target = f"{file}:Once"
-    made = laboratory(target)
+    made = exploration_target(target)
     found = found_in(made, "make", "make")
     token = target_type_named(class_type_name(target)).tokens.decode(found.schedule)
     again = follow(made, token, NoProgress()).finding

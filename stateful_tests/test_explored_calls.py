@@ -40,7 +40,7 @@ def test_calls_are_counted_by_how_they_ended(tmp_path: Path) -> None:
     options = ExploreOptions(seconds=60.0)
     few, many = MethodCall("take", (1,)), MethodCall("take", (1_000_000,))
     explored = explore(
-        exploring.laboratory(target, (), options.granularity), ObjectProgram((few,), ((many,), (few,))), options
+        exploring.exploration_target(target, (), options.granularity), ObjectProgram((few,), ((many,), (few,))), options
     )
     assert explored.is_exhausted
     assert set(explored.calls) == {("take", "ok"), ("take", "ValueError")}

@@ -9,7 +9,7 @@ import pytest
 
 from kcache_conformance.informers import replaying
 from kcache_conformance.informers.findings import InformerToken
-from kcache_conformance.informers.laboratory import informer_laboratory
+from kcache_conformance.informers.informer_exploration import informer_exploration_target
 from kcache_conformance.informers.litmus_tests import CONCURRENT, CROWDED, SEQUENTIAL
 from kcache_conformance.informers.quiet import quiet
 from kcache_conformance.informers.random_programs import random_program
@@ -31,12 +31,12 @@ ENOUGH = 10**6
 @pytest.mark.one_in(48, start=1)
 @pytest.mark.parametrize("program", SEQUENTIAL.values(), ids=SEQUENTIAL)
 def test_every_sequential_program_keeps_the_rules(program: Any) -> None:
-    assert informer_laboratory(REFERENCE).run_once(program) is None
+    assert informer_exploration_target(REFERENCE).run_once(program) is None
 
 
 def bounded(program: Any, preemptions: int, seconds: float) -> Explored:
     options = ExploreOptions(StrategyName.BOUNDED, executions=ENOUGH, seconds=seconds, preemptions=preemptions)
-    return explore(informer_laboratory(REFERENCE), program, options)
+    return explore(informer_exploration_target(REFERENCE), program, options)
 
 
 @pytest.mark.one_in(28, start=1)
@@ -61,11 +61,11 @@ def test_all_interleavings_with_one_preemption(program: Any) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("granularity", [Granularity.SYNC, Granularity.FREE])
 def test_samples_with_any_number_of_preemptions(granularity: Granularity, effort: Callable[[int, int], int]) -> None:
-    laboratory = informer_laboratory(REFERENCE).at(granularity)
+    exploration_target = informer_exploration_target(REFERENCE).at(granularity)
     options = ExploreOptions(StrategyName.POS, executions=effort(3, 40), seconds=60)
     samples = (random_program(seed) for seed in range(effort(2, 400)))
     for program in (*CONCURRENT.values(), *CROWDED.values(), *samples):
-        assert explore(laboratory, program, options).finding is None, program
+        assert explore(exploration_target, program, options).finding is None, program
 
 
 @pytest.mark.nightly

@@ -26,7 +26,7 @@ from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.verdict import Status
 from kcache_stress.engine import counterexample
 from kcache_stress.interleaved import runner
-from kcache_stress.interleaved.body_laboratory import TOKENS, InterleavedLaboratory
+from kcache_stress.interleaved.body_exploration import TOKENS, BodyExplorationTarget
 from kcache_stress.interleaved.named_test import load_test
 from kcache_stress.target.explore import Explored, ExploreOptions, explore
 
@@ -35,9 +35,9 @@ BODIES = EXAMPLES / "bodies.py"
 
 
 def explored(name: str, **options: object) -> Explored:
-    laboratory = InterleavedLaboratory(f"{BODIES}:{name}")
+    exploration_target = BodyExplorationTarget(f"{BODIES}:{name}")
     quick = ExploreOptions(executions=60)
-    return explore(laboratory, InterleavedProgram(), ExploreOptions(seconds=60.0, candidates=quick, **options))  # type: ignore[arg-type]
+    return explore(exploration_target, InterleavedProgram(), ExploreOptions(seconds=60.0, candidates=quick, **options))  # type: ignore[arg-type]
 
 
 def finding(name: str) -> Finding:
@@ -133,9 +133,9 @@ def test_who_waits_for_what_in_a_pool(
 ) -> None:
     monkeypatch.setattr(counterexample, "_BOUNDED", replace(counterexample._BOUNDED, seconds=600.0))
     (tmp_path / "pooled.py").write_text(POOLED.replace("HOW", how), encoding="utf-8")
-    laboratory = InterleavedLaboratory(f"{tmp_path / 'pooled.py'}:{name}")
+    exploration_target = BodyExplorationTarget(f"{tmp_path / 'pooled.py'}:{name}")
     quick = ExploreOptions(seconds=inf, candidates=ExploreOptions(executions=20))  # that a GIL allows it is not asked
-    found = explore(laboratory, InterleavedProgram(), quick).finding
+    found = explore(exploration_target, InterleavedProgram(), quick).finding
     assert found is not None
     assert found.interleaving is not None
     text = interleaving_text(found.interleaving)
@@ -148,8 +148,8 @@ def test_who_waits_for_what_in_a_pool(
 
 def test_a_worker_that_gets_its_task_waits_for_nothing(tmp_path: Path) -> None:
     (tmp_path / "pooled.py").write_text(POOLED.replace("HOW", "1"), encoding="utf-8")
-    laboratory = InterleavedLaboratory(f"{tmp_path / 'pooled.py'}:feeds_a_worker")
-    found = explore(laboratory, InterleavedProgram(), ExploreOptions(executions=400))
+    exploration_target = BodyExplorationTarget(f"{tmp_path / 'pooled.py'}:feeds_a_worker")
+    found = explore(exploration_target, InterleavedProgram(), ExploreOptions(executions=400))
     assert found.finding is None
     assert found.is_exhausted, found.note
 
@@ -220,7 +220,7 @@ def test_a_refusal_before_the_threads_is_told_with_its_line(tmp_path: Path) -> N
     body = "import socket\ndef test_it():\n    socket.create_connection(('example.com', 80))\n"
     (tmp_path / "far_away.py").write_text(body)
     found = explore(
-        InterleavedLaboratory(f"{tmp_path / 'far_away.py'}:test_it"), InterleavedProgram(), ExploreOptions(seconds=60.0)
+        BodyExplorationTarget(f"{tmp_path / 'far_away.py'}:test_it"), InterleavedProgram(), ExploreOptions(seconds=60.0)
     )
     assert found.refused.startswith("far_away.py:3 in test_it asks for the address of example.com")
 
@@ -591,8 +591,8 @@ _DID_NOT_RAISE = str(_failed.value)
 )
 def test_what_pytest_raises_is_understood(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / "outcomes.py").write_text(OUTCOMES, encoding="utf-8")
-    laboratory = InterleavedLaboratory(f"{tmp_path / 'outcomes.py'}:{name}")
-    found = explore(laboratory, InterleavedProgram(), ExploreOptions(executions=60))
+    exploration_target = BodyExplorationTarget(f"{tmp_path / 'outcomes.py'}:{name}")
+    found = explore(exploration_target, InterleavedProgram(), ExploreOptions(executions=60))
     assert text in (found.finding.summary if found.finding is not None else "")
     assert (found.finding is None) == (not text)
 
@@ -613,4 +613,4 @@ def test_a_module_that_can_be_loaded_once_only_is_refused(tmp_path: Path, most: 
     )
     told = r"cannot be loaded a second time for the explorer: AssertionError: once more \(loaded.py:5 in <module>\)"
     with pytest.raises(CannotExploreError, match=told) if most == 1 else contextlib.nullcontext():
-        InterleavedLaboratory(f"{tmp_path / 'loaded.py'}:test_it")
+        BodyExplorationTarget(f"{tmp_path / 'loaded.py'}:test_it")

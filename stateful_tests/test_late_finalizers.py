@@ -11,7 +11,7 @@ import pytest
 
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.verdict import Status
-from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.target.explore import Explored, ExploreOptions, explore
 
 QUICK = ExploreOptions(seconds=inf, candidates=ExploreOptions(executions=20))  # whether a GIL allows it is not asked
@@ -163,7 +163,7 @@ def bodies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def explored(bodies: Path, name: str) -> Explored:
-    return explore(InterleavedLaboratory(f"{bodies}:{name}"), InterleavedProgram(), QUICK)
+    return explore(BodyExplorationTarget(f"{bodies}:{name}"), InterleavedProgram(), QUICK)
 
 
 @pytest.mark.parametrize("name", ["finalized", "called_back", "called_back_by_a_proxy"])

@@ -13,7 +13,7 @@ from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.progress import NoProgress
 from kcache_stress.engine.happens_before import happens_before
 from kcache_stress.engine.schedule_replay import Replay
-from kcache_stress.interleaved.body_laboratory import TOKENS, InterleavedLaboratory
+from kcache_stress.interleaved.body_exploration import TOKENS, BodyExplorationTarget
 from kcache_stress.target.explore import Explored, ExploreOptions, explore
 from kcache_stress.target.replay import follow
 from kcache_stress.target.replay_answer import ReplayAnswer
@@ -123,14 +123,14 @@ BODIES = """
     """
 
 
-def laboratory(folder: Path, name: str) -> InterleavedLaboratory:
+def exploration_target(folder: Path, name: str) -> BodyExplorationTarget:
     file = folder / "lazy.py"
     file.write_text(textwrap.dedent(BODIES), encoding="utf-8")
-    return InterleavedLaboratory(f"{file}:{name}")
+    return BodyExplorationTarget(f"{file}:{name}")
 
 
 def explored(folder: Path, name: str) -> Explored:
-    return explore(laboratory(folder, name), InterleavedProgram(), QUICK)
+    return explore(exploration_target(folder, name), InterleavedProgram(), QUICK)
 
 
 @pytest.mark.parametrize("name", ["of_class", "of_module", "of_cache", "of_slot", "in_threads"])
@@ -138,7 +138,7 @@ def test_what_is_made_lazily_is_made_in_each_execution(name: str, tmp_path: Path
     finding = explored(tmp_path, f"{name}_fails").finding
     assert finding is not None
     assert finding.kind is FindingKind.FAILURE
-    replayed = follow(laboratory(tmp_path, f"{name}_fails"), TOKENS.decode(finding.schedule), NoProgress())
+    replayed = follow(exploration_target(tmp_path, f"{name}_fails"), TOKENS.decode(finding.schedule), NoProgress())
     assert replayed.answer is ReplayAnswer.REPRODUCED
     assert replayed.note == "the same schedule still fails"
 
@@ -154,16 +154,16 @@ def test_its_locked_twin_is_exhausted(name: str, tmp_path: Path) -> None:
 def test_modules_are_loaded_anew_only_where_they_cannot_be_restored(
     name: str, is_restored: bool, tmp_path: Path
 ) -> None:
-    found = laboratory(tmp_path, f"{name}_passes")
+    found = exploration_target(tmp_path, f"{name}_passes")
     explore(found, InterleavedProgram(), QUICK)
     assert found._copies.is_restored
     assert found._copies.starts_anew is not is_restored
 
 
 def test_copies_of_which_no_execution_is_left_die(tmp_path: Path) -> None:
-    found = laboratory(tmp_path, "of_slot_passes")
+    found = exploration_target(tmp_path, "of_slot_passes")
     explore(found, InterleavedProgram(), QUICK)
-    with found.opened(InterleavedProgram()) as (runner, _):
+    with found.open_runner(InterleavedProgram()) as (runner, _):
         copies = []
         for _ in range(3):
             execution = runner.run(Replay(()))

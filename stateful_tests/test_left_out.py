@@ -20,12 +20,12 @@ from kcache_conformance.target_types import target_type_named
 from kcache_model.errors import CannotExploreError
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.engine.granularity import Granularity
-from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.loading import load_object
 from kcache_stress.modules.beside_c import MOST_PARTS, tied_to_c
 from kcache_stress.modules.private_packages import files_of, parts_in_c
 from kcache_stress.target.explore import ExploreOptions, explore
-from test_classes import ALONE, laboratory
+from test_classes import ALONE, exploration_target
 
 
 @pytest.mark.parametrize("name", ["Locks", "Queue"])
@@ -35,7 +35,7 @@ def test_explore_makes_the_calls_that_one_thread_makes_alone_too(
     spec = f"{tmp_path / 'alone.py'}:{name}"
     (tmp_path / "alone.py").write_text(ALONE, encoding="utf-8")
     first = Batch(spec, ExploreOptions(), seeds=(0, 2), type=class_type_name(spec), is_first=True)
-    made = laboratory(spec)
+    made = exploration_target(spec)
     (alone, *others) = programs_of(first, made)
     assert [len(alone.threads), *(len(program.threads) for program in others)] == [1, 2]
     assert list(programs_of(replace(first, is_first=False), made))[:1] == others
@@ -198,10 +198,10 @@ def test_a_package_with_parts_in_c_is_named_with_what_can_be_done(
     assert "--instrument PACKAGE.MODULE looks into what is in Python" in seen_text(told)
     asked = ("partly.stock",)
     assert "partly.stock" in describe(spec, asked, Granularity.FREE, "test").instrumented
-    made = InterleavedLaboratory(spec)
+    made = BodyExplorationTarget(spec)
     unseen = explore(made, InterleavedProgram(), ExploreOptions(executions=20))
     assert "its package has parts in C; --instrument partly.stock looks into this one" in unseen.no_proof
-    seen = explore(InterleavedLaboratory(spec, asked), InterleavedProgram(), ExploreOptions())
+    seen = explore(BodyExplorationTarget(spec, asked), InterleavedProgram(), ExploreOptions())
     assert (seen.is_exhausted, seen.no_proof) == (True, "")
 
 
@@ -272,12 +272,12 @@ def test_modules_in_python_beside_one_in_c_are_seen_unless_it_imports_them(
     for name, lock in (("right", "Lock()"), ("wrong", "Semaphore(2)")):
         text = MIXED.format(name=name, lock=lock)
         (tmp_path / f"body_{name}.py").write_text(text, encoding="utf-8")
-        laboratory = InterleavedLaboratory(f"{tmp_path / f'body_{name}.py'}:{name}")
-        assert ("mixed" in laboratory.sandbox.roots.packages) == ("" not in tied)
-        sees = "mixed.stock" in laboratory.sandbox.seen.instrumented
+        exploration_target = BodyExplorationTarget(f"{tmp_path / f'body_{name}.py'}:{name}")
+        assert ("mixed" in exploration_target.sandbox.roots.packages) == ("" not in tied)
+        sees = "mixed.stock" in exploration_target.sandbox.seen.instrumented
         assert sees == ("stock" not in tied)
         if sees:
-            found = explore(laboratory, InterleavedProgram(), ExploreOptions(executions=200)).finding
+            found = explore(exploration_target, InterleavedProgram(), ExploreOptions(executions=200)).finding
             assert (found is None) == (name == "right")
 
 
@@ -299,18 +299,18 @@ def test_a_package_beside_c_that_can_be_loaded_once_only_stays_as_it_is(
     monkeypatch.delattr(sys, "loaded_once", raising=False)
     monkeypatch.delitem(sys.modules, "once", raising=False)
     if has_c:
-        laboratory = InterleavedLaboratory(f"{tmp_path / 'body_once.py'}:test")
-        assert not laboratory.sandbox.roots.packages
-        assert explore(laboratory, InterleavedProgram(), ExploreOptions(executions=20)).finding is None
+        exploration_target = BodyExplorationTarget(f"{tmp_path / 'body_once.py'}:test")
+        assert not exploration_target.sandbox.roots.packages
+        assert explore(exploration_target, InterleavedProgram(), ExploreOptions(executions=20)).finding is None
     else:
         with pytest.raises(CannotExploreError, match="cannot be loaded a second time"):
-            InterleavedLaboratory(f"{tmp_path / 'body_once.py'}:test")
+            BodyExplorationTarget(f"{tmp_path / 'body_once.py'}:test")
     del sys.loaded_once  # type: ignore[attr-defined]
 
 
 def test_what_a_test_names_is_added_as_the_option_adds_it(folder: Path) -> None:
     def roots(instrument: str, *asked: str) -> set[str]:
-        return {*InterleavedLaboratory(body(folder, instrument), asked).sandbox.roots.packages}
+        return {*BodyExplorationTarget(body(folder, instrument), asked).sandbox.roots.packages}
 
     assert roots("") == {"plainly"}
     assert roots('(instrument="partly.stock")') == roots("", "partly.stock") == {"plainly", "partly.stock"}

@@ -22,7 +22,7 @@ from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.interleaving import Interleaving, InterleavingEvent, Switch, decode_interleaving, encode_interleaving
 from kcache_stress.engine.counterexample import Counterexample, counterexample, smallest
 from kcache_stress.engine.search import SearchLimits, search
-from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.strategies.random_walk import RandomWalk
 from kcache_stress.target.explore import ExploreOptions, explore
 
@@ -135,8 +135,8 @@ def finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], 
     monkeypatch.syspath_prepend(str(tmp_path))
 
     def found(name: str) -> Finding:
-        laboratory = InterleavedLaboratory(f"{bodies.name}:{name}", instrument=("retrying",))
-        explored = explore(laboratory, InterleavedProgram(), ExploreOptions(seconds=60.0, executions=2_000))
+        exploration_target = BodyExplorationTarget(f"{bodies.name}:{name}", instrument=("retrying",))
+        explored = explore(exploration_target, InterleavedProgram(), ExploreOptions(seconds=60.0, executions=2_000))
         assert explored.finding is not None
         return explored.finding
 
@@ -208,8 +208,8 @@ def test_what_the_failure_names_is_explained_and_not_the_log_beside_it(finding: 
 
 def test_a_long_schedule_is_made_small_step_by_step(finding: Callable[[str], Finding]) -> None:
     del finding  # it has written the bodies
-    laboratory = InterleavedLaboratory("long_bodies.py:pays_between_notes")
-    with laboratory.opened(InterleavedProgram()) as (runner, judge):
+    exploration_target = BodyExplorationTarget("long_bodies.py:pays_between_notes")
+    with exploration_target.open_runner(InterleavedProgram()) as (runner, judge):
         samples = (search(runner, RandomWalk(seed), judge, SearchLimits(1)) for seed in range(200))
         long = (counterexample(runner, judge, result) for result in samples if result.problem is not None)
         first = next(one for one in long if isinstance(one, Counterexample) and one.preemptions > 5)
@@ -225,7 +225,7 @@ def test_shrinking_has_seconds_of_its_own(monkeypatch: pytest.MonkeyPatch) -> No
         return PhaseOutcome({})
 
     monkeypatch.setattr(as_target_type, "explorer_phase", phase)
-    monkeypatch.setattr(as_target_type, "InterleavedLaboratory", lambda *_: None)
+    monkeypatch.setattr(as_target_type, "BodyExplorationTarget", lambda *_: None)
     context = SimpleNamespace(seconds=2.0, seed=0, options=options)
     as_target_type._explorer(context)  # type: ignore[arg-type]
     assert [(one.options.seconds, one.options.whole_seconds) for one in asked] == [(2.0, 12.0)]

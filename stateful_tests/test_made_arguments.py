@@ -28,7 +28,7 @@ from kcache_stress.loading import load_object
 from kcache_stress.target.explore import ExploreOptions, explore
 from kcache_stress.target.replay import follow
 from kcache_stress.target.replay_answer import ReplayAnswer
-from test_classes import laboratory
+from test_classes import exploration_target
 
 
 class Side(Enum):
@@ -193,7 +193,7 @@ def program_of(target: str) -> ObjectProgram:
 @pytest.mark.usefixtures("folder")
 def test_a_class_that_is_given_data_classes_is_accused_and_the_finding_can_be_replayed_and_pasted() -> None:
     target = "orders.py:Book"
-    made = laboratory(target)
+    made = exploration_target(target)
     finding = explore(made, program_of(target), ExploreOptions(seconds=60.0)).finding
     assert finding is not None
     token = target_type_named(class_type_name(target)).tokens.decode(finding.schedule)
@@ -208,7 +208,7 @@ def test_a_class_that_is_given_data_classes_is_accused_and_the_finding_can_be_re
 @pytest.mark.usefixtures("folder")
 def test_its_twin_passes_in_every_order() -> None:
     target = "orders.py:LockedBook"
-    found = explore(laboratory(target), program_of(target), ExploreOptions(seconds=60.0))
+    found = explore(exploration_target(target), program_of(target), ExploreOptions(seconds=60.0))
     assert (found.finding, found.is_exhausted) == (None, True)
 
 

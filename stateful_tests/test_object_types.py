@@ -175,8 +175,8 @@ def explored(name: str, type: str, *threads: tuple[MethodCall, ...], prefix: tup
     assert found is not None
     once = ExploreOptions(StrategyName.DPOR, executions=40, seconds=120.0, minimise_seconds=0.1)
     options = replace(once, candidates=once)
-    laboratory = found.laboratory(f"stacks:{name}", (), options.granularity)
-    return explore(laboratory, ObjectProgram(prefix, threads), options)
+    exploration_target = found.exploration_target(f"stacks:{name}", (), options.granularity)
+    return explore(exploration_target, ObjectProgram(prefix, threads), options)
 
 
 ACQUIRE, RELEASE = MethodCall("acquire"), MethodCall("release")

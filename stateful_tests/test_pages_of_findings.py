@@ -58,9 +58,9 @@ def found(module: Path, name: str, *methods: str) -> Finding | None:
     target = f"{module}:{name}"
     exploring = target_type_named(class_type_name(target)).exploring
     assert exploring is not None
-    laboratory = exploring.laboratory(target, (), ExploreOptions().granularity)
+    exploration_target = exploring.exploration_target(target, (), ExploreOptions().granularity)
     program = ObjectProgram(threads=tuple((MethodCall(method),) for method in methods))
-    return explore(laboratory, program, ExploreOptions(seconds=60.0)).finding
+    return explore(exploration_target, program, ExploreOptions(seconds=60.0)).finding
 
 
 def walked(finding: Finding) -> Walk:

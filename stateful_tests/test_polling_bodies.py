@@ -7,7 +7,7 @@ import pytest
 
 from kcache_model.finding import FindingKind
 from kcache_model.interleaved_program import InterleavedProgram
-from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.target.explore import Explored, ExploreOptions, explore
 
 QUICK = ExploreOptions(executions=20, candidates=ExploreOptions(executions=20))  # that a GIL allows it is not asked
@@ -61,7 +61,7 @@ BODIES = """
 def explored(folder: Path, name: str) -> Explored:
     file = folder / "polling.py"
     file.write_text(textwrap.dedent(BODIES), encoding="utf-8")
-    return explore(InterleavedLaboratory(f"{file}:{name}"), InterleavedProgram(), QUICK)
+    return explore(BodyExplorationTarget(f"{file}:{name}"), InterleavedProgram(), QUICK)
 
 
 @pytest.mark.parametrize("name", ["sleeps", "spins"])

@@ -11,7 +11,7 @@ import pytest
 
 from kcache_model.finding import FindingKind
 from kcache_model.interleaved_program import InterleavedProgram
-from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.runtime.stand_ins.process_settings import ProcessSettings
 from kcache_stress.target.explore import ExploreOptions, explore
 
@@ -98,7 +98,7 @@ QUICK = ExploreOptions(seconds=inf, executions=40, candidates=ExploreOptions(exe
 def test_only_the_order_of_threads_makes_a_test_fail(tmp_path: Path, name: str) -> None:
     file = tmp_path / "test_settings.py"
     file.write_text(TESTS, encoding="utf-8")
-    found = explore(InterleavedLaboratory(f"{file}:TestIt.{name}"), InterleavedProgram(), QUICK)
+    found = explore(BodyExplorationTarget(f"{file}:TestIt.{name}"), InterleavedProgram(), QUICK)
     assert not found.refused
     assert (found.finding is not None) == (name == "test_bad"), found.finding
     if found.finding is not None:

@@ -39,8 +39,8 @@ from kcache_stress.engine.execution import Execution
 from kcache_stress.engine.search import SearchLimits, SearchResult, search
 from kcache_stress.engine.strategy import Coverage, Strategy
 from kcache_stress.objects.findings import token_format
-from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.named_target import load_object_target
+from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.strategies.naive import Naive
 from kcache_stress.target.explore import ExploreOptions, StrategyName, explore
 from kcache_stress.target.replay_token import ReplayToken
@@ -98,12 +98,12 @@ def test_all_interleavings_of_the_telling_programs_are_right(
     kind: QueueKind, effort: Callable[[int, int], int]
 ) -> None:
     target = reference(kind)
-    laboratory = ObjectLaboratory(TYPES[kind], target)
+    exploration_target = ObjectExplorationTarget(TYPES[kind], target)
     options = ExploreOptions(StrategyName.DPOR, executions=20_000, seconds=60.0)
     programs = list(litmus_tests(TYPES[kind], target))
     assert len(programs) >= 20
     for program in programs[:: effort(8, 1)]:
-        explored = explore(laboratory, program, options)
+        explored = explore(exploration_target, program, options)
         assert explored.finding is None
         assert explored.is_exhausted, program
 
@@ -125,11 +125,11 @@ def test_dpor_reaches_what_naive_enumeration_reaches(kind: QueueKind, name: str)
     options = QueueOptions(known_objects=kind is QueueKind.REAL_FIFO)
     program = QueueProgram(kind, options, threads=((one,), (other,)))
 
-    laboratory = ObjectLaboratory(TYPES[kind], target)
+    exploration_target = ObjectExplorationTarget(TYPES[kind], target)
 
     def reached(strategy: Strategy) -> set[object]:
         outcomes: set[object] = set()
-        with laboratory.opened(program) as (runner, judge):
+        with exploration_target.open_runner(program) as (runner, judge):
 
             def note(execution: Execution[Any]) -> None:
                 outcomes.add((tuple(map(tuple, execution.outcomes)), execution.prefix, execution.final))
@@ -158,10 +158,10 @@ def test_all_orders_that_happens_before_admits_are_wrong_if_and_only_if_one_that
     """DPOR judges orders that it never runs; naive enumeration runs all of them, and judges what happened."""
     kind = QueueKind(example.makes)
     target = load(f"{example.path}:{example.factory}", kind)
-    laboratory = ObjectLaboratory(TYPES[kind], target)
+    exploration_target = ObjectExplorationTarget(TYPES[kind], target)
 
     def searched(program: QueueProgram, strategy: Strategy, most: int) -> SearchResult[Any]:
-        with laboratory.opened(program) as (runner, judge):
+        with exploration_target.open_runner(program) as (runner, judge):
             return search(runner, strategy, judge, SearchLimits(most, 600.0))
 
     compared = 0
@@ -388,9 +388,9 @@ def test_a_package_is_instrumented_if_that_is_wanted(
         "        unlocked_base.store(self._items, obj['key'], obj)\n"
     )
     target = load(f"{file}:new_queue", QueueKind.FIFO)
-    laboratory = ObjectLaboratory(FIFO_TYPE, target, instrument)
+    exploration_target = ObjectExplorationTarget(FIFO_TYPE, target, instrument)
     program = QueueProgram(QueueKind.FIFO, threads=((op.update(A1),), (op.pop(), op.length())))
-    finding = explore(laboratory, program, ExploreOptions(executions=2_000, seconds=60.0)).finding
+    finding = explore(exploration_target, program, ExploreOptions(executions=2_000, seconds=60.0)).finding
     assert finding is not None
     assert TOKENS.decode(finding.schedule).instrument == instrument
     assert finding.interleaving is not None
@@ -402,7 +402,7 @@ def test_a_package_is_instrumented_if_that_is_wanted(
 
 def test_one_set_of_copies_serves_many_programs() -> None:
     target = reference(QueueKind.FIFO)
-    laboratory = ObjectLaboratory(FIFO_TYPE, target)
+    exploration_target = ObjectExplorationTarget(FIFO_TYPE, target)
     for number in range(3):
         program = QueueProgram(QueueKind.FIFO, threads=((op.add(A1),) * (number + 1), (op.close(),)))
-        assert explore(laboratory, program, ExploreOptions(StrategyName.DPOR)).coverage is Coverage.EXHAUSTED
+        assert explore(exploration_target, program, ExploreOptions(StrategyName.DPOR)).coverage is Coverage.EXHAUSTED

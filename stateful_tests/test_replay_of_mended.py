@@ -9,7 +9,7 @@ import pytest
 from kcache_conformance.interleaved.as_target_type import TEST
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.progress import NoProgress
-from kcache_stress.interleaved.body_laboratory import TOKENS, InterleavedLaboratory
+from kcache_stress.interleaved.body_exploration import TOKENS, BodyExplorationTarget
 from kcache_stress.target.explore import ExploreOptions, explore
 from kcache_stress.target.replay_answer import ReplayAnswer
 
@@ -56,7 +56,7 @@ def test_what_a_mended_test_does_now_is_searched(
 ) -> None:
     file = tmp_path / "adding.py"
     file.write_text(RACY.replace("STEPS", str(steps)), encoding="utf-8")
-    finding = explore(InterleavedLaboratory(f"{file}:adds"), InterleavedProgram(), QUICK).finding
+    finding = explore(BodyExplorationTarget(f"{file}:adds"), InterleavedProgram(), QUICK).finding
     assert finding is not None
     token = TOKENS.decode(finding.schedule)
     file.write_text(now.replace("STEPS", str(steps)), encoding="utf-8")

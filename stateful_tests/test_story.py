@@ -10,7 +10,7 @@ from kcache_conformance.report.interleaving import interleaving_text
 from kcache_conformance.report.story import story_lines, story_sentences
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.interleaving import CLOCK, InterleavedCall, Interleaving, InterleavingEvent, Switch, Waiting
-from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.target.explore import ExploreOptions, explore
 
 BODIES = """
@@ -103,7 +103,7 @@ def line_of(text: str) -> str:
 
 def told(bodies: Path, name: str) -> Interleaving:
     found = explore(
-        InterleavedLaboratory(f"{bodies}:{name}"), InterleavedProgram(), ExploreOptions(seconds=60.0, executions=500)
+        BodyExplorationTarget(f"{bodies}:{name}"), InterleavedProgram(), ExploreOptions(seconds=60.0, executions=500)
     )
     assert found.finding is not None
     assert found.finding.interleaving is not None

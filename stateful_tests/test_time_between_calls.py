@@ -20,7 +20,7 @@ from kcache_model.outcomes import Outcome
 from kcache_model.verdict import Status
 from kcache_stress.engine.strategy import Coverage
 from kcache_stress.judgement.call_judge import CallJudge
-from kcache_stress.objects.laboratory import ObjectLaboratory
+from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.target.explore import Explored, ExploreOptions, explore
 
 FILE = Path(newcomers.__file__)
@@ -28,16 +28,16 @@ TAKE, TRY_TAKE, HAS_TOKEN = MethodCall("take"), MethodCall("try_take"), MethodCa
 SECOND = 1_000_000_000
 
 
-def laboratory(name: str) -> ObjectLaboratory:
+def exploration_target(name: str) -> ObjectExplorationTarget:
     exploring = target_type_named(class_type_name(f"{FILE}:{name}")).exploring
     assert exploring is not None
-    made = exploring.laboratory(f"{FILE}:{name}", (), ExploreOptions().granularity)
-    assert isinstance(made, ObjectLaboratory)
+    made = exploring.exploration_target(f"{FILE}:{name}", (), ExploreOptions().granularity)
+    assert isinstance(made, ObjectExplorationTarget)
     return made
 
 
 def explored(name: str, program: ObjectProgram) -> Explored:
-    return explore(laboratory(name), program, ExploreOptions(candidates=ExploreOptions(executions=20)))
+    return explore(exploration_target(name), program, ExploreOptions(candidates=ExploreOptions(executions=20)))
 
 
 @pytest.mark.parametrize("last", [HAS_TOKEN, TRY_TAKE], ids=str)
@@ -71,7 +71,7 @@ def test_what_cannot_be_judged_at_moments_is_a_doubt_and_no_crash(monkeypatch: p
 @pytest.mark.parametrize(("seconds", "status"), [(0.6, Status.OK), (0.4, Status.VIOLATION)])
 def test_real_threads_may_be_late(seconds: float, status: Status) -> None:
     """The clock of the history counts: a token is due after half a second."""
-    specification = laboratory("GoodBucket")._object_type.specification(ObjectProgram())
+    specification = exploration_target("GoodBucket")._object_type.specification(ObjectProgram())
     yes, late = Outcome(True), int(seconds * SECOND)
     calls = [
         Call(0, TRY_TAKE, 1, 10, yes),

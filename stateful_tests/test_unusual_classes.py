@@ -181,9 +181,9 @@ def _checked(name: str, tmp_path: Path) -> SuiteResult:
 def test_a_schedule_that_cannot_be_repeated_accuses_nobody(kind: FindingKind, status: Status) -> None:
     exploring = target_type_named(class_type_name("queue:Queue")).exploring
     assert exploring is not None
-    laboratory = exploring.laboratory("queue:Queue", (), Granularity.FREE)
+    exploration_target = exploring.exploration_target("queue:Queue", (), Granularity.FREE)
     program = ObjectProgram(threads=((MethodCall("qsize"),), (MethodCall("qsize"),)))
-    found = laboratory.finding(program, Problem(kind, "summary"))
+    found = exploration_target.finding(program, Problem(kind, "summary"))
     assert found.status is status
     assert with_confirmation(found, Confirmation(Answer.NOT_TRIED), "").status is status
 

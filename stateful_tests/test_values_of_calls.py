@@ -26,19 +26,19 @@ from kcache_model.object_types.plain_driver import NOT_CALLED, PlainDriver
 from kcache_model.object_types.smaller import smaller
 from kcache_model.object_types.whole_blocks import end_of, is_whole, with_ends
 from kcache_model.outcomes import raised, returned
-from kcache_stress.objects.laboratory import ObjectLaboratory
+from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.target.explore import ExploreOptions, explore
 
 KINDS = Path(kinds.__file__)
 ACQUIRE, RELEASE = MethodCall("acquire"), MethodCall("release", (ResultOf("acquire"),))
 
 
-def laboratory(name: str) -> ObjectLaboratory:
+def exploration_target(name: str) -> ObjectExplorationTarget:
     spec = f"{KINDS}:{name}"
     exploring = target_type_named(class_type_name(spec)).exploring
     assert exploring is not None
-    made = exploring.laboratory(spec, (), ExploreOptions().granularity)
-    assert isinstance(made, ObjectLaboratory)
+    made = exploring.exploration_target(spec, (), ExploreOptions().granularity)
+    assert isinstance(made, ObjectExplorationTarget)
     return made
 
 
@@ -170,7 +170,7 @@ def test_each_block_ends_in_the_thread_that_began_it() -> None:
 
 @pytest.mark.parametrize("name", ["BadPool", "BadBus", "BadBlock", "BadLevel", "BadTicket", "BadWalk"])
 def test_each_call_survives_its_token_and_its_code_runs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = laboratory(name)
+    made = exploration_target(name)
     kind = made._object_type
     calls = tuple(next(template.smallest(0)) for template in kind.vocabulary)
     program = kind.completed(ObjectProgram(prefix=calls))
@@ -180,7 +180,7 @@ def test_each_call_survives_its_token_and_its_code_runs(name: str, monkeypatch: 
 
 
 def test_making_a_program_smaller_keeps_what_belongs_together() -> None:
-    made = laboratory("BadPool")
+    made = exploration_target("BadPool")
     program = ObjectProgram(threads=((ACQUIRE, RELEASE), (ACQUIRE, RELEASE, ACQUIRE)))
     seen: list[Any] = []
 
@@ -309,8 +309,8 @@ def test_a_callback_for_which_a_call_waits_for_ever_is_no_value(tmp_path: Path) 
     spec = f"{Path(__file__)}:Locked"
     exploring = target_type_named(class_type_name(spec)).exploring
     assert exploring is not None
-    made = exploring.laboratory(spec, (), ExploreOptions().granularity)
-    assert isinstance(made, ObjectLaboratory)
+    made = exploring.exploration_target(spec, (), ExploreOptions().granularity)
+    assert isinstance(made, ObjectExplorationTarget)
     (update,) = [one for one in made._object_type.vocabulary if one.name == "update"]
     assert {str(value) for value in update.arguments[0]} == {"returns", "raises"}
 
@@ -370,7 +370,7 @@ def test_methods_in_c_and_attributes_that_are_read_are_accesses_of_the_object(tm
         spec = f"{file}:{name}"
         exploring = target_type_named(class_type_name(spec)).exploring
         assert exploring is not None
-        made = exploring.laboratory(spec, (), ExploreOptions().granularity)
+        made = exploring.exploration_target(spec, (), ExploreOptions().granularity)
         return explore(made, ObjectProgram(threads=tuple((one,) for one in threads)), ExploreOptions(seconds=60.0))
 
     right = explored("Total", MethodCall("add"), MethodCall("total", (), is_write=False, form=Form.READ))

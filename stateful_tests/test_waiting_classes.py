@@ -23,7 +23,7 @@ from kcache_model.outcomes import WAITS, Outcome, returned
 from kcache_model.progress import NoProgress
 from kcache_model.verdict import Status
 from kcache_stress.objects.findings import Setting
-from kcache_stress.objects.laboratory import ObjectLaboratory
+from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.objects.threads import ObjectStress
 from kcache_stress.target.explore import ExploreOptions, explore
 
@@ -77,26 +77,26 @@ def file() -> Path:
     return Path(waits.__file__)
 
 
-def laboratory(target: str) -> ObjectLaboratory:
+def exploration_target(target: str) -> ObjectExplorationTarget:
     exploring = target_type_named(class_type_name(target)).exploring
     assert exploring is not None
-    made = exploring.laboratory(target, (), ExploreOptions().granularity)
-    assert isinstance(made, ObjectLaboratory)
+    made = exploring.exploration_target(target, (), ExploreOptions().granularity)
+    assert isinstance(made, ObjectExplorationTarget)
     return made
 
 
-def specification_of(made: ObjectLaboratory) -> Any:
+def specification_of(made: ObjectExplorationTarget) -> Any:
     return made._object_type.specification(ObjectProgram())
 
 
-def found_in(made: ObjectLaboratory, wanted: ObjectProgram) -> Any:
+def found_in(made: ObjectExplorationTarget, wanted: ObjectProgram) -> Any:
     options = ExploreOptions(executions=500, seconds=600.0, minimise_seconds=0.0, whole_seconds=2.0)
     return explore(made, wanted, options).finding
 
 
 @pytest.mark.parametrize(("name", "wanted"), RIGHT)
 def test_a_right_class_is_not_accused(file: Path, name: str, wanted: ObjectProgram) -> None:
-    assert found_in(laboratory(f"{file}:{name}"), wanted) is None
+    assert found_in(exploration_target(f"{file}:{name}"), wanted) is None
 
 
 WRONG = [
@@ -111,7 +111,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("name", "wanted"), WRONG)
 def test_its_faulty_twin_is(file: Path, name: str, wanted: ObjectProgram) -> None:
-    assert found_in(laboratory(f"{file}:{name}"), wanted) is not None
+    assert found_in(exploration_target(f"{file}:{name}"), wanted) is not None
 
 
 @pytest.mark.parametrize(
@@ -128,13 +128,13 @@ def test_its_faulty_twin_is(file: Path, name: str, wanted: ObjectProgram) -> Non
     ],
 )
 def test_which_programs_may_wait_for_ever(file: Path, name: str, wanted: ObjectProgram, waits: bool) -> None:
-    made = laboratory(f"{file}:{name}")
+    made = exploration_target(f"{file}:{name}")
     assert may_wait_for_ever(specification_of(made), wanted) is waits
 
 
 def test_a_wait_with_a_timeout_is_no_waiting_for_ever(file: Path) -> None:
     """Each call of the class may wait for another one, and none for ever."""
-    made = laboratory(f"{file}:Swap")
+    made = exploration_target(f"{file}:Swap")
     for seed in range(5):
         drawn = random_program(seed, made._object_type, made.target, SHAPES)
         assert not may_wait_for_ever(specification_of(made), drawn)
@@ -142,7 +142,7 @@ def test_a_wait_with_a_timeout_is_no_waiting_for_ever(file: Path) -> None:
 
 def test_programs_are_drawn_until_the_budget_is_spent_and_missing_ones_are_not_proved(file: Path) -> None:
     """Each attempt replays calls, which may wait: the end of the budget is not only looked at between programs."""
-    made = laboratory(f"{file}:Swap")
+    made = exploration_target(f"{file}:Swap")
     with pytest.raises(NoProgramError):
         random_program(0, made._object_type, made.target, SHAPES, lambda: True)
     spent = PhaseContext(made.target, f"{file}:Swap", is_spent=lambda: True)
@@ -152,16 +152,16 @@ def test_programs_are_drawn_until_the_budget_is_spent_and_missing_ones_are_not_p
 
 
 def test_how_long_programs_wait_is_known_without_waiting(file: Path) -> None:
-    made = laboratory(f"{file}:Mailbox")
+    made = exploration_target(f"{file}:Mailbox")
     least, most = real_seconds(specification_of(made), program("", "get", "put:1"))
     assert (round(least), round(most)) == (0, 3)
-    least, most = real_seconds(specification_of(laboratory(f"{file}:Slow")), program("", "add", "add"))
+    least, most = real_seconds(specification_of(exploration_target(f"{file}:Slow")), program("", "add", "add"))
     assert round(least, 3) == round(most, 3) == 0.4
 
 
 @pytest.mark.parametrize(("name", "is_wrong"), [("Slow", False), ("TornSlow", True)])
 def test_real_threads_that_sleep_are_waited_for(file: Path, name: str, is_wrong: bool) -> None:
-    made = laboratory(f"{file}:{name}")
+    made = exploration_target(f"{file}:{name}")
     stress = ObjectStress(made.target, Setting(made._object_type, made.target.name), NoProgress(), 0, 0.05)
     with stress.underway():
         found = stress.run(program("", "add", "add"))
@@ -188,7 +188,7 @@ def test_calls_without_overlap_are_never_wrong_where_the_class_is_its_own_specif
 @pytest.mark.parametrize("name", ["Meeting", "Swap", "Countdown"])
 def test_a_call_that_another_one_lets_return_is_not_left_out(file: Path, name: str) -> None:
     kind = target_type_named(class_type_name(f"{file}:{name}"))
-    assert kind.not_tested(laboratory(f"{file}:{name}").target) == ()
+    assert kind.not_tested(exploration_target(f"{file}:{name}").target) == ()
 
 
 @pytest.mark.parametrize(("is_late", "status"), [(False, Status.OK), (True, Status.VIOLATION)])
@@ -197,7 +197,7 @@ def test_calls_of_real_threads_give_up_while_a_slow_one_is_open(file: Path, is_l
     use = MethodCall("use")
     gave_up = [Call(1, use, begin, begin + 1, returned("timeout")) for begin in (1, 3, 11 if is_late else 5)]
     history = [Call(0, use, 0, 10, returned(1)), *gave_up]
-    specification = specification_of(laboratory(f"{file}:Lender"))
+    specification = specification_of(exploration_target(f"{file}:Lender"))
     initial = specification.initial(ObjectProgram())
     assert check_calls(specification, initial, history).status is status
 

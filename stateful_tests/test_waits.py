@@ -15,7 +15,7 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.object_types.plain import MethodCall, ObjectProgram
 from kcache_model.progress import NoProgress
 from kcache_stress.objects.findings import Setting
-from kcache_stress.objects.laboratory import ObjectLaboratory
+from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.objects.threads import ObjectStress, Round
 from kcache_stress.outside import outside_wait
 from kcache_stress.target.explore import ExploreOptions, explore
@@ -87,11 +87,11 @@ def file(tmp_path: Path) -> Path:
     return written
 
 
-def laboratory(target: str) -> ObjectLaboratory:
+def exploration_target(target: str) -> ObjectExplorationTarget:
     exploring = target_type_named(class_type_name(target)).exploring
     assert exploring is not None
-    made = exploring.laboratory(target, (), ExploreOptions().granularity)
-    assert isinstance(made, ObjectLaboratory)
+    made = exploring.exploration_target(target, (), ExploreOptions().granularity)
+    assert isinstance(made, ObjectExplorationTarget)
     return made
 
 
@@ -105,11 +105,11 @@ def program(prefix: str, *threads: str) -> ObjectProgram:
 
 def explored(target: str, chosen: ObjectProgram) -> Finding | None:
     options = ExploreOptions(executions=200, minimise_seconds=0.0, candidates=ExploreOptions(samples=5, executions=20))
-    return explore(laboratory(target), chosen, options).finding
+    return explore(exploration_target(target), chosen, options).finding
 
 
 def stressed(target: str, chosen: ObjectProgram) -> tuple[Round, ObjectStress]:
-    made = laboratory(target)
+    made = exploration_target(target)
     stress = ObjectStress(made.target, Setting(made._object_type, target), NoProgress(), 0, 0.3)
     with stress.underway():
         return stress.run(chosen), stress

@@ -12,8 +12,8 @@ from kcache_stress.engine.dpor import Dpor
 from kcache_stress.engine.execution import Execution
 from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.engine.strategy import Coverage, Strategy
-from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
-from kcache_stress.target.investigation import Investigation, investigate
+from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
+from kcache_stress.target.investigation import ExplorationResult, investigate
 
 STARTED = """
 import threading, time
@@ -25,15 +25,15 @@ def started(*works):
 """
 
 
-def investigated(folder: Path, source: str, executions: int = 2_000) -> Iterator[tuple[str, Investigation[object]]]:
+def investigated(folder: Path, source: str, executions: int = 2_000) -> Iterator[tuple[str, ExplorationResult[object]]]:
     """Investigate each function ``test_*`` of a module: search it, and prove it if that is possible."""
     file, names = _written(folder, source)
     for name in names:
-        laboratory = InterleavedLaboratory(f"{file}:{name}")
+        exploration_target = BodyExplorationTarget(f"{file}:{name}")
         yield (
             name,
             investigate(
-                lambda _, laboratory=laboratory: laboratory.opened(InterleavedProgram()),  # type: ignore[misc]
+                lambda _, exploration_target=exploration_target: exploration_target.open_runner(InterleavedProgram()),  # type: ignore[misc]
                 lambda _: [(Dpor(), executions)],
                 seconds=60.0,
             ),
@@ -88,8 +88,8 @@ def _searched(file: Path, name: str, executions: int, strategy: Strategy) -> Sea
         lengths.append(len(execution.trace))
         waited.append(execution.seconds)
 
-    laboratory = InterleavedLaboratory(f"{file}:{name}")
-    with laboratory.opened(InterleavedProgram()) as (runner, judge):
+    exploration_target = BodyExplorationTarget(f"{file}:{name}")
+    with exploration_target.open_runner(InterleavedProgram()) as (runner, judge):
         result = search(runner, strategy, judge, SearchLimits(executions, 60.0), on_execution=look)
         shown = result.execution
         return Searched(

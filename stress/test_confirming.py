@@ -14,7 +14,7 @@ from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.interleaving import decode_interleaving, encode_interleaving
 from kcache_model.verdict import Status
 from kcache_stress.interleaved import confirming, paused_run
-from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.interleaved.confirming import Trial, confirm
 from kcache_stress.interleaved.script import script_of
 from kcache_stress.interpreter import has_gil
@@ -193,15 +193,15 @@ def target(tmp_path: Path) -> str:
     return str(file)
 
 
-def found_in(laboratory: InterleavedLaboratory, told: Callable[[Finding], None] = lambda _: None) -> Finding:
-    found = explore(laboratory, InterleavedProgram(), OPTIONS, on_finding=told).finding
+def found_in(exploration_target: BodyExplorationTarget, told: Callable[[Finding], None] = lambda _: None) -> Finding:
+    found = explore(exploration_target, InterleavedProgram(), OPTIONS, on_finding=told).finding
     assert found is not None
     return found
 
 
 def said_of(spec: str) -> str:
     """What is said of the confirmation of what the explorer finds in a test."""
-    found = found_in(InterleavedLaboratory(spec))
+    found = found_in(BodyExplorationTarget(spec))
     assert (found.status is Status.UNKNOWN) == bool(found.unconfirmed)
     return found.unconfirmed or found.detail.splitlines()[-1]
 
@@ -254,13 +254,13 @@ def test_bodies_that_do_not_end_are_given_up(target: str, name: str, monkeypatch
 
 
 def test_what_is_confirmed_with_a_gil_does_not_need_a_python_without_one(target: str) -> None:
-    told = [found_in(InterleavedLaboratory(f"{target}:{name}")).detail for name in ("in_one_line", "artefact")]
+    told = [found_in(BodyExplorationTarget(f"{target}:{name}")).detail for name in ("in_one_line", "artefact")]
     assert ["this program needs free-threaded" in detail for detail in told] == [not has_gil(), True]
     assert ["only if something pauses the thread" in detail for detail in told] == [has_gil(), False]
 
 
 def test_no_day_is_slept_through(target: str) -> None:
-    found = found_in(InterleavedLaboratory(f"{target}:sleeps"))
+    found = found_in(BodyExplorationTarget(f"{target}:sleeps"))
     assert found.detail.endswith("\nnot tried with real threads: they would wait for 86,400 s")
     assert found.status is Status.VIOLATION  # everything was seen
 
@@ -272,13 +272,13 @@ def test_what_waits_a_little_is_tried(target: str, name: str) -> None:
 
 def test_a_finding_is_told_in_full_before_real_threads_try_it(target: str) -> None:
     told: list[Finding] = []
-    found = found_in(InterleavedLaboratory(f"{target}:in_two_lines"), told.append)
+    found = found_in(BodyExplorationTarget(f"{target}:in_two_lines"), told.append)
     assert told[-1].detail.endswith("\nnot tried with real threads to the end: the process ended, or froze")
     assert (told[-1].schedule, told[-1].interleaving) == (found.schedule, found.interleaving)
 
 
 def test_schedules_are_the_same_after_they_were_written(target: str) -> None:
-    found = explore(InterleavedLaboratory(f"{target}:in_a_loop"), InterleavedProgram(), OPTIONS).finding
+    found = explore(BodyExplorationTarget(f"{target}:in_a_loop"), InterleavedProgram(), OPTIONS).finding
     assert found is not None
     assert found.interleaving is not None
     read = decode_interleaving(encode_interleaving(found.interleaving))

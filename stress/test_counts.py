@@ -12,7 +12,7 @@ import pytest
 
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.engine.counterexample import replayed
-from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.interleaved.counts import divided, divisors
 from kcache_stress.target.explore import ExploreOptions, explore
 from kcache_stress.target.spared import Spared, SparingJudge
@@ -175,13 +175,13 @@ def test_either():
 def test_a_known_race_in_a_long_loop_is_not_told_again(tmp_path: Path) -> None:
     file = tmp_path / "test_races.py"
     file.write_text(TWO_RACES, encoding="utf-8")
-    one, either = (InterleavedLaboratory(f"{file}:{name}") for name in ("test_one", "test_either"))
+    one, either = (BodyExplorationTarget(f"{file}:{name}") for name in ("test_one", "test_either"))
     found = explore(
         one, InterleavedProgram(), ExploreOptions(walk=1, executions=1, seconds=600.0, whole_seconds=2.0)
     ).finding
     assert found is not None
     spared = Spared((found,))
-    with one.opened(InterleavedProgram()) as (runner, judge):
+    with one.open_runner(InterleavedProgram()) as (runner, judge):
         # Thread 1 is interrupted in its first call, and thousands of steps follow.
         execution, problem, _ = replayed(runner, SparingJudge(judge, runner, spared), ((0, 11), (1, 3), (2, 1_300)))
         assert len(execution.trace) > 2_400

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kcache_model.interleaved_program import InterleavedProgram
-from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.target.explore import Explored, ExploreOptions, explore
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")
@@ -119,8 +119,8 @@ def test(tmp_path):
 def explored(folder: Path, text: str) -> Explored:
     file = folder / f"body_{abs(hash(text))}.py"
     file.write_text(START + text, encoding="utf-8")
-    laboratory = InterleavedLaboratory(f"{file}:test")
-    return explore(laboratory, InterleavedProgram(), ExploreOptions(seconds=60.0, executions=16))
+    exploration_target = BodyExplorationTarget(f"{file}:test")
+    return explore(exploration_target, InterleavedProgram(), ExploreOptions(seconds=60.0, executions=16))
 
 
 @pytest.mark.parametrize("name", BODIES)

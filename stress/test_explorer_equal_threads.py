@@ -17,7 +17,7 @@ from kcache_stress.engine.equal_actors import EqualActors
 from kcache_stress.engine.execution import Execution
 from kcache_stress.engine.search import SearchLimits, SearchResult, search
 from kcache_stress.engine.strategy import Coverage, Strategy
-from kcache_stress.objects.laboratory import ObjectLaboratory
+from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.runtime.threads.scheduler import Scheduler
 from kcache_stress.strategies.naive import Naive
 from kcache_stress.target.explore import ExploreOptions
@@ -102,7 +102,7 @@ count, write, enter, last = (MethodCall(name) for name in ("count", "write", "en
 
 
 @pytest.fixture
-def laboratory(tmp_path: Path) -> ObjectLaboratory:
+def exploration_target(tmp_path: Path) -> ObjectExplorationTarget:
     from kcache_conformance.classes import class_type_name
     from kcache_conformance.target_types import target_type_named
 
@@ -110,36 +110,38 @@ def laboratory(tmp_path: Path) -> ObjectLaboratory:
     path.write_text(textwrap.dedent(CODE), encoding="utf-8")
     exploring = target_type_named(class_type_name(f"{path}:Cells")).exploring
     assert exploring is not None
-    made = exploring.laboratory(f"{path}:Cells", (), ExploreOptions().granularity)
-    assert isinstance(made, ObjectLaboratory)
+    made = exploring.exploration_target(f"{path}:Cells", (), ExploreOptions().granularity)
+    assert isinstance(made, ObjectExplorationTarget)
     return made
 
 
-def searched(laboratory: ObjectLaboratory, *threads: tuple[MethodCall, ...]) -> tuple[set[object], SearchResult[Any]]:
+def searched(
+    exploration_target: ObjectExplorationTarget, *threads: tuple[MethodCall, ...]
+) -> tuple[set[object], SearchResult[Any]]:
     seen: set[object] = set()
-    runner = laboratory.runner(ObjectProgram(threads=threads))
+    runner = exploration_target.runner(ObjectProgram(threads=threads))
     result = search(runner, Dpor(), None, on_execution=lambda run: seen.add(runner.outcome(run)))
     assert result.coverage is Coverage.EXHAUSTED
     return seen, result
 
 
 @pytest.mark.parametrize("threads", [2, 3, 4])
-def test_calls_of_a_class_begin_in_order(laboratory: ObjectLaboratory, threads: int) -> None:
+def test_calls_of_a_class_begin_in_order(exploration_target: ObjectExplorationTarget, threads: int) -> None:
     """Each call is one write: there are as many orders of two threads as of one."""
-    assert searched(laboratory, *[(write,)] * threads)[1].executions == 1
+    assert searched(exploration_target, *[(write,)] * threads)[1].executions == 1
     different = [(write,), (write, write), (write, write, write)][:threads]
-    assert searched(laboratory, *different)[1].executions > 1
+    assert searched(exploration_target, *different)[1].executions > 1
 
 
-def test_lost_updates_are_still_seen(laboratory: ObjectLaboratory) -> None:
-    seen, result = searched(laboratory, (count,), (count,), (count,))
+def test_lost_updates_are_still_seen(exploration_target: ObjectExplorationTarget) -> None:
+    seen, result = searched(exploration_target, (count,), (count,), (count,))
     assert len(seen) == 3, "one, two or three of them counted"
     assert result.executions < math.factorial(6) // math.factorial(2) ** 3
 
 
-def test_those_who_ask_who_they_are_are_told_apart(laboratory: ObjectLaboratory) -> None:
+def test_those_who_ask_who_they_are_are_told_apart(exploration_target: ObjectExplorationTarget) -> None:
     """The second thread begins first in some executions: only then is it the first."""
-    seen, result = searched(laboratory, (enter, last), (enter, last))
+    seen, result = searched(exploration_target, (enter, last), (enter, last))
     assert any("True" in str(shown) for shown in seen)
     assert result.executions > 2
 

@@ -11,7 +11,7 @@ from kcache_stress.engine.events import READ, SPAWN, WRITE, Trace
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.search import SearchLimits, SearchResult, search
 from kcache_stress.engine.strategy import Coverage, Strategy
-from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.strategies.guided import Guided, pairs_of
 from kcache_stress.strategies.selective_walk import SelectiveWalk
 from kcache_stress.target.explore import ExploreOptions, explore
@@ -128,7 +128,7 @@ def test_auto_finds_it_in_a_test(code: Path) -> None:
     path = code.with_name("test_chain.py")
     path.write_text(TEST.replace("from .chain", "from chain"))
     result = explore(
-        InterleavedLaboratory(f"{path}:test_links"),
+        BodyExplorationTarget(f"{path}:test_links"),
         InterleavedProgram(),
         ExploreOptions(walk=200, executions=1, seconds=60.0),
     )

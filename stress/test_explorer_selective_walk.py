@@ -7,7 +7,7 @@ import pytest
 
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.engine.search import SearchLimits, search
-from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.strategies.selective_walk import SelectiveWalk
 
 POOL = """
@@ -57,7 +57,7 @@ def walked(folder: Path, name: str, seed: int) -> tuple[bool, Counter[int]]:
     """Whether a test fails within some walks, and in how many of these there were so many threads."""
     (folder / "pool.py").write_text(POOL, encoding="utf-8")
     threads: Counter[int] = Counter()
-    with InterleavedLaboratory(f"{folder / 'pool.py'}:{name}").opened(InterleavedProgram()) as made:
+    with BodyExplorationTarget(f"{folder / 'pool.py'}:{name}").open_runner(InterleavedProgram()) as made:
         found = search(
             made.runner,
             SelectiveWalk(seed),

@@ -13,7 +13,7 @@ from kcache_model.finding import FindingKind
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.verdict import Status
 from kcache_stress.engine.granularity import Granularity
-from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.modules.roots import Roots
 from kcache_stress.modules.sandbox import Sandbox
 from kcache_stress.target.explore import ExploreOptions, StrategyName, explore
@@ -82,9 +82,9 @@ MADE = """
 def explored(tmp_path, text: str, name: str, granularity: Granularity = Granularity.FREE, **options):
     file = tmp_path / f"shared_{name}.py"
     file.write_text(textwrap.dedent(text))
-    laboratory = InterleavedLaboratory(f"{file}:{name}", granularity=granularity)
+    exploration_target = BodyExplorationTarget(f"{file}:{name}", granularity=granularity)
     chosen = ExploreOptions(granularity=granularity, executions=150, seconds=60, **options)
-    return explore(laboratory, InterleavedProgram(), chosen)
+    return explore(exploration_target, InterleavedProgram(), chosen)
 
 
 KEEPER = """

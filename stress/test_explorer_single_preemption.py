@@ -10,7 +10,7 @@ import pytest
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.engine.search import SearchLimits, SearchResult, search
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.strategies.single_preemption import SinglePreemption
 from kcache_stress.target.explore import ExploreOptions, explore
 
@@ -117,14 +117,14 @@ def polls():
 
 
 @pytest.fixture
-def laboratory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], InterleavedLaboratory]:
+def exploration_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], BodyExplorationTarget]:
     (tmp_path / "single_bodies.py").write_text(BODIES, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    return lambda name: InterleavedLaboratory(f"single_bodies.py:{name}")
+    return lambda name: BodyExplorationTarget(f"single_bodies.py:{name}")
 
 
-def searched(laboratory: InterleavedLaboratory, executions: int) -> SearchResult[object]:
-    with laboratory.opened(InterleavedProgram()) as (runner, judge):
+def searched(exploration_target: BodyExplorationTarget, executions: int) -> SearchResult[object]:
+    with exploration_target.open_runner(InterleavedProgram()) as (runner, judge):
         return search(runner, SinglePreemption(), judge, SearchLimits(executions))
 
 
@@ -132,9 +132,9 @@ def searched(laboratory: InterleavedLaboratory, executions: int) -> SearchResult
     ("name", "executions"), [("the_last_seat", 10), ("many_calls", 20), ("gets_what_may_not_be_there", 60)]
 )
 def test_faults_are_found_in_the_first_executions(
-    name: str, executions: int, laboratory: Callable[[str], InterleavedLaboratory]
+    name: str, executions: int, exploration_target: Callable[[str], BodyExplorationTarget]
 ) -> None:
-    found = searched(laboratory(name), executions)
+    found = searched(exploration_target(name), executions)
     assert found.problem is not None
     assert found.execution is not None
     assert found.execution.preemptions == 1
@@ -144,9 +144,9 @@ def test_faults_are_found_in_the_first_executions(
     ("name", "executions"), [("the_last_seat_under_a_lock", 50), ("many_calls_under_a_lock", 20), ("waits_for_it", 60)]
 )
 def test_nothing_is_wrong_with_what_is_right(
-    name: str, executions: int, laboratory: Callable[[str], InterleavedLaboratory]
+    name: str, executions: int, exploration_target: Callable[[str], BodyExplorationTarget]
 ) -> None:
-    found = searched(laboratory(name), executions)
+    found = searched(exploration_target(name), executions)
     assert found.problem is None
     assert found.coverage is Coverage.BUDGET_SPENT
     if name == "the_last_seat_under_a_lock":
@@ -154,15 +154,17 @@ def test_nothing_is_wrong_with_what_is_right(
 
 
 def test_what_one_thread_does_alone_counts_against_no_limit(
-    laboratory: Callable[[str], InterleavedLaboratory],
+    exploration_target: Callable[[str], BodyExplorationTarget],
 ) -> None:
-    explored = explore(laboratory("prepares_for_long"), InterleavedProgram(), ExploreOptions(seconds=60.0, walk=4))
+    explored = explore(
+        exploration_target("prepares_for_long"), InterleavedProgram(), ExploreOptions(seconds=60.0, walk=4)
+    )
     assert explored.finding is None
     assert explored.is_exhausted
 
 
-def test_a_wait_that_spoils_the_proof_is_named(laboratory: Callable[[str], InterleavedLaboratory]) -> None:
-    explored = explore(laboratory("polls"), InterleavedProgram(), ExploreOptions(seconds=60.0))
+def test_a_wait_that_spoils_the_proof_is_named(exploration_target: Callable[[str], BodyExplorationTarget]) -> None:
+    explored = explore(exploration_target("polls"), InterleavedProgram(), ExploreOptions(seconds=60.0))
     assert explored.finding is None
     assert explored.no_proof.startswith("single_bodies.py:"), explored
     assert "in wait: this wait could time out" in explored.no_proof

@@ -10,7 +10,7 @@ from body_support import searched
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.engine.counterexample import Counterexample, counterexample, smallest
 from kcache_stress.engine.search import SearchLimits, search
-from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.strategies.pct import Pct
 from kcache_stress.strategies.single_preemption import SinglePreemption
 from kcache_stress.strategies.time_slices import TimeSlices
@@ -99,7 +99,10 @@ def test_other_strategies_let_one_thread_of_the_pool_take_all(tmp_path: Path) ->
 
 def test_what_needs_few_preemptions_is_made_small(tmp_path: Path) -> None:
     list(searched(tmp_path, LOOPS, 1, lambda: TimeSlices(0)))  # type: ignore[arg-type]
-    with InterleavedLaboratory(f"{tmp_path / 'bodies.py'}:test_counts").opened(InterleavedProgram()) as (runner, judge):
+    with BodyExplorationTarget(f"{tmp_path / 'bodies.py'}:test_counts").open_runner(InterleavedProgram()) as (
+        runner,
+        judge,
+    ):
         found = counterexample(runner, judge, search(runner, TimeSlices(0), judge, SearchLimits(5, 60.0)))
         assert isinstance(found, Counterexample)
         assert found.preemptions > 5

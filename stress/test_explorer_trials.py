@@ -10,11 +10,11 @@ from kcache_model.finding import FindingKind
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.engine.dpor import DivergedError, Dpor
 from kcache_stress.engine.strategy import Coverage, Strategy
-from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.runtime.threads.scheduler import Scheduler
 from kcache_stress.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.target.explore import ExploreOptions, explore
-from kcache_stress.target.investigation import Investigation, investigate
+from kcache_stress.target.investigation import ExplorationResult, investigate
 
 BODIES = """
 import threading
@@ -76,11 +76,13 @@ def bodies(tmp_path: Path) -> Path:
     return file
 
 
-def found(file: Path, name: str, first: Strategy, *, is_trial: bool) -> Investigation[object]:
-    laboratory = InterleavedLaboratory(f"{file}:{name}")
+def found(file: Path, name: str, first: Strategy, *, is_trial: bool) -> ExplorationResult[object]:
+    exploration_target = BodyExplorationTarget(f"{file}:{name}")
     first.is_trial = is_trial
     return investigate(
-        lambda _: laboratory.opened(InterleavedProgram()), lambda _: [(first, 10), (Dpor(), 1_000)], seconds=600.0
+        lambda _: exploration_target.open_runner(InterleavedProgram()),
+        lambda _: [(first, 10), (Dpor(), 1_000)],
+        seconds=600.0,
     )
 
 
@@ -107,9 +109,9 @@ def test_a_trial_that_cannot_be_repeated_is_left_out(bodies: Path) -> None:
 
 
 def test_a_small_test_is_exhausted_by_the_trial_alone(bodies: Path) -> None:
-    laboratory = InterleavedLaboratory(f"{bodies}:test_locked")
+    exploration_target = BodyExplorationTarget(f"{bodies}:test_locked")
     options = ExploreOptions(walk=200, seconds=600.0)
-    result = explore(laboratory, InterleavedProgram(), options)
+    result = explore(exploration_target, InterleavedProgram(), options)
     assert result.coverage is Coverage.EXHAUSTED
     assert result.executions - result.audited <= 20
 
@@ -132,10 +134,12 @@ class Once(Dpor):
 def test_a_strategy_that_has_no_more_is_not_asked_a_second_time(tmp_path: Path) -> None:
     file = tmp_path / "bodies.py"
     file.write_text(BODIES, encoding="utf-8")
-    laboratory = InterleavedLaboratory(f"{file}:test_locked")
+    exploration_target = BodyExplorationTarget(f"{file}:test_locked")
     once, other = Once(), PartialOrderSampling(0)
     result = investigate(
-        lambda _: laboratory.opened(InterleavedProgram()), lambda _: [(once, 5), (other, 5), (once, 5)], seconds=60.0
+        lambda _: exploration_target.open_runner(InterleavedProgram()),
+        lambda _: [(once, 5), (other, 5), (once, 5)],
+        seconds=60.0,
     )
     assert (result.problem, Once.executions) == (None, 1)
 
@@ -156,5 +160,5 @@ def test_a_lock_that_an_execution_kept_does_not_stop_the_next_one(tmp_path: Path
     file = tmp_path / "bodies.py"
     file.write_text(KEEPS_A_LOCK, encoding="utf-8")
     options = ExploreOptions(samples=2, walk=2, executions=5, seconds=60.0)
-    explored = explore(InterleavedLaboratory(f"{file}:test_keeps_the_lock_of_logging"), InterleavedProgram(), options)
+    explored = explore(BodyExplorationTarget(f"{file}:test_keeps_the_lock_of_logging"), InterleavedProgram(), options)
     assert (explored.finding, explored.refused) == (None, "")

@@ -10,7 +10,7 @@ import pytest
 from body_support import STARTED, Searched, searched
 from kcache_model.finding import Finding
 from kcache_model.interleaved_program import InterleavedProgram
-from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.modules.uncertainty import TIME_WAS_MADE
 from kcache_stress.strategies.single_preemption import SinglePreemption
 from kcache_stress.strategies.time_slices import TimeSlices
@@ -107,7 +107,7 @@ def explored(folder: Path, body: str) -> Explored:
     lines = body.strip().splitlines()
     file.write_text(STARTED + "\ndef body():\n" + "".join(f"    {line}\n" for line in lines), encoding="utf-8")
     options = ExploreOptions(samples=30, walk=20, executions=30, seconds=60.0, minimise_seconds=1.0)
-    return explore(InterleavedLaboratory(f"{file}:body"), InterleavedProgram(), options)
+    return explore(BodyExplorationTarget(f"{file}:body"), InterleavedProgram(), options)
 
 
 ASKING = """

@@ -12,7 +12,7 @@ from body_support import searched
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.progress import NoProgress
 from kcache_stress.interleaved import runner
-from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.strategies.random_walk import RandomWalk
 from kcache_stress.target.explore import ExploreOptions, explore
 
@@ -77,7 +77,7 @@ def test_a_test_whose_executions_take_too_long_is_not_explored(
     monkeypatch.setattr(runner, "_MOST_SECONDS", seconds)
     file = tmp_path / "body.py"
     file.write_text(BODY, encoding="utf-8")
-    found = explore(InterleavedLaboratory(f"{file}:test"), InterleavedProgram(), ExploreOptions(executions=2))
+    found = explore(BodyExplorationTarget(f"{file}:test"), InterleavedProgram(), ExploreOptions(executions=2))
     assert ("too long: one execution takes more than" in found.refused) is is_too_long
     assert found.finding is None
 
@@ -113,7 +113,7 @@ class Talking(NoProgress):
 def test_what_the_explorer_does_while_it_records_is_no_part_of_the_interleaving(tmp_path: Path) -> None:
     file = tmp_path / "loses.py"
     file.write_text(LOSES)
-    found = explore(InterleavedLaboratory(f"{file}:test"), InterleavedProgram(), ExploreOptions(), Talking()).finding
+    found = explore(BodyExplorationTarget(f"{file}:test"), InterleavedProgram(), ExploreOptions(), Talking()).finding
     assert found is not None
     assert found.interleaving is not None
     assert found.interleaving.followed

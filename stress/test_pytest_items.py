@@ -15,7 +15,7 @@ import kcache_stress
 from kcache_model.errors import FormatError, TargetError
 from kcache_model.finding import Finding
 from kcache_model.interleaved_program import InterleavedProgram, decode_program, encode_program
-from kcache_stress.interleaved.body_laboratory import InterleavedLaboratory
+from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.interleaved.given_fixtures import Patching
 from kcache_stress.interleaved.named_test import load_test
 from kcache_stress.interleaved.parametrization import positions
@@ -347,7 +347,7 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def explored(spec: str, parameters: dict[str, int], most: int) -> tuple[int, Finding | None]:
     found = explore(
-        InterleavedLaboratory(spec), InterleavedProgram(parameters=parameters), ExploreOptions(executions=most)
+        BodyExplorationTarget(spec), InterleavedProgram(parameters=parameters), ExploreOptions(executions=most)
     )
     assert not found.refused
     return found.executions, found.finding

@@ -15,7 +15,7 @@ import kubernetes.informer
 
 from kcache.informers import ApiError
 from kcache_conformance.informers.fake_server import FakeServer
-from kcache_conformance.informers.laboratory import InformerLaboratory
+from kcache_conformance.informers.informer_exploration import InformerExplorationTarget
 from kcache_conformance.informers.quiet import quiet
 from kcache_conformance.informers.requests import WATCH
 from kcache_model.finding import FindingKind
@@ -23,7 +23,7 @@ from kcache_model.informers.program import InformerProgram, Step, StepName
 from kcache_stress.engine.counterexample import replayed
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.preemption_bounded import PreemptionBounded
-from kcache_stress.target.investigation import Investigation, investigate
+from kcache_stress.target.investigation import ExplorationResult, investigate
 from stateful_tests.api_server import HttpApiServer
 
 from .kubernetes_informer import UNSUPPORTED, OfficialInformer, _ListFunc, official_informer
@@ -51,14 +51,14 @@ def _examples_on_the_path() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def informer(_examples_on_the_path: None) -> InformerLaboratory:
-    return InformerLaboratory(TARGET, OFFICIAL)
+def informer(_examples_on_the_path: None) -> InformerExplorationTarget:
+    return InformerExplorationTarget(TARGET, OFFICIAL)
 
 
-def explored(informer: InformerLaboratory, of: InformerProgram) -> Investigation:
+def explored(informer: InformerExplorationTarget, of: InformerProgram) -> ExplorationResult:
     """What is found with up to two preemptions."""
     return investigate(
-        lambda granularity: informer.at(granularity).opened(of),
+        lambda granularity: informer.at(granularity).open_runner(of),
         lambda _: [(PreemptionBounded(2), 100_000)],
         granularity=informer.granularity,
         seconds=SECONDS,
@@ -81,7 +81,7 @@ KEPT = {
 @pytest.mark.nightly
 @pytest.mark.one_in(9, start=2)
 @pytest.mark.parametrize("name", KEPT)
-def test_it_keeps_the_rules(informer: InformerLaboratory, name: str) -> None:
+def test_it_keeps_the_rules(informer: InformerExplorationTarget, name: str) -> None:
     result = explored(informer, KEPT[name])
     assert result.problem is None
     assert result.executions > 1
@@ -99,7 +99,7 @@ BROKEN = {
 
 
 @pytest.mark.nightly
-def test_it_does_not_go_back_with_a_replica_that_lags_behind(informer: InformerLaboratory) -> None:
+def test_it_does_not_go_back_with_a_replica_that_lags_behind(informer: InformerExplorationTarget) -> None:
     update_twice = (CREATE, UPDATE, UPDATE)
     steps = (SETTLE, Step(StepName.GO_BACK, 1), EXPIRE)
     assert informer.run_once(program(*steps, before=update_twice)) is None
@@ -107,7 +107,7 @@ def test_it_does_not_go_back_with_a_replica_that_lags_behind(informer: InformerL
 
 @pytest.mark.one_in(4, start=1)
 @pytest.mark.parametrize("name", BROKEN)
-def test_it_breaks_a_rule_in_any_order_of_its_threads(informer: InformerLaboratory, name: str) -> None:
+def test_it_breaks_a_rule_in_any_order_of_its_threads(informer: InformerExplorationTarget, name: str) -> None:
     run, message = BROKEN[name]
     problem = informer.run_once(run)
     assert problem is not None
@@ -122,13 +122,13 @@ STOPS = {
 
 
 @pytest.mark.parametrize("name", STOPS)
-def test_a_stop_is_lost(informer: InformerLaboratory, name: str) -> None:
+def test_a_stop_is_lost(informer: InformerExplorationTarget, name: str) -> None:
     result = explored(informer, STOPS[name])
     assert result.problem is not None
     assert result.problem.kind is FindingKind.DEADLOCK
     assert "in stop" in result.problem.summary
     assert result.counterexample is not None
-    with informer.opened(STOPS[name]) as (runner, judge):
+    with informer.open_runner(STOPS[name]) as (runner, judge):
         _, problem, followed = replayed(runner, judge, result.counterexample.schedule)
     assert followed
     assert problem == result.problem
@@ -136,7 +136,7 @@ def test_a_stop_is_lost(informer: InformerLaboratory, name: str) -> None:
 
 @pytest.mark.nightly
 def test_a_global_lock_does_not_save_it() -> None:
-    result = explored(InformerLaboratory(TARGET, OFFICIAL, Granularity.GIL), STOPS["during the list"])
+    result = explored(InformerExplorationTarget(TARGET, OFFICIAL, Granularity.GIL), STOPS["during the list"])
     assert result.problem is not None
     assert result.problem.kind is FindingKind.DEADLOCK
 

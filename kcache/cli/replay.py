@@ -191,7 +191,7 @@ def _debug(target_type: TargetType, word: str) -> None:
     token = target_type.tokens.decode(word)
     if target_type.exploring is None or not token.schedule:
         raise click.UsageError("--pdb needs a WORD that carries a schedule")
-    debug(target_type.exploring.laboratory(token.target, token.instrument, token.granularity), token)
+    debug(target_type.exploring.exploration_target(token.target, token.instrument, token.granularity), token)
 
 
 def _follow(target_type: TargetType, word: str, seconds: float, patience: float, outputs: Outputs) -> None:

@@ -13,7 +13,7 @@ from kcache_model.errors import CannotExploreError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
-from kcache_stress.target.exploration_target import Laboratory
+from kcache_stress.target.exploration_target import ExplorationTarget
 from kcache_stress.target.explore import Explored, ExploreOptions, explore
 from kcache_stress.target.spared import Spared
 
@@ -33,13 +33,13 @@ class Search:
     """One program to explore.
 
     Attributes:
-        laboratory: where.
+        exploration_target: where.
         program: which one.
         options: how.
         on_explored: told what that gave.
     """
 
-    laboratory: Laboratory[Any, Any]
+    exploration_target: ExplorationTarget[Any, Any]
     program: Any
     options: ExploreOptions
     on_explored: Callable[[Explored], None] = lambda _: None
@@ -58,7 +58,7 @@ def explore_for_more(
     calls: Coverage = Counter()
     while True:
         spared = Spared(known.findings, kinds)
-        explored = explore(search.laboratory, search.program, options, watch, on_finding, spared)
+        explored = explore(search.exploration_target, search.program, options, watch, on_finding, spared)
         executions += explored.executions
         calls.update(explored.calls)
         explored = replace(explored, executions=executions, calls=calls, spared=explored.spared + len(kinds))
@@ -139,7 +139,7 @@ def explorer_phase(
                 found = alone(explored.finding.program) or explored.finding
                 if not context.is_known(found):
                     return PhaseOutcome(counts, replace(found, phase="explorer"), coverage)
-            if search.laboratory.sandbox.scheduler.is_stuck:
+            if search.exploration_target.sandbox.scheduler.is_stuck:
                 break
     except CannotExploreError as error:
         return PhaseOutcome({}, refused=str(error))

@@ -21,7 +21,7 @@ from .suite_options import SuiteOptions
 
 if TYPE_CHECKING:  # what a type is made of is loaded where it is used
     from kcache_stress.engine.granularity import Granularity
-    from kcache_stress.target.exploration_target import Laboratory
+    from kcache_stress.target.exploration_target import ExplorationTarget
     from kcache_stress.target.replay_answer import Replayed
     from kcache_stress.target.replay_token import ReplayToken, TokenFormat
 
@@ -64,8 +64,8 @@ class Exploring:
     """What the explorer's commands need of a target type.
 
     Attributes:
-        laboratory: of the target of a name, with further packages to instrument, at a granularity. Raises TargetError,
-            CannotExploreError.
+        exploration_target: of the target of a name, with further packages to instrument, at a granularity. Raises
+            TargetError, CannotExploreError.
         stand_in: a target by name and what it does not offer, for who only asks that: it makes nothing.
         random_program: for a target, a seed, a shape (threads and operations of each at most), and semantics.
         programs: a Hypothesis strategy for a target, semantics, fewest and most threads and operations. Raises
@@ -77,7 +77,7 @@ class Exploring:
         walk: see :class:`~kcache_stress.target.explore.ExploreOptions`.
     """
 
-    laboratory: Callable[[str, tuple[str, ...], Granularity], Laboratory[Any, Any]]
+    exploration_target: Callable[[str, tuple[str, ...], Granularity], ExplorationTarget[Any, Any]]
     stand_in: Callable[[str, frozenset[str]], Any]
     random_program: Callable[[Any, int, tuple[int, int], Semantics], Any]
     programs: Callable[[Any, Semantics, tuple[int, int], tuple[int, int]], Any]

@@ -26,7 +26,7 @@ from typing import Any
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.instrument import collect_facts, make_hooks, rewrite
 from kcache_stress.instrument.hooks import HOOK_MARK
-from kcache_stress.modules.foreign_code import Gate
+from kcache_stress.modules.foreign_code import ForeignCodeMonitor
 from kcache_stress.runtime.threads.scheduler import Scheduler
 
 PLAIN = "plain"
@@ -44,7 +44,7 @@ class Instrumented(importlib.abc.MetaPathFinder):
     def __init__(self, granularity: Granularity, names: Sequence[str]) -> None:
         self._granularity = granularity
         self._names = names
-        builtins.__dict__.update(make_hooks(lambda *_: None, Gate(Scheduler(), {}), lambda: None))
+        builtins.__dict__.update(make_hooks(lambda *_: None, ForeignCodeMonitor(Scheduler(), {}), lambda: None))
         # What the rewriter itself is made of may be among them: all is compiled before any of it is missing.
         self._loaders = dict(filter(None, map(self._loader, [*names, *filter(self._is_below, sys.modules)])))
         for name in self._loaders:

@@ -221,17 +221,17 @@ class DyingBare(Trouble):
     def run(self, number):
         import _thread
 
-        gate = threading.Lock()
-        gate.acquire()
+        foreign_code = threading.Lock()
+        foreign_code.acquire()
 
         def die():
             try:
                 raise KeyError("missing")
             finally:
-                gate.release()
+                foreign_code.release()
 
         _thread.start_new_thread(die, ())
-        gate.acquire()
+        foreign_code.acquire()
 
 
 class Leaving(Trouble):

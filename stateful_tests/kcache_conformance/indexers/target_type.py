@@ -146,7 +146,7 @@ def _random_program(target: Target, seed: int, shape: tuple[int, int], semantics
 
 
 EXPLORING: Final = Exploring(
-    laboratory=lambda spec, instrument, granularity: _load_subject(
+    exploration_target=lambda spec, instrument, granularity: _load_subject(
         spec, instrument=instrument, granularity=granularity
     ),
     stand_in=lambda spec, unsupported: Target(spec, _never_made, unsupported),

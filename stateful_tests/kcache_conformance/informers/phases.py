@@ -18,7 +18,7 @@ from kcache_stress.target.explore import ExploreOptions, StrategyName, explore
 from ..explorer_phase import Search, explorer_phase
 from ..phase import PhaseContext, PhaseOutcome
 from .findings import bare_finding
-from .laboratory import InformerLaboratory, informer_laboratory
+from .informer_exploration import InformerExplorationTarget, informer_exploration_target
 from .litmus_tests import CONCURRENT, CROWDED, SEQUENTIAL
 from .random_programs import random_program
 from .real import RealInformer
@@ -90,11 +90,11 @@ def explorer(context: PhaseContext) -> PhaseOutcome:
     """Telling programs, then random ones, in many interleavings."""
 
     def searches(spec: str) -> Iterator[Search]:
-        laboratory = _controlled(context, spec)
+        exploration_target = _controlled(context, spec)
         for program, granularity, options in _searches(context):
             candidates = replace(options, seconds=_CANDIDATE_SECONDS)
             limited = replace(options, candidates=candidates, minimise_seconds=_MINIMISE_SECONDS)
-            yield Search(laboratory.at(granularity), program, limited)
+            yield Search(exploration_target.at(granularity), program, limited)
 
     return explorer_phase(context, searches, "informer")
 
@@ -139,12 +139,12 @@ def stress(context: PhaseContext) -> PhaseOutcome:
 
 
 def _once(
-    context: PhaseContext, laboratory: InformerLaboratory, phase: str, program: InformerProgram
+    context: PhaseContext, exploration_target: InformerExplorationTarget, phase: str, program: InformerProgram
 ) -> Finding | None:
     """What is wrong with a program along the one schedule without preemptions, made small."""
     once = ExploreOptions(StrategyName.BOUNDED, executions=1, preemptions=0, minimise_seconds=_MINIMISE_SECONDS)
     options = replace(once, candidates=once)
-    finding = explore(laboratory, program, options, context.watch, context.on_finding).finding
+    finding = explore(exploration_target, program, options, context.watch, context.on_finding).finding
     return None if finding is None else replace(finding, phase=phase)
 
 
@@ -154,15 +154,17 @@ def _really(real: RealInformer, phase: str, program: InformerProgram) -> Finding
     return None if problem is None else real.finding(phase, program, problem)
 
 
-def _watched(context: PhaseContext, laboratory: InformerLaboratory) -> Callable[[InformerProgram], Problem | None]:
+def _watched(
+    context: PhaseContext, exploration_target: InformerExplorationTarget
+) -> Callable[[InformerProgram], Problem | None]:
     def run(program: InformerProgram) -> Problem | None:
-        laboratory.announce(program, context.watch)
-        return laboratory.run_once(program)
+        exploration_target.announce(program, context.watch)
+        return exploration_target.run_once(program)
 
     return run
 
 
-def _virtual(context: PhaseContext) -> InformerLaboratory | None:
+def _virtual(context: PhaseContext) -> InformerExplorationTarget | None:
     """What runs programs deterministically; ``None`` if the target cannot be scheduled."""
     if context.spec is None:
         return None
@@ -172,11 +174,11 @@ def _virtual(context: PhaseContext) -> InformerLaboratory | None:
         return None
 
 
-def _controlled(context: PhaseContext, spec: str) -> InformerLaboratory:
-    laboratory = informer_laboratory(spec, context.options.instrument)
-    laboratory.announce(InformerProgram(), context.watch)
-    laboratory.run_once(InformerProgram())
-    return laboratory
+def _controlled(context: PhaseContext, spec: str) -> InformerExplorationTarget:
+    exploration_target = informer_exploration_target(spec, context.options.instrument)
+    exploration_target.announce(InformerProgram(), context.watch)
+    exploration_target.run_once(InformerProgram())
+    return exploration_target
 
 
 def _real(context: PhaseContext) -> RealInformer:

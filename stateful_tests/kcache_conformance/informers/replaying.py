@@ -13,7 +13,7 @@ from kcache_stress.target.replay import follow
 from kcache_stress.target.replay_answer import SEARCH_SECONDS, ReplayAnswer, Replayed
 
 from .findings import InformerToken
-from .laboratory import informer_laboratory
+from .informer_exploration import informer_exploration_target
 from .real import RealInformer
 from .target import load_informer_target
 
@@ -35,8 +35,10 @@ def replay_token(token: InformerToken, watch: ProgressListener, seconds: float =
         CannotExploreError: the token has a schedule, and the target cannot be scheduled any more.
     """
     if token.schedule:
-        laboratory = informer_laboratory(token.target, token.instrument, token.granularity)
-        return follow(laboratory, token, watch, [replace(one, seconds=seconds / len(SEARCHES)) for one in SEARCHES])
+        exploration_target = informer_exploration_target(token.target, token.instrument, token.granularity)
+        return follow(
+            exploration_target, token, watch, [replace(one, seconds=seconds / len(SEARCHES)) for one in SEARCHES]
+        )
     return _searched(token, watch)
 
 
@@ -50,8 +52,8 @@ def _searched(token: InformerToken, watch: ProgressListener) -> Replayed:
             finding = real.finding("replay", token.program, problem, is_small=True)
             return Replayed(ReplayAnswer.REPRODUCED, "real threads still go wrong", finding)
     try:
-        laboratory = informer_laboratory(token.target, token.instrument)
-        explored = explore(laboratory, token.program, SEARCHES[1], watch)
+        exploration_target = informer_exploration_target(token.target, token.instrument)
+        explored = explore(exploration_target, token.program, SEARCHES[1], watch)
     except CannotExploreError:
         return Replayed(ReplayAnswer.UNKNOWN, "it did not fail again on real threads, which is no proof")
     if explored.finding is not None:

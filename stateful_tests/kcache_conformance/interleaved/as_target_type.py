@@ -11,7 +11,7 @@ from kcache_model.errors import FormatError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.interleaved_program import InterleavedProgram, decode_program, encode_program
 from kcache_model.progress import ProgressListener
-from kcache_stress.interleaved.body_laboratory import TOKENS, InterleavedLaboratory
+from kcache_stress.interleaved.body_exploration import TOKENS, BodyExplorationTarget
 from kcache_stress.interleaved.named_test import load_test
 from kcache_stress.recorded_imports import use_imports
 from kcache_stress.target.explore import ExploreOptions
@@ -39,7 +39,7 @@ def _explorer(context: PhaseContext) -> PhaseOutcome:
             executions=_EXECUTIONS, walk=WALK, seconds=most, whole_seconds=whole, seed=context.seed
         )
         program = _program(context.options)
-        yield Search(InterleavedLaboratory(spec, context.options.instrument), program, options)
+        yield Search(BodyExplorationTarget(spec, context.options.instrument), program, options)
 
     return explorer_phase(context, searches, "test")
 
@@ -62,8 +62,10 @@ def _replay(
 ) -> Replayed:
     if token.program.import_path:
         use_imports(token.program.import_path, {})
-    laboratory = InterleavedLaboratory(token.target, token.instrument, token.granularity)
-    return follow(laboratory, token, watch, [ExploreOptions(executions=_EXECUTIONS, walk=WALK, seconds=seconds)])
+    exploration_target = BodyExplorationTarget(token.target, token.instrument, token.granularity)
+    return follow(
+        exploration_target, token, watch, [ExploreOptions(executions=_EXECUTIONS, walk=WALK, seconds=seconds)]
+    )
 
 
 def _no_call(_: object) -> Any:
@@ -87,7 +89,7 @@ TEST = TargetType(
     codec=Codec(encode_program, decode_program, _no_call, _no_call),
     tokens=TOKENS,
     exploring=Exploring(
-        laboratory=InterleavedLaboratory,
+        exploration_target=BodyExplorationTarget,
         stand_in=lambda spec, _: spec,
         random_program=lambda *_: InterleavedProgram(),
         programs=_nothing_small,

@@ -30,7 +30,7 @@ from .phases import phases
 from .programs import lonely_calls, random_program, small_scope
 
 if TYPE_CHECKING:
-    from kcache_stress.objects.laboratory import ObjectLaboratory
+    from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 
 _replay_token: Final = imported_late(f"{__package__}.replaying:replay_token")
 _REPLAY_JOB: Final = "kcache_conformance.replays:replay_job"
@@ -74,7 +74,7 @@ def late_exploring(whole: Callable[[], Exploring | None]) -> Exploring:
         return exploring
 
     return Exploring(
-        laboratory=lambda *arguments: now().laboratory(*arguments),
+        exploration_target=lambda *arguments: now().exploration_target(*arguments),
         stand_in=lambda *arguments: now().stand_in(*arguments),
         random_program=lambda *arguments: now().random_program(*arguments),
         programs=lambda *arguments: now().programs(*arguments),
@@ -85,10 +85,10 @@ def late_exploring(whole: Callable[[], Exploring | None]) -> Exploring:
 
 
 def _exploring(object_type: ObjectType) -> Exploring:
-    def laboratory(spec: str, instrument: tuple[str, ...], granularity: Granularity) -> ObjectLaboratory:
-        from kcache_stress.objects.laboratory import ObjectLaboratory
+    def exploration_target(spec: str, instrument: tuple[str, ...], granularity: Granularity) -> ObjectExplorationTarget:
+        from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 
-        return ObjectLaboratory(object_type, load_object_target(object_type, spec), instrument, granularity)
+        return ObjectExplorationTarget(object_type, load_object_target(object_type, spec), instrument, granularity)
 
     def random(target: Any, seed: int, shape: tuple[int, int], _: Semantics) -> Any:
         rng = Random(seed)
@@ -108,7 +108,7 @@ def _exploring(object_type: ObjectType) -> Exploring:
         return concurrent_programs(object_type, target, threads, operations)
 
     return Exploring(
-        laboratory=laboratory,
+        exploration_target=exploration_target,
         stand_in=object_type.stand_in,
         random_program=random,
         programs=strategy,

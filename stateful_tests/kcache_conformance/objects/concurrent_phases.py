@@ -12,7 +12,7 @@ from typing import Any, Final
 from kcache_model.bound import Bound
 from kcache_model.object_types.object_type import ObjectType
 from kcache_model.object_types.specification import real_seconds
-from kcache_stress.objects.laboratory import ObjectLaboratory
+from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.objects.threads import ObjectStress
 from kcache_stress.target.explore import Explored, ExploreOptions, StrategyName, hunting
 
@@ -74,16 +74,16 @@ def explorer(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
     first = [program for program in _each_call(object_type, context) if program not in context.exhausted]
 
     def searches(_: str) -> Iterator[Search]:
-        laboratory = ObjectLaboratory(object_type, context.target, context.options.instrument)
+        exploration_target = ObjectExplorationTarget(object_type, context.target, context.options.instrument)
         for program in first:
-            yield Search(laboratory, program, replace(options, executions=_FIRST_EXECUTIONS))
+            yield Search(exploration_target, program, replace(options, executions=_FIRST_EXECUTIONS))
         alone = lonely_calls(object_type, context.target)
         for number, program in enumerate(itertools.chain(alone, _programs(object_type, context))):
             while scope.is_next and (small := scope.program()) is not None:
-                yield Search(laboratory, small, scope.options, scope.note)
+                yield Search(exploration_target, small, scope.options, scope.note)
             if scope.proved and number >= _LEAST_LARGER and context.programs is None:
                 return
-            yield Search(laboratory, program, hunting(options, number), scope.note_larger)
+            yield Search(exploration_target, program, hunting(options, number), scope.note_larger)
 
     outcome = explorer_phase(context, searches, object_type.called, least=len(first))
     return outcome if outcome.finding is not None or outcome.refused else replace(outcome, proved=scope.proved)

@@ -11,8 +11,8 @@ from kcache_model.finding import Finding
 from kcache_model.object_types.object_type import ObjectType
 from kcache_model.progress import ProgressListener
 from kcache_stress.objects.findings import Setting, sequential_finding
-from kcache_stress.objects.laboratory import ObjectLaboratory
 from kcache_stress.objects.named_target import load_object_target
+from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.objects.threads import ObjectStress
 from kcache_stress.target.explore import ExploreOptions, StrategyName, explore
 from kcache_stress.target.replay import follow
@@ -42,10 +42,10 @@ def replay_token(
     target = load_object_target(object_type, token.target)
     if not token.program.threads:
         return _again(object_type, target, token, watch)
-    laboratory = ObjectLaboratory(object_type, target, token.instrument, token.granularity)
+    exploration_target = ObjectExplorationTarget(object_type, target, token.instrument, token.granularity)
     if token.schedule:
-        return follow(laboratory, token, watch, [ExploreOptions(seconds=seconds)])
-    return _searched(laboratory, target, token, watch, seconds, _setting(object_type, token))
+        return follow(exploration_target, token, watch, [ExploreOptions(seconds=seconds)])
+    return _searched(exploration_target, target, token, watch, seconds, _setting(object_type, token))
 
 
 def _setting(object_type: ObjectType, token: ReplayToken[Any]) -> Setting:
@@ -81,7 +81,7 @@ def _again(object_type: ObjectType, target: Any, token: ReplayToken[Any], watch:
 
 
 def _searched(
-    laboratory: ObjectLaboratory,
+    exploration_target: ObjectExplorationTarget,
     target: Any,
     token: ReplayToken[Any],
     watch: ProgressListener,
@@ -94,7 +94,7 @@ def _searched(
     )
     explored = None
     with contextlib.suppress(CannotExploreError):
-        explored = explore(laboratory, token.program, options, watch) if seconds > 0 else None
+        explored = explore(exploration_target, token.program, options, watch) if seconds > 0 else None
     if explored is not None and explored.finding is not None:
         return Replayed(ReplayAnswer.REPRODUCED, "an interleaving of the same program still fails", explored.finding)
     finding = _stressed(target, setting, token, watch, _STRESS_SECONDS if seconds > 0 else _ALONE_SECONDS)

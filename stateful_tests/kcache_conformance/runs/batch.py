@@ -26,7 +26,7 @@ from kcache_stress.loading import TARGET_PREFIX
 from kcache_stress.modules.private_packages import parts_in_c
 from kcache_stress.modules.sources import digests_of, loaded_modules
 from kcache_stress.modules.tested_code import describe_tested
-from kcache_stress.target.exploration_target import Laboratory
+from kcache_stress.target.exploration_target import ExplorationTarget
 from kcache_stress.target.explore import ExploreOptions
 
 from ..classes import PREFIX
@@ -209,12 +209,12 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
     return tally
 
 
-def programs_of(batch: Batch, laboratory: Laboratory[Any, Any]) -> Iterable[Any]:
+def programs_of(batch: Batch, exploration_target: ExplorationTarget[Any, Any]) -> Iterable[Any]:
     """The programs of a batch, random ones made as they are needed."""
     if batch.programs:
         return batch.programs
     first, count = batch.seeds
-    exploring, target = exploring_of(batch.type), laboratory.target
+    exploring, target = exploring_of(batch.type), exploration_target.target
     numbers = range(first, first + count)
     drawn = (exploring.random_program(target, number, batch.shape, batch.semantics) for number in numbers)
     return itertools.islice(itertools.chain(exploring.lonely_calls(target), drawn), count) if batch.is_first else drawn
@@ -266,20 +266,20 @@ def describe(
 
 def _describe_job(outlet: Outlet, target: str, instrument: list[str], granularity: str, type: str) -> None:
     try:
-        laboratory = exploring_of(type).laboratory(target, tuple(instrument), Granularity(granularity))
+        exploration_target = exploring_of(type).exploration_target(target, tuple(instrument), Granularity(granularity))
     except CannotExploreError as error:
         description = Description(refused=str(error))
     else:
-        seen = laboratory.sandbox.seen
+        seen = exploration_target.sandbox.seen
         description = Description(
-            tuple(sorted(laboratory.target.unsupported)),
+            tuple(sorted(exploration_target.target.unsupported)),
             "",
             tuple(name.removeprefix(TARGET_PREFIX) for name in seen.instrumented),
             seen.virtual,
             tuple(sorted({*seen.opaque, *seen.native})),
             tuple(f"{unit} ({parts_in_c(unit)[0]})" for unit in seen.native if parts_in_c(unit)),
-            target_type_named(type).not_tested(laboratory.target) if type.startswith(PREFIX) else (),
-            digests_of({**loaded_modules(), **laboratory.sandbox.sources}),
+            target_type_named(type).not_tested(exploration_target.target) if type.startswith(PREFIX) else (),
+            digests_of({**loaded_modules(), **exploration_target.sandbox.sources}),
             describe_tested(target),
         )
     outlet.send({"event": "description", "description": {**vars(description), "loaded": sorted(description.loaded)}})
@@ -291,7 +291,7 @@ class BatchJob:
 
     Attributes:
         batch: what to explore.
-        laboratory: where.
+        exploration_target: where.
         deadline: when to stop, on the clock of ``time.monotonic``.
         watch: told of each program, and of each execution.
         on_finding: told of what is wrong, before it is made smaller.
@@ -299,7 +299,7 @@ class BatchJob:
     """
 
     batch: Batch
-    laboratory: Laboratory[Any, Any]
+    exploration_target: ExplorationTarget[Any, Any]
     deadline: float
     watch: ProgressListener
     on_finding: Callable[[Finding], None]
@@ -314,7 +314,7 @@ def work_on(outlet: Outlet, data: Data, work: Callable[[BatchJob], Tally]) -> No
     codec = target_type_named(batch.type).codec
 
     def send(tally: Tally) -> None:
-        timed = replace(tally, seconds=time.monotonic() - began, sources=digests_of(laboratory.sandbox.sources))
+        timed = replace(tally, seconds=time.monotonic() - began, sources=digests_of(exploration_target.sandbox.sources))
         outlet.send({"event": "tally", "tally": encode_tally(timed, batch.type)})
 
     def on_tally(tally: Tally) -> None:
@@ -327,8 +327,10 @@ def work_on(outlet: Outlet, data: Data, work: Callable[[BatchJob], Tally]) -> No
         outlet.send({"event": "finding", "finding": encode_finding(finding, codec)})
 
     try:
-        laboratory = exploring_of(batch.type).laboratory(batch.target, batch.instrument, batch.options.granularity)
-        done = work(BatchJob(batch, laboratory, began + batch.seconds, outlet.watch, on_finding, on_tally))
+        exploration_target = exploring_of(batch.type).exploration_target(
+            batch.target, batch.instrument, batch.options.granularity
+        )
+        done = work(BatchJob(batch, exploration_target, began + batch.seconds, outlet.watch, on_finding, on_tally))
     except CannotExploreError as error:
         outlet.send({"event": "tally", "tally": encode_tally(Tally(refused=str(error)), batch.type)})
         return
@@ -347,7 +349,7 @@ def _explored(job: BatchJob) -> Tally:
         job.on_tally(replace(tally, executions=tally.executions + more))
 
     watch = ExecutionCounter(job.watch, on_executions)
-    for program in programs_of(batch, job.laboratory):
+    for program in programs_of(batch, job.exploration_target):
         beside = max(_LEAST_SECONDS, job.deadline - time.monotonic())
         options = replace(
             batch.options,
@@ -360,7 +362,7 @@ def _explored(job: BatchJob) -> Tally:
         executions, found = 0, known
         watch.reset()
         while True:  # behind a finding the search of the same program goes on
-            explored = explore_for_more(Search(job.laboratory, program, options), found, watch, job.on_finding)
+            explored = explore_for_more(Search(job.exploration_target, program, options), found, watch, job.on_finding)
             executions += explored.executions
             if explored.finding is not None:
                 found = found.adding(explored.finding)
@@ -374,7 +376,7 @@ def _explored(job: BatchJob) -> Tally:
             break
         new, known = found.findings[len(known.findings) :], found
         tally = tally.plus(replace(explored, executions=executions, finding=None)).merged(Tally(findings=new))
-        is_stuck = job.laboratory.sandbox.scheduler.is_stuck
+        is_stuck = job.exploration_target.sandbox.scheduler.is_stuck
         if len(known.findings) >= batch.most_findings or is_stuck or left <= 0:
             break
         job.on_tally(tally)

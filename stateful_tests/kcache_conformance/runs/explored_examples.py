@@ -20,7 +20,7 @@ from hypothesis import Phase, given, seed, settings
 from kcache_conformance.isolation.worker import Outlet
 from kcache_model.finding import Finding
 from kcache_model.progress import ProgressListener
-from kcache_stress.target.exploration_target import Laboratory
+from kcache_stress.target.exploration_target import ExplorationTarget
 from kcache_stress.target.explore import ExploreOptions, explore
 
 from ..stateful import FoundError, quiet_settings
@@ -56,7 +56,7 @@ class Examples:
     now and another later, from a target that fails by chance or from a clock that has run out.
 
     Args:
-        laboratory: the implementation, ready to be explored at the granularity of ``batch.options``.
+        exploration_target: the implementation, ready to be explored at the granularity of ``batch.options``.
         batch: what to explore.
         watch: told of each program, and of each execution.
         on_finding: told of each failing program, smaller and smaller.
@@ -68,13 +68,13 @@ class Examples:
 
     def __init__(
         self,
-        laboratory: Laboratory[Any, Any],
+        exploration_target: ExplorationTarget[Any, Any],
         batch: Batch,
         watch: ProgressListener | None = None,
         on_finding: Callable[[Finding], None] = lambda _: None,
         on_tally: Callable[[Tally], None] = lambda _: None,
     ) -> None:
-        self._laboratory = laboratory
+        self._exploration_target = exploration_target
         self._batch = batch
         self._watch = watch
         self._on_finding = on_finding
@@ -115,7 +115,7 @@ class Examples:
     def _round(self, number: int, examples: int) -> None:
         threads, operations = self._batch.shape
         programs = exploring_of(self._batch.type).programs(
-            self._laboratory.target, self._batch.semantics, (2, threads), (1, operations)
+            self._exploration_target.target, self._batch.semantics, (2, threads), (1, operations)
         )
 
         @seed(number)
@@ -136,7 +136,7 @@ class Examples:
 
     def _explored(self, program: Any) -> Finding | None:
         try:
-            explored = explore(self._laboratory, program, self._quick, self._watch, _raise)
+            explored = explore(self._exploration_target, program, self._quick, self._watch, _raise)
         except FoundError as found:
             finding: Finding = found.found
         else:
@@ -157,7 +157,9 @@ class Examples:
     def _explained(self, finding: Finding) -> Tally:
         """With the smallest failing program explored in full; with what was said of it, if it passes now."""
         assert finding.program is not None
-        explored = explore(self._laboratory, finding.program, self._batch.options, self._watch, self._on_finding)
+        explored = explore(
+            self._exploration_target, finding.program, self._batch.options, self._watch, self._on_finding
+        )
         if explored.finding is None:
             again = "The explorer has found this once; when it explored the same program once more, it found nothing."
             explored = replace(explored, finding=replace(finding, detail=again))
@@ -182,5 +184,5 @@ def _examples_job(outlet: Outlet, batch: Data) -> None:
     work_on(
         outlet,
         batch,
-        lambda job: Examples(job.laboratory, job.batch, job.watch, job.on_finding, job.on_tally).run(),
+        lambda job: Examples(job.exploration_target, job.batch, job.watch, job.on_finding, job.on_tally).run(),
     )

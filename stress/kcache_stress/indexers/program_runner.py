@@ -196,7 +196,7 @@ class ProgramRunner(InSandbox):
 
     def _work(self, log: _Log, trace: Trace) -> Callable[[], None]:
         scheduler = self.subject.sandbox.scheduler
-        gate = self.subject.sandbox.gate
+        foreign_code = self.subject.sandbox.foreign_code
 
         def work() -> None:
             for call in log.calls:
@@ -205,10 +205,10 @@ class ProgramRunner(InSandbox):
                 if type(method) is FunctionType:  # no frame of the harness below that of the target
                     method = getattr(method, "snapshot_of", method)
                 try:
-                    if not gate.is_understood(method):
+                    if not foreign_code.is_understood(method):
                         # Nothing in it may report: it is at least one step, on all that it can reach.
                         scheduler.pause()
-                        gate.enter(None, f"calls {method!r}, which is not instrumented", (method, *call[2]))
+                        foreign_code.enter(None, f"calls {method!r}, which is not instrumented", (method, *call[2]))
                     result = method(*call[2])
                     if method is not call[1]:
                         result = snapshot(result)

@@ -34,7 +34,7 @@ from ..runtime.threads.scheduler import Scheduler
 from ..runtime.threads.virtual_thread import UncontrolledError
 from ..target.confirmation import Answer, Confirmation, answer_of_runs
 from ..target.explore import ExploreOptions
-from ..target.investigation import Experiment
+from ..target.investigation import RunnerAndJudge
 from ..target.replay import follow
 from ..target.replay_answer import SEARCH_SECONDS, Replayed
 from ..target.replay_token import ReplayToken
@@ -99,14 +99,14 @@ class Subject:
         begin(watch, program)
 
     @contextlib.contextmanager
-    def opened(
+    def open_runner(
         self, program: Program, *, strict_errors: bool = False, pulse: Callable[[], None] = lambda: None
-    ) -> Iterator[Experiment[Outcome]]:
+    ) -> Iterator[RunnerAndJudge[Outcome]]:
         """The experiment of a program; ``pulse`` is called before each execution."""
         program = replace(program, may_evict=self.target.may_evict)
         runner = ProgramRunner(self.settled(), program, pulse=pulse)
         try:
-            yield Experiment(runner, ProgramJudge(program, runner.final_reads, strict_errors=strict_errors))
+            yield RunnerAndJudge(runner, ProgramJudge(program, runner.final_reads, strict_errors=strict_errors))
         finally:
             runner.clean_up()
 

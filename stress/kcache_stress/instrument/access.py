@@ -46,7 +46,12 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
     """Make the hooks; they close over local names because that is the fastest way to reach them."""
     report, quiet, touch = accesses.report, accesses.quiet, accesses.touch
     known, learn, plain, native = accesses.methods.get, accesses.learn, PLAIN, frozenset(CONTAINERS)
-    gate, key_slot, use, report_all = accesses.gate, accesses.key_slot, accesses.use, accesses.report_all
+    foreign_code, key_slot, use, report_all = (
+        accesses.foreign_code,
+        accesses.key_slot,
+        accesses.use,
+        accesses.report_all,
+    )
 
     def read(item: object) -> None:
         """Use all of `item`: truth, length, text, unpacking."""
@@ -278,9 +283,9 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         if issubclass(type(item), type):
             unite(item, get_referents(item.__dict__)[0])
         elif type(item) is types.ModuleType:
-            gate.doubt(f"gets hold of all names of the module {item.__name__}")
+            foreign_code.doubt(f"gets hold of all names of the module {item.__name__}")
         elif "_kcache_local" in instance_variables(item):
-            gate.doubt("gets hold of all that a thread keeps in its thread-local data")
+            foreign_code.doubt("gets hold of all that a thread keeps in its thread-local data")
         elif has_variables(item):
             unite(item, instance_variables(item))
         else:
@@ -296,7 +301,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
     def reflect(item: object, name: str) -> None:
         """Reach into what Python keeps for itself."""
         del item
-        gate.doubt(f"uses {name}")
+        foreign_code.doubt(f"uses {name}")
 
     def by_name(item: Any, name: str, write: int) -> None:
         """Reach an attribute whose name is a value."""
@@ -338,7 +343,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
 
     def setattribute(item: Any, name: str) -> None:
         if issubclass(type(item), (type, types.ModuleType)):  # isinstance asks for __class__, a property of proxies
-            gate.rebinds(name)
+            foreign_code.rebinds(name)
             if (
                 name.startswith("__")
                 and name.endswith("__")
@@ -346,11 +351,11 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
                 and type(item) is not types.ModuleType
             ):
                 # Operators, and code in C, look these up in the class itself: nobody hears of it.
-                gate.doubt(f"binds the special method {name} of a class")
+                foreign_code.doubt(f"binds the special method {name} of a class")
         if item is DefaultContext:
-            gate.doubt("changes decimal.DefaultContext, which each thread copies unseen")
+            foreign_code.doubt("changes decimal.DefaultContext, which each thread copies unseen")
         if type(item) is types.ModuleType and item.__name__ == "builtins":  # the one of the sandbox
-            gate.doubt(f"binds the builtin {name}")
+            foreign_code.doubt(f"binds the builtin {name}")
         report(item.__dict__ if type(item) is types.ModuleType else item, name, 1)
 
     hooks = (read, pair, deep, within, mapping, of_new, compare, inplace, getitem, setitem, delitem, contains)

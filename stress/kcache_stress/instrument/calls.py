@@ -91,8 +91,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     report, quiet, touch, advance, use = accesses.report, accesses.quiet, accesses.touch, accesses.advance, accesses.use
     hand_over = accesses.hand_over
     known, learn, plain, foreign = accesses.methods.get, accesses.learn, PLAIN, accesses.foreign
-    gate = accesses.gate
-    is_own = gate.is_own
+    foreign_code = accesses.foreign_code
+    is_own = foreign_code.is_own
     sequences = frozenset({tuple, list})
     module = types.ModuleType
     makers: dict[type, Any] = {}
@@ -167,21 +167,21 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             meet_clock(callee.__objclass__, callee.__name__)
             use(arguments)
         elif kind is weakref.ref:
-            gate.doubt("whether a weak reference still has its object depends on more than can be seen")
+            foreign_code.doubt("whether a weak reference still has its object depends on more than can be seen")
         else:
             called_object(callee, kind, arguments)
 
     def run(callee: Any, arguments: tuple[Any, ...]) -> None:
-        """A function in Python: the gate watches what of it is not instrumented."""
+        """A function in Python: the monitor watches what of it is not instrumented."""
         code = callee.__code__
         if callee in HIDDEN:
-            gate.doubt(f"calls {callee.__module__}.{callee.__qualname__}")
+            foreign_code.doubt(f"calls {callee.__module__}.{callee.__qualname__}")
         elif callee in _LOOKING_UP and arguments:
             report(arguments[0], accesses.imprecise(f"looks attributes up by inspect.{callee.__name__}"), 0)
             return
-        if replaces(code) and arguments and gate.has_fixed_fields(arguments[0]):
+        if replaces(code) and arguments and foreign_code.has_fixed_fields(arguments[0]):
             return
-        if is_own(callee) or (callee not in READERS and not makes_objects(code) and gate.is_known(callee)):
+        if is_own(callee) or (callee not in READERS and not makes_objects(code) and foreign_code.is_known(callee)):
             if is_own(callee) or not hands_to_c(code):
                 silent[id(code)] = code
             elif not all(type(argument) in plain for argument in arguments):
@@ -193,18 +193,18 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
                 accesses.look_through(arguments)
         if arguments and makes_objects(code):
             report(arguments[0], accesses.imprecise("runs the __init__ of a dataclass again"), WRITE)
-        if gate.is_known(callee):
+        if foreign_code.is_known(callee):
             return
         if callee not in READERS:
             hand_over(arguments)
-        gate.note(f"calls {callee.__module__}.{callee.__qualname__}, which is not instrumented")
+        foreign_code.note(f"calls {callee.__module__}.{callee.__qualname__}, which is not instrumented")
 
     def hand_to_c(callee: Any, arguments: tuple[Any, ...]) -> None:
         """A function in Python that gives its arguments to C, the buffers and lists among them, too."""
         use(arguments)
         calls_back = any(map(callable, arguments)) or callee is re.finditer
         if calls_back and any(type(argument) in CONTAINERS or type(argument) is memoryview for argument in arguments):
-            gate.doubt(f"{callee.__module__}.{callee.__qualname__} keeps a buffer while other code runs")
+            foreign_code.doubt(f"{callee.__module__}.{callee.__qualname__} keeps a buffer while other code runs")
 
     def called_object(callee: Any, kind: type, arguments: tuple[Any, ...]) -> None:
         if known(kind) is None:
@@ -217,12 +217,12 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             changes = int(kind is operator.methodcaller)
             named = callee.__reduce__()[1]
             if kind is operator.attrgetter and any(not REFLECTIVE.isdisjoint(each.split(".")) for each in named):
-                gate.doubt(f"uses {' '.join(named)}")
+                foreign_code.doubt(f"uses {' '.join(named)}")
             use(arguments, changes)
             if kind is not operator.itemgetter and arguments:
                 report(arguments[0], accesses.imprecise(f"looks attributes up by {kind.__name__}"), changes)
         elif kind not in quiet or not has_known_methods(kind):
-            gate.enter(sys._getframe(1), f"calls an object of type {kind.__qualname__}", (callee, *arguments))
+            foreign_code.enter(sys._getframe(1), f"calls an object of type {kind.__qualname__}", (callee, *arguments))
             hand_over(arguments)
 
     def construct(kind: type, arguments: tuple[Any, ...]) -> None:
@@ -239,16 +239,16 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         if maker is no_variables:
             maker = makers[kind] = _maker(kind)
         if type(maker) is function:
-            if is_own(maker) or gate.is_known(maker):
+            if is_own(maker) or foreign_code.is_known(maker):
                 if has_known_methods(kind):
                     silent_classes.add(kind)
             else:
-                gate.note(f"makes a {kind.__module__}.{kind.__qualname__}, which is not instrumented")
+                foreign_code.note(f"makes a {kind.__module__}.{kind.__qualname__}, which is not instrumented")
                 hand_over(arguments)
         elif arguments:
             # classes of C copy what they are given; `object` takes nothing
             if any(map(reaches_by_name, arguments)):
-                gate.enter(
+                foreign_code.enter(
                     sys._getframe(1), f"a {kind.__name__} reaches attributes by name", arguments, is_contained=True
                 )
             if kind not in _LAZY:
@@ -256,19 +256,19 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             if kind in _LENDING and is_any(arguments[0], (bytearray, array.array)):
                 report(arguments[0], accesses.imprecise("lends its buffer: it cannot grow before the view is gone"), 0)
         if not has_known_methods(kind):
-            gate.enter(sys._getframe(1), f"makes a {kind.__module__}.{kind.__qualname__}", arguments)
+            foreign_code.enter(sys._getframe(1), f"makes a {kind.__module__}.{kind.__qualname__}", arguments)
 
     def native_function(callee: Any, arguments: tuple[Any, ...]) -> None:
         if callee is weakref.proxy:
-            gate.doubt("what is done by way of a weak proxy is not seen", lasts=True)
+            foreign_code.doubt("what is done by way of a weak proxy is not seen", lasts=True)
         if callee in HIDDEN:
-            gate.doubt(f"calls {callee.__module__}.{callee.__qualname__}")
+            foreign_code.doubt(f"calls {callee.__module__}.{callee.__qualname__}")
         if callee in _SILENT:
             return
         if not is_known_function(callee):
             if callee in _TEXT:
-                gate.doubt(f"{callee.__name__}() of a text: what it does cannot be seen")
-            gate.enter(sys._getframe(1), f"calls {callee.__module__}.{callee.__qualname__}", arguments)
+                foreign_code.doubt(f"{callee.__name__}() of a text: what it does cannot be seen")
+            foreign_code.enter(sys._getframe(1), f"calls {callee.__module__}.{callee.__qualname__}", arguments)
             hand_over(arguments)
             return
         if callee is print:
@@ -284,7 +284,9 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         elif callee in (getattr, hasattr):
             report(arguments[0], accesses.imprecise("getattr as a value"), 0)
         if any(map(reaches_by_name, arguments)):
-            gate.enter(sys._getframe(1), f"{callee.__name__} reaches attributes by name", arguments, is_contained=True)
+            foreign_code.enter(
+                sys._getframe(1), f"{callee.__name__} reaches attributes by name", arguments, is_contained=True
+            )
         effect = _READING if callee in READERS and callee not in _WRITERS else _FOREIGN
         use(arguments, effect, looks=callee not in _COPYING)
         if callee in _DEEP:
@@ -298,10 +300,10 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         if name in methods:
             perform(owner, methods[name], arguments)
         elif name in _REACHING or (kind in (types.SimpleNamespace, struct.Struct) and name == "__init__"):
-            gate.doubt(f"calls {name}")
+            foreign_code.doubt(f"calls {name}")
         elif name in _ATTRIBUTE_METHODS and arguments:
             if arguments[0] in REFLECTIVE:
-                gate.doubt(f"uses {arguments[0]}")
+                foreign_code.doubt(f"uses {arguments[0]}")
             report(owner, arguments[0] if type(arguments[0]) is str else None, int(name != "__getattribute__"))
         elif kind is types.GeneratorType:
             accesses.resume(owner)
@@ -329,13 +331,17 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             if kind is contextvars.Context and name == "run":
                 report(owner, accesses.imprecise("enters a context, until what it calls returns"), WRITE)
         else:
-            gate.enter(sys._getframe(1), f"calls {kind.__module__}.{kind.__qualname__}.{name}", (owner, *arguments))
+            foreign_code.enter(
+                sys._getframe(1), f"calls {kind.__module__}.{kind.__qualname__}.{name}", (owner, *arguments)
+            )
             report(owner, None, WRITE)
             hand_over(arguments)
 
     def meet_clock(owner: Any, name: str) -> None:
         if reads_the_clock(owner, name):
-            gate.doubt(f"calls {owner.__name__}.{name}, which reads the real clock; time.time() reads the virtual one")
+            foreign_code.doubt(
+                f"calls {owner.__name__}.{name}, which reads the real clock; time.time() reads the virtual one"
+            )
 
     def look_up(item: Any, name: str) -> Any:
         """Find what `item.name` is without running code of the module under test; None if that cannot be told."""

@@ -24,19 +24,22 @@ def _nothing() -> None:
 
 
 def make_hooks(
-    report: Report, gate: ForeignCode, pause: Callable[[], None] | None = None, together: ReportTogether | None = None
+    report: Report,
+    foreign_code: ForeignCode,
+    pause: Callable[[], None] | None = None,
+    together: ReportTogether | None = None,
 ) -> dict[str, object]:
     """Return the names that a rewritten module needs in its globals before its code is executed.
 
     Args:
         report: called as `report(obj, slot, is_write)` immediately before each access; it must return None.
-        gate: what is told of all that is unknown.
+        foreign_code: what is told of all that is unknown.
         together: called instead of `report` before two or more accesses that are one step, if threads can be switched
             before every access.
         pause: called where CPython can switch threads, if the module was rewritten with `pauses`; returns None too.
     """
     forget_types()
-    accesses = Accesses(report, gate, together)
+    accesses = Accesses(report, foreign_code, together)
 
     def own_locals(namespace: Any) -> Any:
         if type(namespace) is list:

@@ -41,17 +41,17 @@ class Accesses:
 
     Attributes:
         report: where accesses are reported.
-        gate: what is told of all that is unknown.
+        foreign_code: what is told of all that is unknown.
         quiet: the types that never need a report as an operand; instrumented code tests this itself, and it grows.
         methods: for each type met so far, what its methods do.
         foreign: those of them that are written in C, are no containers, and may change.
         resumed: the generators that are about to go on, each by way of the one before.
     """
 
-    def __init__(self, report: Report, gate: ForeignCode, together: ReportTogether | None = None) -> None:
+    def __init__(self, report: Report, foreign_code: ForeignCode, together: ReportTogether | None = None) -> None:
         self.report = report
         self._together = together
-        self.gate = gate
+        self.foreign_code = foreign_code
         self.quiet: set[type] = set(IMMUTABLE)
         self.methods: dict[type, Methods] = {}
         self.foreign: set[type] = set()
@@ -65,7 +65,7 @@ class Accesses:
         if is_foreign(kind):
             self.foreign.add(kind)
             take_as_a_whole(kind)
-            self.gate.note(f"uses objects of type {kind.__module__}.{kind.__qualname__}")
+            self.foreign_code.note(f"uses objects of type {kind.__module__}.{kind.__qualname__}")
         methods = methods_of(kind)
         if methods is None:
             methods = _NO_METHODS
@@ -78,7 +78,7 @@ class Accesses:
         return methods
 
     def _is_trusted(self, function: types.FunctionType) -> bool:
-        return self.gate.is_own(function) or self.gate.is_known(function)
+        return self.foreign_code.is_own(function) or self.foreign_code.is_known(function)
 
     def touch(self, item: object, write: int = 0) -> None:
         """Report the use of `item` as a whole, by something that runs over it or looks at all of it."""
@@ -116,7 +116,7 @@ class Accesses:
                 return
             self.report_step(found)
             before = found
-        self.gate.doubt("what one step looks at changes all the time")
+        self.foreign_code.doubt("what one step looks at changes all the time")
 
     def report_step(self, parts: tuple[Pending, ...]) -> None:
         """Report what one step touches, each place once."""
@@ -217,7 +217,7 @@ class Accesses:
     def _within(self, arguments: Sequence[object], slot: object, *, through_objects: bool = False) -> Iterator[Pending]:
         within = Within(arguments, through_objects=through_objects)
         if not within.is_whole:
-            self.gate.doubt("looks at more than can be followed")
+            self.foreign_code.doubt("looks at more than can be followed")
         changes = int(not all(map(only_reads, arguments)))
         return ((writes or changes, place, slot) for place, writes in within.places)
 
@@ -229,7 +229,7 @@ class Accesses:
             self.touch(iterator, 1)
 
     def _enter_unseen(self, iterator: object) -> None:
-        """Tell the gate of an iterator that calls something in C by which attributes are reached."""
+        """Report an iterator that calls something in C by which attributes are reached."""
         for inner in gc.get_referents(iterator):
             kind = type(inner)
             if kind in METHOD_TYPES:
@@ -241,7 +241,7 @@ class Accesses:
                 owner, known = inner, not reaches_by_name(inner)
             if not known:
                 what = f"a {type(iterator).__name__} reaches attributes by name"
-                self.gate.enter(sys._getframe(1), what, (iterator, owner), is_contained=True)
+                self.foreign_code.enter(sys._getframe(1), what, (iterator, owner), is_contained=True)
 
     def step_slot(self, iterator: object) -> object:
         """The slot of steps of an iterator of C: imprecise if they run anything in Python."""
@@ -271,7 +271,7 @@ class Accesses:
 
     def imprecise(self, what: str) -> Imprecise:
         """The slot of an access that is not known exactly, here and now."""
-        return Imprecise(self.gate.where(sys._getframe(1)), what)
+        return Imprecise(self.foreign_code.where(sys._getframe(1)), what)
 
     def imprecise_if_calling_back(self, arguments: Iterable[object], *, looks: bool = True) -> Imprecise | None:
         """The slot of what C does with these: imprecise if it may run code in Python on the way."""
@@ -312,7 +312,7 @@ class Accesses:
             slot: of what is done to it.
             throws: it goes on with an exception, and hence not where it would say so.
         """
-        if self.gate.is_shared(generator):
+        if self.foreign_code.is_shared(generator):
             slot = self.imprecise("goes on in a generator in which others may find it at work")
         self.report_all(lambda: [(1, each, slot if each is generator else None) for each in _delegates(generator)])
         chain = _delegates(generator)

@@ -166,11 +166,11 @@ class InterleavedRunner(ScenarioRunner):
 
     def unseen(self, what: str, item: object, name: str, frame: FrameType) -> None:
         """A fixture is about to do what no event tells: one step of unknown code, if other threads may see it."""
-        gate, threads = self.sandbox.gate, self.sandbox.scheduler.actors.values()
+        foreign_code, threads = self.sandbox.foreign_code, self.sandbox.scheduler.actors.values()
         if isinstance(item, (type, ModuleType)):
-            gate.rebinds(name)
+            foreign_code.rebinds(name)
         if sum(not thread.finished for thread in threads) > 1:
-            gate.enter(frame, what, () if item is None else (item,), is_contained=item is not None)
+            foreign_code.enter(frame, what, () if item is None else (item,), is_contained=item is not None)
 
     def refuse(self, why: str, frame: FrameType) -> NoReturn:
         """The test asks for what only pytest can make."""

@@ -1,6 +1,6 @@
-"""The gate: how code that is not instrumented becomes visible when a controlled thread runs it.
+"""Foreign code: how code that is not instrumented becomes visible when a controlled thread runs it.
 
-Instrumented code reports what it does; the gate reports what cannot be seen. A trace function meets each Python
+Instrumented code reports what it does; the monitor reports what cannot be seen. A trace function meets each Python
 frame of a controlled thread. One of unknown code, entered from known code or gone on with after known code that it
 called, begins a stretch about which nothing is known: one :class:`Imprecise` access to :data:`UNKNOWN` and to all that
 the frame can reach. Between two such events the stretch runs undisturbed, so that others come in wherever a lock or a
@@ -50,7 +50,7 @@ _RUNTIME_MODULES: Final = ("kcache_stress", "greenlet")
 _REFERENCE: Final = os.path.dirname(kcache.__file__) + os.sep
 
 
-class Gate:
+class ForeignCodeMonitor:
     """Watches the frames of controlled threads.
 
     Args:
@@ -58,16 +58,16 @@ class Gate:
         instrumented: id of a code object -> the code, of all that is instrumented.
 
     Attributes:
-        met: the unknown code that was entered: ``FILE:LINE: what``.
-        lasting: why no execution is part of a proof any more.
+        entered: the unknown code that was entered: ``FILE:LINE: what``.
+        disproof: why no execution is part of a proof any more.
         rebound: the names of classes and modules that were bound although no code says so.
         reports: whether it is reported as events, too.
         facts: what is known of the names of all instrumented modules.
     """
 
     def __init__(self, scheduler: Scheduler, instrumented: dict[int, CodeType]) -> None:
-        self.met: dict[str, None] = {}
-        self.lasting: dict[str, None] = {}
+        self.entered: dict[str, None] = {}
+        self.disproof: dict[str, None] = {}
         self.rebound: set[str] = set()
         self.reports = False
         self.facts = Facts()
@@ -130,7 +130,7 @@ class Gate:
     def note(self, what: str) -> None:
         """Unknown code is about to run that will be met frame by frame: one more reason to watch."""
         if not self.reports and self._scheduler.live:
-            self.met[f"{self.where(sys._getframe(1))}: {what}"] = None
+            self.entered[f"{self.where(sys._getframe(1))}: {what}"] = None
 
     def is_shared(self, generator: object) -> bool:
         """Whether another thread than the running one has gone on in a generator, too, in this execution."""
@@ -145,7 +145,7 @@ class Gate:
         """What comes of this line is no proof, whatever the order; nor is any execution after it, if that lasts."""
         frame = self._innermost(sys._getframe(1))
         if lasts:
-            self.lasting[f"{self.where(frame)}: {what}"] = None
+            self.disproof[f"{self.where(frame)}: {what}"] = None
         if self._scheduler.live and not (frame is not None and _is_of_runtime(frame)):
             self._scheduler.doubts[f"{self.where(frame)}: {what}"] = None
 
@@ -185,7 +185,7 @@ class Gate:
         where = self.where(frame)
         is_contained = is_contained or (frame is not None and touches_arguments_only(frame.f_code))
         slot = Imprecise(where, what, self._reached(where, what, reach), is_contained=is_contained)
-        self.met[str(slot)] = None
+        self.entered[str(slot)] = None
         if self.reports:
             reads = frame is not None and only_reads(frame.f_code)
             self._scheduler.touch(UNKNOWN, slot, READ if reads else WRITE)

@@ -40,7 +40,7 @@ from ..runtime.threads.standstill import not_watched
 from ..runtime.threads.uncontrolled import ABSENT, STAND_INS, stand_in
 from ..runtime.world import PRIVATE_MODULES, World
 from .first_load import FIRST_LOAD
-from .foreign_code import Gate, codes_within
+from .foreign_code import ForeignCodeMonitor, codes_within
 from .late_imports import LateImports
 from .loaders import Finder, LoadedOnceError, load_file, refusal
 from .present import Present
@@ -73,7 +73,7 @@ class Sandbox:
         sources: path -> source of each instrumented module.
         opaque: modules below the roots that have no Python source: each of their calls counts as one access.
         codes: id of a code object -> the code, of all that is instrumented.
-        gate: watches the threads for code that is not instrumented. network: has their sockets and pipes.
+        foreign_code: watches the threads for code that is not instrumented. network: has their sockets and pipes.
         is_strict: such code was met: what it may change is never taken to stay as it is.
         absent: packages that the code under test was told are not installed.
         late: the modules that executions import.
@@ -90,8 +90,8 @@ class Sandbox:
         self.sources: dict[str, bytes] = {}
         self.opaque: list[str] = []
         self.codes: dict[int, CodeType] = {}
-        self.gate = Gate(self.scheduler, self.codes)
-        self.scheduler.is_patient = self.gate.is_patient
+        self.foreign_code = ForeignCodeMonitor(self.scheduler, self.codes)
+        self.scheduler.is_patient = self.foreign_code.is_patient
         self.is_strict = False
         self.while_loading: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
         self.late = LateImports(self.scheduler)
@@ -133,7 +133,7 @@ class Sandbox:
                 self._facts = self._facts.merge(Facts(derivations=frozenset(self._metaclasses())))
             self._settled_facts = self._facts
             if not was_scouting and self._facts == known and not self._grown:
-                self.gate.know(known)
+                self.foreign_code.know(known)
                 return loaded
             # Later modules write what earlier ones were taken to leave alone: once more, knowing that.
             self._is_scouting, self._grown = self._grown, False
@@ -181,7 +181,7 @@ class Sandbox:
     @property
     def is_surprised(self) -> bool:
         """Whether the code did what could not be known when it was loaded."""
-        return bool(self.gate.met or self.gate.rebound or self.late.are_new)
+        return bool(self.foreign_code.entered or self.foreign_code.rebound or self.late.are_new)
 
     def imported_late(self, name: str) -> ModuleType | None:
         """The private module that code of the process imports while an execution is under way; ``None`` for others."""
@@ -203,39 +203,39 @@ class Sandbox:
 
         Where code that cannot be seen is at work, it may write whatever it gets hold of.
         """
-        rebound = frozenset(self.gate.rebound)
+        rebound = frozenset(self.foreign_code.rebound)
         self._facts = self._facts.merge(Facts(class_level=rebound, written_globals=rebound))
-        if self.gate.met or is_strict:
-            self.is_strict = self.gate.reports = True
+        if self.foreign_code.entered or is_strict:
+            self.is_strict = self.foreign_code.reports = True
             self._facts = self._facts.merge(Facts(everything_mutable=True, init_escapes=True, reconstructs=True))
-        self.gate.met.clear()
-        self.gate.rebound.clear()
+        self.foreign_code.entered.clear()
+        self.foreign_code.rebound.clear()
         self.late.settle()
         self._start_over()
 
     def watch_now_and_then(self, works: Iterable[object] = (), *, program: Hashable) -> None:
-        """Before an execution: let the gate watch it if unknown code is at work, or may be.
+        """Before an execution: let the monitor watch it if unknown code is at work, or may be.
 
         Args:
             works: functions that say what the threads do; their files are taken for a part of the harness.
             program: what it does, roughly: the first execution of each may come to what no other has come to.
         """
         for work in works:
-            self.gate.trust(work)
+            self.foreign_code.trust(work)
         self._executions += 1
-        self.gate.forget()
+        self.foreign_code.forget()
         if self.granularity.is_of_opcodes or self.granularity is Granularity.SYNC:
             return  # no accesses are reported that the watcher could compare
         is_due = self._executions <= _WATCHED_FIRST or self._executions % _WATCHED_EVERY == 0
         watches = self.is_strict or is_due or program not in self._watched
         self._watched.add(program)
-        self.scheduler.watcher = self.gate.watch if watches else None
+        self.scheduler.watcher = self.foreign_code.watch if watches else None
 
     @property
     def doubts(self) -> tuple[str, ...]:
         """Why the last execution is no part of a proof, whatever the order: ``FILE:LINE: what``."""
-        unreported = () if self.is_strict else self.gate.met  # unknown code, of which no event tells
-        return tuple(dict.fromkeys((*self.scheduler.doubts, *self.gate.lasting, *unreported)))
+        unreported = () if self.is_strict else self.foreign_code.entered  # unknown code, of which no event tells
+        return tuple(dict.fromkeys((*self.scheduler.doubts, *self.foreign_code.disproof, *unreported)))
 
     def unseen(self, trace: Trace, hurry: str = "") -> str:
         """Why real threads may not do what an execution did; empty if nothing is known."""
@@ -243,9 +243,11 @@ class Sandbox:
             return hurry
         if self.granularity.is_of_opcodes:  # no event tells of such code: all of it is traced
             files = {getattr(module, "__file__", None) for module in self._modules.private.values()}
-            unseen = unseen_opcodes(trace, lambda code: code.co_filename not in files and self.gate.is_opaque(code))
+            unseen = unseen_opcodes(
+                trace, lambda code: code.co_filename not in files and self.foreign_code.is_opaque(code)
+            )
         else:
-            unseen = unseen_code(trace) if self.is_strict else next(iter(self.gate.met), "")
+            unseen = unseen_code(trace) if self.is_strict else next(iter(self.foreign_code.entered), "")
         return (
             f"code that is not seen may hold locks: {unseen}"
             if unseen
@@ -284,9 +286,9 @@ class Sandbox:
         forget_types()
         scheduler = self.scheduler
         self._hooks: dict[str, Any] = {
-            Granularity.FREE: lambda: make_hooks(scheduler.access, self.gate, together=self._touch_together),
-            Granularity.GIL: lambda: make_hooks(scheduler.note, self.gate, scheduler.pause),
-            Granularity.SYNC: lambda: make_hooks(scheduler.note, self.gate),
+            Granularity.FREE: lambda: make_hooks(scheduler.access, self.foreign_code, together=self._touch_together),
+            Granularity.GIL: lambda: make_hooks(scheduler.note, self.foreign_code, scheduler.pause),
+            Granularity.SYNC: lambda: make_hooks(scheduler.note, self.foreign_code),
         }.get(self.granularity, dict[str, object])()
         self._hooks[hook_name("clock")] = dates(lambda: self._world.module("time").time())
         is_rewritten = not self.granularity.is_of_opcodes

@@ -12,7 +12,7 @@ from ..engine.events import Event
 from ..engine.schedule_replay import Replay
 from ..engine.scheduling import Scheduling
 from ..modules.sandbox import Sandbox
-from .exploration_target import Laboratory
+from .exploration_target import ExplorationTarget
 from .replay_token import ReplayToken
 
 
@@ -74,15 +74,18 @@ class _Trace(list[Event]):
         self._strategy.noted(event)
 
 
-def debug(laboratory: Laboratory[Any, Any], token: ReplayToken[Any]) -> None:
+def debug(exploration_target: ExplorationTarget[Any, Any], token: ReplayToken[Any]) -> None:
     """Follow the schedule of a token in this process, and stop before the first step after its last switch.
 
     Args:
-        laboratory: of the target of the token, at its granularity.
+        exploration_target: of the target of the token, at its granularity.
         token: has a schedule.
 
     Raises:
         CannotExploreError: the target cannot be scheduled any more.
     """
-    with laboratory.opened(token.program, strict_errors=token.strict_errors, pulse=lambda: None) as (runner, _):
+    with exploration_target.open_runner(token.program, strict_errors=token.strict_errors, pulse=lambda: None) as (
+        runner,
+        _,
+    ):
         runner.run(_Stopping(token, runner.sandbox))

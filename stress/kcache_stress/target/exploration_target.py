@@ -14,13 +14,13 @@ from ..engine.execution import A, Problem
 from ..engine.granularity import Granularity
 from ..modules.sandbox import Sandbox
 from .confirmation import Confirmation
-from .investigation import Opened
+from .investigation import OpenRunner
 
 P = TypeVar("P")
 """Programs."""
 
 
-class Laboratory(Protocol[P, A]):
+class ExplorationTarget(Protocol[P, A]):
     """One target, ready to be explored at one granularity."""
 
     @property
@@ -43,7 +43,7 @@ class Laboratory(Protocol[P, A]):
         """Where its code lives."""
         ...
 
-    def at(self, granularity: Granularity) -> Laboratory[P, A]:
+    def at(self, granularity: Granularity) -> ExplorationTarget[P, A]:
         """The same target, with its threads switched elsewhere; made once."""
         ...
 
@@ -51,8 +51,8 @@ class Laboratory(Protocol[P, A]):
         """Tell ``watch`` that a program is about to run."""
         ...
 
-    def opened(self, program: P, *, strict_errors: bool, pulse: Callable[[], None]) -> Opened[A]:
-        """The experiment of a program; ``pulse`` is called before each execution.
+    def open_runner(self, program: P, *, strict_errors: bool, pulse: Callable[[], None]) -> OpenRunner[A]:
+        """The runner_and_judge of a program; ``pulse`` is called before each execution.
 
         Raises:
             CannotExploreError: the target cannot be scheduled.

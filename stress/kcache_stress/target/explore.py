@@ -35,8 +35,8 @@ from ..strategies.selective_walk import SelectiveWalk
 from ..strategies.single_preemption import SinglePreemption
 from ..strategies.time_slices import TimeSlices
 from .confirmation import Answer, Confirmation, with_confirmation
-from .exploration_target import Laboratory, P
-from .investigation import Experiment, Investigation, Opened, investigate, with_fewest_preemptions
+from .exploration_target import ExplorationTarget, P
+from .investigation import ExplorationResult, OpenRunner, RunnerAndJudge, investigate, with_fewest_preemptions
 from .spared import Spared, SparingJudge
 
 _MINIMISE_ATTEMPTS: Final = 150
@@ -178,7 +178,7 @@ def hunting(options: ExploreOptions, number: int) -> ExploreOptions:
 
 
 def explore(
-    laboratory: Laboratory[P, A],
+    exploration_target: ExplorationTarget[P, A],
     program: P,
     options: ExploreOptions,
     watch: ProgressListener | None = None,
@@ -188,46 +188,46 @@ def explore(
     """Search the interleavings of ``program``, and explain the first that is wrong.
 
     Args:
-        laboratory: the target, ready to be explored at the granularity of ``options``.
+        exploration_target: the target, ready to be explored at the granularity of ``options``.
         program: what the threads do.
         options: how to search.
         watch: told of the program, and of each execution.
         on_finding: told of a finding before it is made smaller, which may take a while or end the process.
         spared: what is known, and does not end the search.
     """
-    return _Exploration(laboratory, options, watch or NoProgress(), on_finding, spared or Spared()).run(program)
+    return _Exploration(exploration_target, options, watch or NoProgress(), on_finding, spared or Spared()).run(program)
 
 
 @contextlib.contextmanager
 def seeking_data_races(
-    opened: Opened[A], is_known: Callable[[Problem], bool] = lambda _: False
-) -> Iterator[Experiment[A]]:
-    """An experiment whose judge tells of data races where it finds nothing else."""
-    with opened as (runner, judge):
-        yield Experiment(runner, DataRaceJudge(judge, runner, is_known))
+    open_runner: OpenRunner[A], is_known: Callable[[Problem], bool] = lambda _: False
+) -> Iterator[RunnerAndJudge[A]]:
+    """An runner_and_judge whose judge tells of data races where it finds nothing else."""
+    with open_runner as (runner, judge):
+        yield RunnerAndJudge(runner, DataRaceJudge(judge, runner, is_known))
 
 
 @contextlib.contextmanager
-def _sparing(opened: Opened[A], spared: Spared) -> Iterator[Experiment[A]]:
-    """An experiment whose judge does not report what is known."""
-    with opened as (runner, judge):
-        yield Experiment(runner, SparingJudge(judge, runner, spared))
+def _sparing(open_runner: OpenRunner[A], spared: Spared) -> Iterator[RunnerAndJudge[A]]:
+    """An runner_and_judge whose judge does not report what is known."""
+    with open_runner as (runner, judge):
+        yield RunnerAndJudge(runner, SparingJudge(judge, runner, spared))
 
 
 @contextlib.contextmanager
-def _counting_calls(opened: Opened[A], calls: Counter[tuple[str, str]]) -> Iterator[Experiment[A]]:
-    """An experiment whose calls are added to ``calls`` when it is left."""
-    with opened as experiment:
+def _counting_calls(open_runner: OpenRunner[A], calls: Counter[tuple[str, str]]) -> Iterator[RunnerAndJudge[A]]:
+    """An runner_and_judge whose calls are added to ``calls`` when it is left."""
+    with open_runner as runner_and_judge:
         try:
-            yield experiment
+            yield runner_and_judge
         finally:
-            if isinstance(experiment.judge, CallJudge):
-                calls.update(experiment.judge.calls)
+            if isinstance(runner_and_judge.judge, CallJudge):
+                calls.update(runner_and_judge.judge.calls)
 
 
 @dataclass(frozen=True)
 class _Exploration(Generic[P, A]):
-    laboratory: Laboratory[P, A]
+    exploration_target: ExplorationTarget[P, A]
     options: ExploreOptions
     watch: ProgressListener
     on_finding: Callable[[Finding], None]
@@ -246,12 +246,12 @@ class _Exploration(Generic[P, A]):
         return replace(explored, spared=self.spared.met.total())
 
     def _explored(self, program: P) -> Explored:
-        share = self.laboratory.share
+        share = self.exploration_target.share
         until = time.monotonic() + self.options.whole_seconds
         proves = not (self.seeks_data_races or self.spared.findings or self.spared.kinds)
         samples = share.due() if proves else 0
         try:
-            result = self._investigated(program, self.options, self.laboratory.granularity, samples)
+            result = self._investigated(program, self.options, self.exploration_target.granularity, samples)
             finding = None if result.problem is None else self._finding(program, result, until)
         except (UncontrolledError, CannotExploreError) as error:  # where what was found is told; before the threads
             return Explored(Coverage.BUDGET_SPENT, 1, note=str(error), refused=str(error))
@@ -265,26 +265,28 @@ class _Exploration(Generic[P, A]):
 
     def _investigated(
         self, program: P, options: ExploreOptions, granularity: Granularity, samples: int = 0
-    ) -> Investigation[A]:
-        self.laboratory.announce(program, self.watch)
+    ) -> ExplorationResult[A]:
+        self.exploration_target.announce(program, self.watch)
         return investigate(
             lambda at: self._opened(program, at),
-            lambda experiment: _plan(options, experiment),
+            lambda runner_and_judge: _plan(options, runner_and_judge),
             granularity=granularity,
             seconds=options.seconds,
             samples=samples,
             seed=options.seed,
         )
 
-    def _opened(self, program: P, granularity: Granularity) -> Opened[A]:
+    def _opened(self, program: P, granularity: Granularity) -> OpenRunner[A]:
         with self._unwatched(program):
-            laboratory = self.laboratory.at(granularity)
-        laboratory.sandbox.while_loading = lambda: self._unwatched(program)
-        opened = laboratory.opened(program, strict_errors=self.options.strict_errors, pulse=self.watch.alive)
-        opened = _counting_calls(opened, self.calls)
+            exploration_target = self.exploration_target.at(granularity)
+        exploration_target.sandbox.while_loading = lambda: self._unwatched(program)
+        open_runner = exploration_target.open_runner(
+            program, strict_errors=self.options.strict_errors, pulse=self.watch.alive
+        )
+        open_runner = _counting_calls(open_runner, self.calls)
         if self.spared.findings or self.spared.kinds:
-            opened = _sparing(opened, self.spared)
-        return seeking_data_races(opened, self.spared.knows) if self.seeks_data_races else opened
+            open_runner = _sparing(open_runner, self.spared)
+        return seeking_data_races(open_runner, self.spared.knows) if self.seeks_data_races else open_runner
 
     @contextlib.contextmanager
     def _unwatched(self, program: P) -> Iterator[None]:
@@ -293,18 +295,18 @@ class _Exploration(Generic[P, A]):
         try:
             yield
         finally:
-            self.laboratory.announce(program, self.watch)
+            self.exploration_target.announce(program, self.watch)
 
-    def _finding(self, program: P, result: Investigation[A], until: float) -> Finding:
+    def _finding(self, program: P, result: ExplorationResult[A], until: float) -> Finding:
         """The finding of the smallest program that shows a problem of the same kind, and is found by that time."""
         assert result.problem is not None
-        laboratory = self.laboratory.at(result.granularity)
-        found = laboratory.finding(program, result.problem)
+        exploration_target = self.exploration_target.at(result.granularity)
+        found = exploration_target.finding(program, result.problem)
         self.on_finding(with_confirmation(found, _NOT_TRIED, result.unseen))
         if result.counterexample is not None:
             if result.problem.kind is not FindingKind.DATA_RACE:  # a budget may end while it is made smaller
                 strict = self.options.strict_errors
-                shown = laboratory.finding(program, result.problem, result.counterexample, strict_errors=strict)
+                shown = exploration_target.finding(program, result.problem, result.counterexample, strict_errors=strict)
                 self.on_finding(with_confirmation(shown, _NOT_TRIED, result.unseen))
             half = (until - time.monotonic()) / 2  # the other one is for a schedule with fewer preemptions
             program, result = self._smaller(program, result, min(self.options.minimise_seconds, half))
@@ -314,10 +316,10 @@ class _Exploration(Generic[P, A]):
         if result.counterexample is None or finding.kind is FindingKind.DATA_RACE:
             return with_confirmation(finding, _NOT_TRIED, result.unseen)
         self.on_finding(with_confirmation(finding, _ENDED, result.unseen))
-        laboratory = self.laboratory.at(result.granularity)
+        exploration_target = self.exploration_target.at(result.granularity)
         return with_confirmation(
             finding,
-            laboratory.confirmation(
+            exploration_target.confirmation(
                 program,
                 finding,
                 result.counterexample,
@@ -328,7 +330,7 @@ class _Exploration(Generic[P, A]):
             result.unseen,
         )
 
-    def _smaller(self, program: P, first: Investigation[A], seconds: float) -> tuple[P, Investigation[A]]:
+    def _smaller(self, program: P, first: ExplorationResult[A], seconds: float) -> tuple[P, ExplorationResult[A]]:
         """A program as small as can be in which a problem of the same kind can be repeated, and what shows it."""
         best, options, kind = first, self._quick(), first.problem and first.problem.kind
 
@@ -342,23 +344,23 @@ class _Exploration(Generic[P, A]):
             best = found
             return True
 
-        return self.laboratory.smaller(program, fails, seconds=seconds, attempts=_MINIMISE_ATTEMPTS), best
+        return self.exploration_target.smaller(program, fails, seconds=seconds, attempts=_MINIMISE_ATTEMPTS), best
 
-    def _told(self, program: P, result: Investigation[A], seconds: float) -> Finding:
-        laboratory = self.laboratory.at(result.granularity)
+    def _told(self, program: P, result: ExplorationResult[A], seconds: float) -> Finding:
+        exploration_target = self.exploration_target.at(result.granularity)
         found, problem = result.counterexample, result.problem
         assert problem is not None
         if found is None:
-            return laboratory.finding(program, problem)
+            return exploration_target.finding(program, problem)
         if problem.kind is FindingKind.DATA_RACE:
-            return replace(laboratory.finding(program, problem, found), location=problem.location)
+            return replace(exploration_target.finding(program, problem, found), location=problem.location)
         count = found.preemptions
         interrupted = f"{count} preemption{'s' if count > 1 else ''}" if count else "no thread has to be interrupted"
         fewest = " (no schedule with fewer does it)" if found.is_minimal else ""
         possible = Possible.UNKNOWN
         if not result.is_long:
             possible = self._possible(program, found, result.granularity, min(seconds, _POSSIBLE_SECONDS))
-        return laboratory.finding(
+        return exploration_target.finding(
             program,
             problem,
             found,
@@ -382,9 +384,11 @@ class _Exploration(Generic[P, A]):
         return self.options.candidates or quick
 
 
-def _plan(options: ExploreOptions, experiment: Experiment[Any]) -> Sequence[tuple[Strategy, int]]:
+def _plan(options: ExploreOptions, runner_and_judge: RunnerAndJudge[Any]) -> Sequence[tuple[Strategy, int]]:
     """The strategies to try in turn, each with the most executions that it may take."""
-    if experiment.runner.sandbox.granularity.is_of_opcodes:  # what they access is not known: nothing can be left out
+    if (
+        runner_and_judge.runner.sandbox.granularity.is_of_opcodes
+    ):  # what they access is not known: nothing can be left out
         return [(OpcodeSampling(options.seed), options.executions)]
     if options.strategy == StrategyName.AUTO:
         walk = options.walk
@@ -392,13 +396,13 @@ def _plan(options: ExploreOptions, experiment: Experiment[Any]) -> Sequence[tupl
         if not walk:
             return [samples, (Dpor(), options.executions)]
         single: list[tuple[Strategy, int]] = []
-        if experiment.runner.sandbox.granularity is Granularity.FREE:
+        if runner_and_judge.runner.sandbox.granularity is Granularity.FREE:
             single = [(SinglePreemption(), _SINGLE_EXECUTIONS)]
-        if experiment.runner.is_long:  # these ask for few choices, each of which takes time
+        if runner_and_judge.runner.is_long:  # these ask for few choices, each of which takes time
             sliced = (TimeSlices(options.seed), _SLICED_EXECUTIONS)
             pct = (Pct(options.seed, options.depth), options.executions // 2)
             first = [(strategy, _FIRST_SINGLE_EXECUTIONS) for strategy, _ in single]
-            if experiment.runner.is_very_long:
+            if runner_and_judge.runner.is_very_long:
                 first = []  # there is time for a handful: one preemption rarely shows anything
             dense = (PartialOrderSampling(options.seed), _DENSE_EXECUTIONS)
             return [*first, dense, sliced, *single, pct, (Dpor(), options.executions)]

@@ -46,7 +46,7 @@ _UNSETTLED: Final = (
 )
 
 
-class Experiment(NamedTuple, Generic[A]):
+class RunnerAndJudge(NamedTuple, Generic[A]):
     """The threads of one program, ready to be run.
 
     Attributes:
@@ -58,15 +58,15 @@ class Experiment(NamedTuple, Generic[A]):
     judge: Judge[A]
 
 
-Opened: TypeAlias = AbstractContextManager[Experiment[A]]
-"""An experiment that is cleaned up when it is left."""
+OpenRunner: TypeAlias = AbstractContextManager[RunnerAndJudge[A]]
+"""An runner_and_judge that is cleaned up when it is left."""
 
-Plan: TypeAlias = Callable[[Experiment[A]], Sequence[tuple[Strategy, int]]]
+Plan: TypeAlias = Callable[[RunnerAndJudge[A]], Sequence[tuple[Strategy, int]]]
 """The strategies to try in turn, each with the most executions that it may take."""
 
 
 @dataclass(frozen=True)
-class Investigation(Generic[A]):
+class ExplorationResult(Generic[A]):
     """What an investigation found and covered.
 
     Attributes:
@@ -118,14 +118,14 @@ class Investigation(Generic[A]):
 
 
 def investigate(
-    opened: Callable[[Granularity], Opened[A]],
+    open_runner: Callable[[Granularity], OpenRunner[A]],
     plan: Plan[A],
     *,
     granularity: Granularity = Granularity.FREE,
     seconds: float = 10.0,
     samples: int = 0,
     seed: int = 0,
-) -> Investigation[A]:
+) -> ExplorationResult[A]:
     """Search the interleavings until something is wrong, nothing is left, or the budget is spent.
 
     What goes wrong in a hurried execution may go wrong because time has passed, not because of the order of the
@@ -133,7 +133,7 @@ def investigate(
     found stays in doubt.
 
     Args:
-        opened: the experiment at a granularity.
+        open_runner: the runner_and_judge at a granularity.
         plan: the strategies.
         granularity: where threads may be switched.
         seconds: the most time of all strategies together, of which each may take its share of what is left; a search
@@ -145,25 +145,27 @@ def investigate(
     seen: set[object] | None = set() if samples else None
     least = _LEAST_SHARE * seconds
 
-    def searched(experiment: Experiment[A]) -> SearchResult[A]:
+    def searched(runner_and_judge: RunnerAndJudge[A]) -> SearchResult[A]:
         left = max(least, seconds - (time.monotonic() - began)) if seconds < inf else inf
-        return _search(experiment, plan(experiment), left, seen)
+        return _search(runner_and_judge, plan(runner_and_judge), left, seen)
 
-    result = _settled(opened, granularity, searched, seconds, seen)
+    result = _settled(open_runner, granularity, searched, seconds, seen)
     if result.is_in_doubt:
         least = max(least, result.seconds)
-        again = _investigated(lambda at: _unhurried(opened(at)), granularity, searched, seconds)
+        again = _investigated(lambda at: _unhurried(open_runner(at)), granularity, searched, seconds)
         result = _after(result, again) if again.counterexample is not None else _after(again, result)
     if result.problem is not None or not result.coverage.is_complete or seen is None:
         return result
     lacking = ""
 
-    def audited(experiment: Experiment[A]) -> SearchResult[A]:
+    def audited(runner_and_judge: RunnerAndJudge[A]) -> SearchResult[A]:
         nonlocal lacking
-        found, lacking = audit(experiment.runner, experiment.judge, OpcodeSampling(seed), samples, seen=seen)
+        found, lacking = audit(
+            runner_and_judge.runner, runner_and_judge.judge, OpcodeSampling(seed), samples, seen=seen
+        )
         return found
 
-    shown = _settled(opened, sampling_granularity(granularity), audited, seconds)
+    shown = _settled(open_runner, sampling_granularity(granularity), audited, seconds)
     is_late = LATE in shown.unseen  # who traces opcodes holds what variables held: this is no finding, and no proof
     if shown.problem is not None and not is_late:
         return replace(_after(result, shown), audited=shown.executions)
@@ -176,12 +178,12 @@ def investigate(
 
 
 def with_fewest_preemptions(
-    opened: Callable[[Granularity], Opened[A]], found: Investigation[A], seconds: float = inf
-) -> Investigation[A]:
+    open_runner: Callable[[Granularity], OpenRunner[A]], found: ExplorationResult[A], seconds: float = inf
+) -> ExplorationResult[A]:
     """The same with the smallest counterexample that can be found in that time; as it is where there is none."""
     if found.counterexample is None or seconds <= 0:
         return found
-    with opened(found.granularity) as (runner, judge):
+    with open_runner(found.granularity) as (runner, judge):
         try:
             best = smallest(runner, judge, found.counterexample, seconds)
         except (DivergedError, UncontrolledError):
@@ -191,47 +193,47 @@ def with_fewest_preemptions(
 
 
 def _settled(
-    opened: Callable[[Granularity], Opened[A]],
+    open_runner: Callable[[Granularity], OpenRunner[A]],
     granularity: Granularity,
-    searched: Callable[[Experiment[A]], SearchResult[A]],
+    searched: Callable[[RunnerAndJudge[A]], SearchResult[A]],
     seconds: float,
     seen: set[object] | None = None,
-) -> Investigation[A]:
+) -> ExplorationResult[A]:
     """The result of a search; if modules have to be loaded in another way, it begins anew, as does ``seen``."""
-    result = _investigated(opened, granularity, searched, seconds)
+    result = _investigated(open_runner, granularity, searched, seconds)
     for _ in range(_MOST_BEGINNINGS):
         if not (result.is_surprised or result.starts_anew):
             break
         if seen:
             seen.clear()
-        result = _after(result, _investigated(opened, granularity, searched, seconds))
+        result = _after(result, _investigated(open_runner, granularity, searched, seconds))
     return result
 
 
 @contextlib.contextmanager
-def _unhurried(opened: Opened[A]) -> Iterator[Experiment[A]]:
-    """An experiment in which no wait ends while another thread can go on."""
-    with opened as experiment:
-        scheduler = experiment.runner.sandbox.scheduler
+def _unhurried(open_runner: OpenRunner[A]) -> Iterator[RunnerAndJudge[A]]:
+    """An runner_and_judge in which no wait ends while another thread can go on."""
+    with open_runner as runner_and_judge:
+        scheduler = runner_and_judge.runner.sandbox.scheduler
         before = scheduler.longest, scheduler.tolerance
         scheduler.longest, scheduler.tolerance = 0.0, SHORTEST
         try:
-            yield experiment
+            yield runner_and_judge
         finally:
             scheduler.longest, scheduler.tolerance = before
 
 
-def _after(first: Investigation[A], second: Investigation[A]) -> Investigation[A]:
+def _after(first: ExplorationResult[A], second: ExplorationResult[A]) -> ExplorationResult[A]:
     """The second, with what both took."""
     executions, seconds = first.executions + second.executions, first.seconds + second.seconds
     return replace(second, executions=executions, seconds=seconds)
 
 
 def _search(
-    experiment: Experiment[A], plan: Sequence[tuple[Strategy, int]], seconds: float, seen: set[object] | None
+    runner_and_judge: RunnerAndJudge[A], plan: Sequence[tuple[Strategy, int]], seconds: float, seen: set[object] | None
 ) -> SearchResult[A]:
     """Search with each strategy in turn until one finds something; add to ``seen`` how executions end."""
-    runner, judge = experiment
+    runner, judge = runner_and_judge
     on_execution = None if seen is None else lambda run: seen.add(runner.outcome(run))
     result = SearchResult[A](Coverage.BUDGET_SPENT, 0, 0)
     executions, spent, note, limit = 0, 0.0, "", 0
@@ -258,7 +260,7 @@ def _search(
             break
         note = note or strategy.shortfall
     if result.note == PATIENT:
-        found = _at_any_time(experiment, SearchLimits(limit, seconds - spent))
+        found = _at_any_time(runner_and_judge, SearchLimits(limit, seconds - spent))
         executions += found.executions
         spent += found.seconds
         if found.coverage is Coverage.EXHAUSTED:
@@ -269,13 +271,13 @@ def _search(
     return replace(result, executions=executions, seconds=spent, note=note)
 
 
-def _at_any_time(experiment: Experiment[A], limits: SearchLimits) -> SearchResult[A]:
+def _at_any_time(runner_and_judge: RunnerAndJudge[A], limits: SearchLimits) -> SearchResult[A]:
     """Search once more, with waits that end at any moment, however long they are.
 
     If nothing goes wrong then, it does not matter when they end: that is a proof. If something does, that says nothing:
     a test may rely on a wait of five seconds to be long enough.
     """
-    runner, judge = experiment
+    runner, judge = runner_and_judge
     scheduler = runner.sandbox.scheduler
     scheduler.ends_any_time = True
     try:
@@ -287,17 +289,17 @@ def _at_any_time(experiment: Experiment[A], limits: SearchLimits) -> SearchResul
 
 
 def _investigated(
-    opened: Callable[[Granularity], Opened[A]],
+    open_runner: Callable[[Granularity], OpenRunner[A]],
     granularity: Granularity,
-    searched: Callable[[Experiment[A]], SearchResult[A]],
+    searched: Callable[[RunnerAndJudge[A]], SearchResult[A]],
     seconds: float,
-) -> Investigation[A]:
+) -> ExplorationResult[A]:
     """What a search gave, with a counterexample of what it found."""
-    result = Investigation[A](Coverage.BUDGET_SPENT, granularity=granularity)
-    with opened(granularity) as experiment:
-        runner = experiment.runner
+    result = ExplorationResult[A](Coverage.BUDGET_SPENT, granularity=granularity)
+    with open_runner(granularity) as runner_and_judge:
+        runner = runner_and_judge.runner
         try:
-            found = searched(experiment)
+            found = searched(runner_and_judge)
             result = replace(
                 result, coverage=found.coverage, executions=found.executions, seconds=found.seconds, note=found.note
             )
@@ -306,9 +308,9 @@ def _investigated(
                     note = "; ".join(filter(None, (runner.leftover, found.note)))
                     result = replace(result, coverage=Coverage.NO_PROOF, note=note)
             elif (runner.leftover or runner.inherits) and found.problem.kind is not FindingKind.LIVELOCK:
-                result = _in_new_modules(experiment, result, found, seconds)
+                result = _in_new_modules(runner_and_judge, result, found, seconds)
             else:
-                result = _shown(experiment, result, found, seconds)
+                result = _shown(runner_and_judge, result, found, seconds)
         except DivergedError as error:
             why = "; ".join(filter(None, (str(error), runner.leftover)))
             summary = f"the same schedule does not do the same each time: {why}; it cannot be explored"
@@ -322,10 +324,10 @@ def _investigated(
 
 
 def _shown(
-    experiment: Experiment[A], result: Investigation[A], found: SearchResult[A], seconds: float
-) -> Investigation[A]:
+    runner_and_judge: RunnerAndJudge[A], result: ExplorationResult[A], found: SearchResult[A], seconds: float
+) -> ExplorationResult[A]:
     """With a counterexample of the problem; without the problem if no order of steps that can be shows it."""
-    runner, judge = experiment
+    runner, judge = runner_and_judge
     shown = counterexample(runner, judge, found)
     if shown is None:  # calls depend on each other behind the explorer's back: what is done in some order counts
         for strategy in (PartialOrderSampling(0), Naive()):
@@ -345,13 +347,13 @@ def _shown(
 
 
 def _in_new_modules(
-    experiment: Experiment[A], result: Investigation[A], found: SearchResult[A], seconds: float
-) -> Investigation[A]:
+    runner_and_judge: RunnerAndJudge[A], result: ExplorationResult[A], found: SearchResult[A], seconds: float
+) -> ExplorationResult[A]:
     """As :func:`_shown`, of a problem that must show in modules made anew: what was left in these may be what is wrong.
 
     If each execution leaves something, only this one schedule can be followed there.
     """
-    runner, judge = experiment
+    runner, judge = runner_and_judge
     leftover, execution, problem = runner.leftover, found.execution, found.problem
     assert execution is not None
     assert problem is not None
@@ -363,7 +365,7 @@ def _in_new_modules(
     if shown is None or shown.kind is not problem.kind:
         return replace(result, coverage=Coverage.NO_PROOF, note=f"{leftover or _INHERITED}: {problem.summary}")
     if not leftover:
-        return _shown(experiment, result, replace(found, problem=shown, execution=again, order=order), seconds)
+        return _shown(runner_and_judge, result, replace(found, problem=shown, execution=again, order=order), seconds)
     unseen = runner.sandbox.unseen(again.trace, again.hurry)
     found_again = Counterexample(schedule, shown, again, again.preemptions)
     return replace(result, problem=shown, counterexample=found_again, unseen=unseen)

@@ -15,7 +15,7 @@ from ..engine.strategy import Coverage
 from ..modules.sources import fingerprint_of
 from ..runtime.threads.virtual_thread import UncontrolledError
 from .confirmation import Answer, Confirmation, with_confirmation
-from .exploration_target import Laboratory
+from .exploration_target import ExplorationTarget
 from .explore import ExploreOptions, explore, seeking_data_races
 from .replay_answer import SEARCH_SECONDS, ReplayAnswer, Replayed
 from .replay_token import ReplayToken
@@ -25,7 +25,7 @@ _SAME = "the sources are the same, so the target does not do the same each time"
 
 
 def follow(
-    laboratory: Laboratory[Any, Any],
+    exploration_target: ExplorationTarget[Any, Any],
     token: ReplayToken[Any],
     watch: ProgressListener,
     searches: Sequence[ExploreOptions] = (ExploreOptions(seconds=SEARCH_SECONDS),),
@@ -33,7 +33,7 @@ def follow(
     """Follow the schedule of a token; where it shows no problem any more, search all interleavings of its program.
 
     Args:
-        laboratory: of its target, at its granularity.
+        exploration_target: of its target, at its granularity.
         token: has a schedule.
         watch: told of the program, and of each execution.
         searches: how its program is searched, one after another until one ends for want of time.
@@ -43,10 +43,10 @@ def follow(
     """
     program, strict_errors = token.program, token.strict_errors
     seeks_data_races = token.kind is FindingKind.DATA_RACE
-    laboratory.announce(program, watch)
+    exploration_target.announce(program, watch)
     try:
-        opened = laboratory.opened(program, strict_errors=strict_errors, pulse=watch.alive)
-        with seeking_data_races(opened) if seeks_data_races else opened as (runner, judge):
+        open_runner = exploration_target.open_runner(program, strict_errors=strict_errors, pulse=watch.alive)
+        with seeking_data_races(open_runner) if seeks_data_races else open_runner as (runner, judge):
             execution, problem, followed = replayed(runner, judge, token.schedule)
             while problem is None and runner.leftover and runner.start_anew():
                 execution, problem, followed = replayed(runner, judge, token.schedule)
@@ -56,10 +56,10 @@ def follow(
             watch.rest()
         if problem is not None:
             found = Counterexample(token.schedule, problem, execution, execution.preemptions)
-            finding = laboratory.finding(program, problem, found, strict_errors=strict_errors)
+            finding = exploration_target.finding(program, problem, found, strict_errors=strict_errors)
             confirmation = Confirmation(Answer.NOT_TRIED)
             if problem.kind is not FindingKind.DATA_RACE:
-                confirmation = laboratory.confirmation(
+                confirmation = exploration_target.confirmation(
                     program, finding, found, watch, is_seen=not unseen, strict_errors=strict_errors
                 )
             finding = with_confirmation(finding, confirmation, unseen)
@@ -74,7 +74,7 @@ def follow(
     others, rest = 0, ""
     for search in searches:
         options = replace(search, strict_errors=strict_errors, data_races=seeks_data_races)
-        explored = explore(laboratory, program, options, watch)
+        explored = explore(exploration_target, program, options, watch)
         others += explored.executions
         if explored.finding is not None:
             note = "the schedule does not fail any more, but another one of the same program does"

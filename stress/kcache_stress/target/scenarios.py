@@ -22,7 +22,7 @@ from ..strategies.opcode_sampling import OpcodeSampling
 from ..strategies.partial_order_sampling import PartialOrderSampling
 from ..strategies.selective_walk import SelectiveWalk
 from ..trace.step_renderer import StepRenderer
-from .investigation import Experiment, Investigation, investigate, with_fewest_preemptions
+from .investigation import ExplorationResult, RunnerAndJudge, investigate, with_fewest_preemptions
 from .scenario_runner import AS_FOUND, CallSequence, Copies, Load, Scenario, ScenarioRunner, Work
 
 __all__ = [
@@ -41,7 +41,7 @@ __all__ = [
 ScenarioStrategy: TypeAlias = Literal["dpor", "pos", "surw", "guided", "bounded", "opcodes"]
 """How the interleavings of a scenario are searched, see :func:`explore_scenario`."""
 
-ScenarioResult: TypeAlias = Investigation[object]
+ScenarioResult: TypeAlias = ExplorationResult[object]
 """What exploring a scenario gave; its schedule has as few preemptions as could be found."""
 
 
@@ -109,22 +109,22 @@ def explore_scenario(
     }
 
     @contextmanager
-    def opened(at: Granularity) -> Iterator[Experiment[object]]:
+    def open_runner(at: Granularity) -> Iterator[RunnerAndJudge[object]]:
         runner = ScenarioRunner(scenario, copies.at(at), most_events)
         try:
-            yield Experiment(runner, AS_FOUND)
+            yield RunnerAndJudge(runner, AS_FOUND)
         finally:
             runner.clean_up()
 
     found = investigate(
-        opened,
+        open_runner,
         lambda _: [(chosen[strategy](), executions)],
         granularity=granularity,
         seconds=seconds,
         samples=samples,
         seed=seed,
     )
-    return with_fewest_preemptions(opened, found)
+    return with_fewest_preemptions(open_runner, found)
 
 
 def replay_scenario(

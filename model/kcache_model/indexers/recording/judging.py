@@ -22,7 +22,7 @@ MOST_EXPLAINED: Final = 300_000
 _BETWEEN_REPORTS: Final = 5_000
 """Calls."""
 
-Opened = Callable[[], Iterable[str]]
+OpenRunner = Callable[[], Iterable[str]]
 """Opens the recording from its beginning."""
 
 
@@ -48,7 +48,7 @@ class RecordingVerdict:
 
 
 def judge_recording(
-    lines: Opened,
+    lines: OpenRunner,
     *,
     strict_errors: bool = False,
     seconds: float = 60.0,
@@ -77,7 +77,7 @@ def judge_recording(
 
 
 def _judged(
-    lines: Opened, on_calls: Callable[[int], None], *, strict_errors: bool, budget: SearchBudget
+    lines: OpenRunner, on_calls: Callable[[int], None], *, strict_errors: bool, budget: SearchBudget
 ) -> RecordingVerdict:
     recording = read_recording(lines())
     if recording.events is None:
@@ -98,7 +98,7 @@ def _judged(
     return stream.verdict(Verdict(result.status, reason=reason, steps=result.tried))
 
 
-def recorded_history(lines: Opened) -> History:
+def recorded_history(lines: OpenRunner) -> History:
     """The whole recording as a history, in memory; its calls in the order of their invocations.
 
     Raises:
@@ -146,7 +146,7 @@ class _Stream:
         )
 
 
-def _explained(lines: Opened, stream: _Stream, result: HistoryVerdict, *, strict_errors: bool) -> RecordingVerdict:
+def _explained(lines: OpenRunner, stream: _Stream, result: HistoryVerdict, *, strict_errors: bool) -> RecordingVerdict:
     """Read as far as the first call that nothing explains, and say why."""
     position = result.position
     assert position is not None

@@ -1,4 +1,4 @@
-"""The laboratory of informers: programs under the explorer, deterministic, in no time, along any interleaving."""
+"""Informers under the explorer: programs of theirs, deterministic, in no real time, along any interleaving."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kcache_stress.modules.private_packages import existing
 from kcache_stress.modules.sandbox import Sandbox
 from kcache_stress.modules.sources import fingerprint_of
 from kcache_stress.target.confirmation import Answer, Confirmation, answer_of_runs
-from kcache_stress.target.investigation import Experiment
+from kcache_stress.target.investigation import RunnerAndJudge
 from kcache_stress.target.scenario_runner import AS_FOUND, CallSequence, Copies, Load, Scenario, ScenarioRunner, Work
 from kcache_stress.trace.renderer import Texts, render_interleaving
 
@@ -53,11 +53,11 @@ class InformerRunner(ScenarioRunner):
         pipeline: of the last execution.
     """
 
-    def __init__(self, laboratory: InformerLaboratory, program: InformerProgram) -> None:
+    def __init__(self, exploration_target: InformerExplorationTarget, program: InformerProgram) -> None:
         self.pipeline: Any = None
-        self._laboratory = laboratory
+        self._exploration_target = exploration_target
         self._program = program
-        super().__init__(Scenario((), self._set_up, self._look_back), laboratory.copies, _MOST_EVENTS)
+        super().__init__(Scenario((), self._set_up, self._look_back), exploration_target.copies, _MOST_EVENTS)
 
     @property
     def made(self) -> object:
@@ -74,9 +74,9 @@ class InformerRunner(ScenarioRunner):
             return super().run(strategy)
 
     def _set_up(self, load: Load) -> Sequence[Work]:
-        with quiet(), self._laboratory.loading():
+        with quiet(), self._exploration_target.loading():
             harness: Any = load(_PIPELINE)
-            target = self._laboratory.loaded(load)
+            target = self._exploration_target.loaded(load)
         patience = harness.Patience(*_PATIENCE)
         self.pipeline = harness.Pipeline(self._program, target.create, patience, target.unsupported)
         return [CallSequence(calls) for calls in self.pipeline.calls()]
@@ -85,8 +85,8 @@ class InformerRunner(ScenarioRunner):
         return what_is_wrong(self.pipeline)
 
 
-class InformerLaboratory:
-    """An informer, ready to be explored; a :class:`~kcache_stress.target.exploration_target.Laboratory`.
+class InformerExplorationTarget:
+    """An informer, ready to be explored; a :class:`~kcache_stress.target.exploration_target.ExplorationTarget`.
 
     Args:
         spec: ``package.module:factory`` or ``path/to/file.py:factory``.
@@ -117,7 +117,7 @@ class InformerLaboratory:
         folder = file.parent if file else None
         self.copies = Copies(tuple(dict.fromkeys(packages)), granularity, folder, (_PIPELINE, self._module))
         self.share = AuditShare(thorough=0)
-        self._others: dict[Granularity, InformerLaboratory] = {granularity: self}
+        self._others: dict[Granularity, InformerExplorationTarget] = {granularity: self}
         self._watch: ProgressListener = NoProgress()
         self._note = ""
         self._is_controlled = False
@@ -127,10 +127,10 @@ class InformerLaboratory:
         """Where the code of the informer lives."""
         return self.copies.sandbox
 
-    def at(self, granularity: Granularity) -> InformerLaboratory:
+    def at(self, granularity: Granularity) -> InformerExplorationTarget:
         """The same informer, with its threads switched elsewhere; made once."""
         if granularity not in self._others:
-            made = InformerLaboratory(self._spec, self._instrument, granularity)
+            made = InformerExplorationTarget(self._spec, self._instrument, granularity)
             made._others = self._others
             self._others[granularity] = made
         return self._others[granularity]
@@ -141,8 +141,8 @@ class InformerLaboratory:
         Raises:
             CannotExploreError: the informer waits for something that the explorer does not control.
         """
-        for laboratory in self._others.values():
-            laboratory._watch, laboratory._note = watch, noted(program)
+        for exploration_target in self._others.values():
+            exploration_target._watch, exploration_target._note = watch, noted(program)
         watch.note(self._note)
 
     @contextlib.contextmanager
@@ -158,9 +158,9 @@ class InformerLaboratory:
         return make_informer_target(factory, self._spec)
 
     @contextlib.contextmanager
-    def opened(
+    def open_runner(
         self, program: InformerProgram, *, strict_errors: bool = False, pulse: Callable[[], None] = lambda: None
-    ) -> Iterator[Experiment[object]]:
+    ) -> Iterator[RunnerAndJudge[object]]:
         """The experiment of a program; each execution is told to whoever watches by itself.
 
         Raises:
@@ -170,7 +170,7 @@ class InformerLaboratory:
         self._require_control()
         runner = InformerRunner(self, program)
         try:
-            yield Experiment(runner, AS_FOUND)
+            yield RunnerAndJudge(runner, AS_FOUND)
         finally:
             runner.clean_up()
 
@@ -254,7 +254,7 @@ class InformerLaboratory:
         return answer_of_runs(finding.kind, None if shown is None else shown.kind)
 
     def _searched(self, program: InformerProgram) -> SearchResult[object]:
-        with self.opened(program) as (runner, judge):
+        with self.open_runner(program) as (runner, judge):
             return search(runner, PreemptionBounded(0), judge, SearchLimits(executions=1))
 
     def _require_control(self) -> None:
@@ -275,8 +275,8 @@ class InformerLaboratory:
 
 
 @functools.lru_cache(maxsize=4)
-def informer_laboratory(
+def informer_exploration_target(
     spec: str, instrument: tuple[str, ...] = (), granularity: Granularity = Granularity.SYNC
-) -> InformerLaboratory:
+) -> InformerExplorationTarget:
     """The same one each time: making it takes seconds."""
-    return InformerLaboratory(spec, instrument, granularity)
+    return InformerExplorationTarget(spec, instrument, granularity)

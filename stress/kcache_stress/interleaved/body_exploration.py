@@ -1,4 +1,4 @@
-"""The laboratory of interleaved tests: where their interleavings are run and judged."""
+"""Interleaved tests under the explorer: where their interleavings are run and judged."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ..modules.sources import fingerprint_of
 from ..runtime.threads.virtual_thread import UncontrolledError
 from ..strategies.partial_order_sampling import PartialOrderSampling
 from ..target.confirmation import Answer, Confirmation, why_not_repeated
-from ..target.investigation import Experiment
+from ..target.investigation import RunnerAndJudge
 from ..target.replay_token import ReplayToken, TokenFormat
 from ..target.scenario_runner import AS_FOUND, Copies
 from ..trace.renderer import Texts, end_of, render_interleaving
@@ -58,8 +58,8 @@ _MOST_CONFIRMED: Final = 50_000
 """The events of the longest interleaving that real threads are paused in."""
 
 
-class InterleavedLaboratory:
-    """A test, ready to be explored; a :class:`~kcache_stress.target.exploration_target.Laboratory`.
+class BodyExplorationTarget:
+    """A test, ready to be explored; a :class:`~kcache_stress.target.exploration_target.ExplorationTarget`.
 
     Args:
         spec: ``package.module:function`` or ``path/to/file.py:Class.method``.
@@ -89,7 +89,7 @@ class InterleavedLaboratory:
         self._pulse: Callable[[], None] = lambda: None
         self._freely = ""  # what real threads do that nothing pauses
         self._whole: Interleaving | None = None  # of the last finding, from its beginning
-        self._others: dict[Granularity, InterleavedLaboratory] = {granularity: self}
+        self._others: dict[Granularity, BodyExplorationTarget] = {granularity: self}
 
     def _loaded(self, packages: tuple[str, ...], granularity: Granularity) -> Copies:
         """Copies of the test's module and of packages; of those beside parts in C only if all can be loaded again."""
@@ -109,10 +109,10 @@ class InterleavedLaboratory:
         """Where the code of the test lives."""
         return self._copies.sandbox
 
-    def at(self, granularity: Granularity) -> InterleavedLaboratory:
+    def at(self, granularity: Granularity) -> BodyExplorationTarget:
         """The same test, with its threads switched elsewhere; made once."""
         if granularity not in self._others:
-            made = InterleavedLaboratory(self.target.name, self._instrument, granularity)
+            made = BodyExplorationTarget(self.target.name, self._instrument, granularity)
             made._others, made.share, made._shapes = self._others, self.share, self._shapes
             self._others[granularity] = made
         return self._others[granularity]
@@ -123,15 +123,15 @@ class InterleavedLaboratory:
         watch.note(self.target.name)
 
     @contextlib.contextmanager
-    def opened(
+    def open_runner(
         self, program: InterleavedProgram, *, strict_errors: bool = False, pulse: Callable[[], None] = lambda: None
-    ) -> Iterator[Experiment[object]]:
+    ) -> Iterator[RunnerAndJudge[object]]:
         """The experiment of the test; ``pulse`` is called before each execution."""
         del strict_errors
         self._pulse = pulse
         runner = InterleavedRunner(self._test(program), self._copies, self._shape(program), pulse)
         try:
-            yield Experiment(runner, AS_FOUND)
+            yield RunnerAndJudge(runner, AS_FOUND)
         finally:
             runner.clean_up()
             self.target.clean_up()
@@ -152,7 +152,7 @@ class InterleavedLaboratory:
         return program
 
     def _passes_alone(self, program: InterleavedProgram) -> bool:
-        with self.opened(program, pulse=self._pulse) as (runner, _), contextlib.suppress(UncontrolledError):
+        with self.open_runner(program, pulse=self._pulse) as (runner, _), contextlib.suppress(UncontrolledError):
             return search(runner, PreemptionBounded(0), AS_FOUND, SearchLimits(1)).problem is None
         return False
 

@@ -1,4 +1,4 @@
-"""The laboratory of object types: where the interleavings of programs on one target are run and judged."""
+"""Object types under the explorer: where the interleavings of programs on one target are run and judged."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from ..modules.sandbox import Sandbox
 from ..modules.sources import fingerprint_of
 from ..runtime.threads.virtual_thread import SetupDeadlockError
 from ..target.confirmation import Confirmation, why_not_repeated
-from ..target.investigation import Experiment
+from ..target.investigation import RunnerAndJudge
 from ..target.scenario_runner import CallSequence, Copies, Load, Scenario, ScenarioRunner, Work
 from ..trace.renderer import Texts, render_interleaving
 from .direct_access import report_direct_access
@@ -143,7 +143,7 @@ class ObjectRunner(ScenarioRunner):
         self._final = tuple(outcome for _, outcome in found)
 
 
-class ObjectLaboratory:
+class ObjectExplorationTarget:
     """One target of an object type, ready to be explored; see :mod:`~kcache_stress.target.exploration_target`.
 
     Args:
@@ -177,7 +177,7 @@ class ObjectLaboratory:
         self._instrument = instrument
         packages = roots.packages | _made_of(object_type, target, roots)
         self._copies = Copies(tuple(sorted(packages)), granularity, place.folder)
-        self._others: dict[Granularity, ObjectLaboratory] = {}
+        self._others: dict[Granularity, ObjectExplorationTarget] = {}
         self._is_loaded = False
         self._keeping = KeepingCalls(object_type, target)
 
@@ -186,12 +186,12 @@ class ObjectLaboratory:
         """Where the code of the target lives."""
         return self._copies.sandbox
 
-    def at(self, granularity: Granularity) -> ObjectLaboratory:
+    def at(self, granularity: Granularity) -> ObjectExplorationTarget:
         """The same target, with its threads switched elsewhere; made once."""
         if granularity is self.granularity:
             return self
         if granularity not in self._others:
-            made = ObjectLaboratory(self._object_type, self.target, self._instrument, granularity)
+            made = ObjectExplorationTarget(self._object_type, self.target, self._instrument, granularity)
             made.share = self.share
             self._others[granularity] = made
         return self._others[granularity]
@@ -217,15 +217,15 @@ class ObjectLaboratory:
         return CallJudge(specification, program, runner.read_back, strict_errors=exact, keeps_lock=keeps_lock)
 
     @contextlib.contextmanager
-    def opened(
+    def open_runner(
         self, program: Any, *, strict_errors: bool = False, pulse: Callable[[], None] = lambda: None
-    ) -> Iterator[Experiment[Any]]:
+    ) -> Iterator[RunnerAndJudge[Any]]:
         """The experiment of a program; ``pulse`` is called before each execution."""
         runner = self.runner(program, pulse)
         try:
             judge = self.judge(program, runner, strict_errors=strict_errors)
             judge.pulse = pulse
-            yield Experiment(runner, judge)
+            yield RunnerAndJudge(runner, judge)
         finally:
             runner.clean_up()
 
