@@ -230,6 +230,7 @@ EXPLORER_MAY_IMPORT = (
     "kcache_model.errors",
     "kcache_model.progress",
     "kcache_stress.ticks",
+    "kcache_stress.import_paths",
     "kcache_stress.loading",
     "kcache_stress.stacks",
 )

@@ -114,6 +114,12 @@ def test_the_command_line_takes_a_number_of_programs(tmp_path: Path) -> None:
     assert explored.output.splitlines()[-1] == "ok: all 12 programs are correct in every interleaving"
 
 
+def test_each_call_is_made_however_little_time_is_left(tmp_path: Path) -> None:
+    result = checked(tmp_path, "Counter", phases=("stress",), budget_seconds=1e-6)
+    assert result.status is Status.OK, result.reasons
+    assert {"up", "count"} <= {call.partition(".")[0] for call in result.methods.called}
+
+
 def test_a_phase_that_does_not_come_back_is_ended_and_what_it_did_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

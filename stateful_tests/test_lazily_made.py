@@ -150,14 +150,14 @@ def test_its_locked_twin_is_exhausted(name: str, tmp_path: Path) -> None:
     assert shown.is_exhausted, shown.note
 
 
-@pytest.mark.parametrize(("name", "is_restored"), [("of_class", True), ("of_cache", True), ("of_slot", False)])
+@pytest.mark.parametrize(("name", "restores_each_time"), [("of_class", True), ("of_cache", True), ("of_slot", False)])
 def test_modules_are_loaded_anew_only_where_they_cannot_be_restored(
-    name: str, is_restored: bool, tmp_path: Path
+    name: str, restores_each_time: bool, tmp_path: Path
 ) -> None:
     found = exploration_target(tmp_path, f"{name}_passes")
     explore(found, InterleavedProgram(), QUICK)
-    assert found._copies.is_restored
-    assert found._copies.starts_anew is not is_restored
+    assert found._copies.restores_each_time
+    assert found._copies.reloads_each_time is not restores_each_time
 
 
 def test_copies_of_which_no_execution_is_left_die(tmp_path: Path) -> None:

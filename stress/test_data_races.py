@@ -13,7 +13,8 @@ from kcache_stress.engine.events import ACQUIRE, READ, RELEASE, SPAWN, WRITE
 from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.engine.strategy import Coverage
 from kcache_stress.judgement.data_races import DataRaceJudge, data_races
-from kcache_stress.target.scenario_runner import Copies, Scenario, ScenarioRunner
+from kcache_stress.modules.copies import Copies
+from kcache_stress.target.scenario_runner import Scenario, ScenarioRunner
 from kcache_stress.target.scenarios import AS_FOUND
 
 HEAD = """

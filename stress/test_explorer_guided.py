@@ -12,10 +12,11 @@ from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.search import SearchLimits, SearchResult, search
 from kcache_stress.engine.strategy import Coverage, Strategy
 from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
+from kcache_stress.modules.copies import Copies
 from kcache_stress.strategies.guided import Guided, pairs_of
 from kcache_stress.strategies.selective_walk import SelectiveWalk
 from kcache_stress.target.explore import ExploreOptions, explore
-from kcache_stress.target.scenario_runner import AS_FOUND, Copies, Load, Scenario, ScenarioRunner
+from kcache_stress.target.scenario_runner import AS_FOUND, Load, Scenario, ScenarioRunner
 from kcache_stress.target.scenarios import explore_scenario, replay_scenario
 
 CHAIN = """

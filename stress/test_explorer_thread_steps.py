@@ -12,10 +12,11 @@ from kcache_stress.engine.dpor import Dpor
 from kcache_stress.engine.granularity import REWRITTEN, Granularity
 from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.engine.strategy import Coverage, Strategy
+from kcache_stress.modules.copies import Copies
 from kcache_stress.strategies.guided import Guided
 from kcache_stress.strategies.naive import Naive
 from kcache_stress.strategies.selective_walk import SelectiveWalk
-from kcache_stress.target.scenario_runner import Copies, Load, Scenario, ScenarioRunner
+from kcache_stress.target.scenario_runner import Load, Scenario, ScenarioRunner
 
 CODE = """
 import threading

@@ -11,8 +11,9 @@ from body_support import investigated
 from kcache_stress.engine.dpor import Dpor
 from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.engine.strategy import Coverage, Strategy
+from kcache_stress.modules.copies import Copies
 from kcache_stress.strategies.naive import Naive
-from kcache_stress.target.scenario_runner import AS_FOUND, Copies, Load, Scenario, ScenarioRunner, Work
+from kcache_stress.target.scenario_runner import AS_FOUND, Load, Scenario, ScenarioRunner, Work
 
 SLEEPERS = """
 import threading

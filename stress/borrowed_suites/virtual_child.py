@@ -18,11 +18,11 @@ from typing import Any
 
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.strategy import Ending
+from kcache_stress.modules.copies import Copies
 from kcache_stress.runtime.threads.standstill import Watched
 from kcache_stress.runtime.threads.virtual_thread import UncontrolledError
 from kcache_stress.runtime.waits import waits
 from kcache_stress.strategies.random_walk import RandomWalk
-from kcache_stress.target.scenario_runner import Copies
 
 _MOST_EVENTS = 10_000_000
 _HELPERS = ("test.lock_tests",)

@@ -12,8 +12,9 @@ from typing import Any, Final
 from kcache_stress.engine.execution import Execution
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.strategy import Ending, Strategy
+from kcache_stress.modules.copies import Copies
 from kcache_stress.runtime.threads.virtual_thread import Aborted
-from kcache_stress.target.scenario_runner import Copies, Load, Scenario, ScenarioRunner
+from kcache_stress.target.scenario_runner import Load, Scenario, ScenarioRunner
 
 _MOST_EVENTS: Final = 3_000
 

@@ -11,9 +11,10 @@ from kcache_stress.engine.dpor import Dpor
 from kcache_stress.engine.preemption_bounded import PreemptionBounded
 from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.engine.strategy import Coverage, Strategy
+from kcache_stress.modules.copies import Copies
 from kcache_stress.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.strategies.selective_walk import SelectiveWalk
-from kcache_stress.target.scenario_runner import AS_FOUND, Copies, Load, Scenario, ScenarioRunner
+from kcache_stress.target.scenario_runner import AS_FOUND, Load, Scenario, ScenarioRunner
 
 PACKAGE: Final = "benchmarks.explorer.sctbench"
 

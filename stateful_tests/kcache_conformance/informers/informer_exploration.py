@@ -21,12 +21,13 @@ from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.preemption_bounded import PreemptionBounded
 from kcache_stress.engine.search import SearchLimits, SearchResult, search
 from kcache_stress.engine.strategy import Strategy
+from kcache_stress.modules.copies import Copies
 from kcache_stress.modules.private_packages import existing
 from kcache_stress.modules.sandbox import Sandbox
 from kcache_stress.modules.sources import fingerprint_of
 from kcache_stress.target.confirmation import Answer, Confirmation, answer_of_runs
 from kcache_stress.target.investigation import RunnerAndJudge
-from kcache_stress.target.scenario_runner import AS_FOUND, CallSequence, Copies, Load, Scenario, ScenarioRunner, Work
+from kcache_stress.target.scenario_runner import AS_FOUND, CallSequence, Load, Scenario, ScenarioRunner, Work
 from kcache_stress.trace.renderer import Texts, render_interleaving
 
 from .findings import InformerToken, bare_finding, finding_of

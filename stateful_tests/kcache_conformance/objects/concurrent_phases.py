@@ -12,6 +12,7 @@ from typing import Any, Final
 from kcache_model.bound import Bound
 from kcache_model.object_types.object_type import ObjectType
 from kcache_model.object_types.specification import real_seconds
+from kcache_model.thread_time import own_seconds
 from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.objects.threads import ObjectStress
 from kcache_stress.target.explore import Explored, ExploreOptions, StrategyName, hunting
@@ -54,6 +55,8 @@ _PROGRESS_SECONDS: Final = 0.2
 _PROGRAMS_UNDER_STRESS: Final = 200
 _ROUNDS_AT_ONCE: Final = 8
 _SAMPLE: Final = 3
+_LEAST_CALL_SECONDS: Final = 0.5
+"""Even if loading has used up the budget: a verdict needs each call once, and a program of one takes milliseconds."""
 _LEAST_SLOW: Final = 4
 """Rounds that are always run where the first programs wait or sleep: each takes as long as they do."""
 _QUICK_SECONDS: Final = 0.05
@@ -212,7 +215,7 @@ def _is_quick(object_type: ObjectType, program: Any) -> bool:
 
 def _each_call(object_type: ObjectType, context: PhaseContext) -> Iterator[Any]:
     """For each call a program that makes it, where no litmus tests see to that; half of the time may go into these."""
-    half = min(time.monotonic() + context.seconds / 2, context.deadline)
+    half = own_seconds() + max(context.seconds / 2, _LEAST_CALL_SECONDS)
     deadline = half if context.programs is None else float("inf")
     if not any(True for _ in litmus_tests(object_type, context.target)):
         yield from each_call(object_type, context.target, deadline)

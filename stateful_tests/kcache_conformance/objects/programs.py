@@ -19,6 +19,7 @@ from kcache_model.object_types.method_call import MethodCall
 from kcache_model.object_types.object_type import ObjectTarget, ObjectType
 from kcache_model.object_types.specification import Specification, States, follow, may_wait_for_ever
 from kcache_model.object_types.vocabulary import OperationTemplate, alphabet, random_operation, same_keys
+from kcache_model.thread_time import own_seconds
 from kcache_stress.interruption import is_interrupted
 
 SHAPES: Final = ((1, 1), (1, 1), (2, 1), (1, 2), (2, 2), (1, 1, 1))
@@ -70,11 +71,12 @@ def each_call(object_type: ObjectType, target: ObjectTarget, deadline: float = f
 
     The calls before it are made by the same threads, for only who has taken a lock may give it back. Where two such
     threads may wait for ever, the second makes another call.
-    There are no more once ``deadline`` has passed, on the clock of ``time.monotonic``: to make an object may be slow.
+    There are no more once ``deadline`` has passed, on the clock of ``own_seconds``: to create an object may be slow. A
+    busy machine does not matter.
     """
 
     def is_late() -> bool:
-        return time.monotonic() > deadline
+        return own_seconds() > deadline
 
     way = object_type.usual_ways(target)[0]
     specification = object_type.specification(way)

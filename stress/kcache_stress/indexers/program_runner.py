@@ -18,6 +18,7 @@ from ..engine.equal_actors import EqualActors
 from ..engine.events import Trace
 from ..engine.execution import Execution
 from ..engine.strategy import Ending, Strategy
+from ..modules.state_reset import NO_RESET
 from ..modules.target_runner import InSandbox
 from ..runtime.threads.standstill import Watched
 from ..runtime.threads.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
@@ -58,6 +59,7 @@ class ProgramRunner(InSandbox):
     ) -> None:
         self.subject = subject
         self.sandbox = subject.sandbox
+        self.reset = NO_RESET  # a subject is loaded once, before its programs run
         self._pulse = pulse
         self._equal_threads = EqualActors(program.threads)
         self.made: object = None
@@ -145,28 +147,6 @@ class ProgramRunner(InSandbox):
     @property
     def is_very_long(self) -> bool:
         """Whether it has so many that a handful can be run."""
-        return False
-
-    @property
-    def leftover(self) -> str:
-        """Nothing: the target of a subject is loaded once, and what it keeps it keeps for all."""
-        return ""
-
-    @property
-    def inherits(self) -> bool:
-        """Nor that."""
-        return False
-
-    @property
-    def is_surprised(self) -> bool:
-        """Never: a subject is settled before its programs are run."""
-        return False
-
-    def load_anew(self) -> None:
-        """Do nothing: a subject stays as it is."""
-
-    def start_anew(self) -> bool:
-        """Nor here."""
         return False
 
     def _one_by_one(

@@ -216,7 +216,7 @@ def _meets_unknown_code(subject: Subject) -> bool:
             break
         finally:
             runner.clean_up()
-    return subject.sandbox.is_surprised
+    return subject.sandbox.needs_reload
 
 
 def _loaded(

@@ -21,6 +21,7 @@ from ..engine.execution import Problem
 from ..engine.granularity import Granularity
 from ..engine.preemption_bounded import PreemptionBounded
 from ..engine.search import SearchLimits, search
+from ..modules.copies import Copies
 from ..modules.private_packages import existing, parts_in_c
 from ..modules.sandbox import Sandbox
 from ..modules.sources import fingerprint_of
@@ -29,7 +30,7 @@ from ..strategies.partial_order_sampling import PartialOrderSampling
 from ..target.confirmation import Answer, Confirmation, why_not_repeated
 from ..target.investigation import RunnerAndJudge
 from ..target.replay_token import ReplayToken, TokenFormat
-from ..target.scenario_runner import AS_FOUND, Copies
+from ..target.scenario_runner import AS_FOUND
 from ..trace.renderer import Texts, end_of, render_interleaving
 from .confirming import Trial, confirm, run_freely
 from .named_test import InterleavedTest, load_test

@@ -20,10 +20,11 @@ from ..engine.preemption_bounded import PreemptionBounded
 from ..engine.schedule_replay import Replay
 from ..engine.search import SearchLimits, search
 from ..engine.strategy import MOST_EVENTS, Coverage, Ending, Strategy
+from ..modules.copies import Copies
 from ..runtime.threads.refusal import BYPASSED, is_bypassed, refuse, where
 from ..runtime.threads.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
 from ..stacks import variables_of
-from ..target.scenario_runner import CallSequence, Copies, Load, Part, Scenario, ScenarioRunner, Work, ended_with
+from ..target.scenario_runner import CallSequence, Load, Part, Scenario, ScenarioRunner, Work, ended_with
 from .named_test import InterleavedTest
 from .running import Ended, Together, attempting, controlled, in_threads
 from .texts import call_texts, failed_check, short
@@ -206,14 +207,6 @@ class InterleavedRunner(ScenarioRunner):
             self._shape.events = max(self._shape.events, len(execution.trace))
         return execution
 
-    def start_anew(self) -> bool:
-        """See the base class; always so, for a test is but one program."""
-        self._copies.starts_anew = self._copies.is_restored
-        self._copies.is_restored = True
-        self.load_anew()
-        self.leftovers = self._leftovers(not self._copies.starts_anew)
-        return True
-
     def outcome(self, execution: Execution[object]) -> object:
         """What the threads returned and what is left, if that is plain data."""
         shown = super().outcome(execution)
@@ -227,7 +220,7 @@ class InterleavedRunner(ScenarioRunner):
         was_whole = self._shape.is_whole
         super()._rehearse()
         if self._shape.is_whole and not was_whole:
-            self.load_anew()
+            self.reset.reload()
 
     def _threads_of(self, load: Load) -> Sequence[Work]:
         """The threads of the test, as its body asks for them."""

@@ -179,7 +179,7 @@ class Sandbox:
         return self._unheard
 
     @property
-    def is_surprised(self) -> bool:
+    def needs_reload(self) -> bool:
         """Whether the code did what could not be known when it was loaded."""
         return bool(self.foreign_code.entered or self.foreign_code.rebound or self.late.are_new)
 

@@ -8,6 +8,7 @@ from ..engine.execution import A, HiddenTime, Runner
 from ..engine.granularity import Granularity
 from ..runtime.waits import running
 from .sandbox import Sandbox
+from .state_reset import StateReset
 
 
 class TargetRunner(Runner[A], Protocol[A]):
@@ -24,29 +25,8 @@ class TargetRunner(Runner[A], Protocol[A]):
         ...
 
     @property
-    def leftover(self) -> str:
-        """What executions leave behind in the modules under test, so that others start from it; empty if nothing."""
-        ...
-
-    @property
-    def inherits(self) -> bool:
-        """Whether executions of other threads may have left something there before."""
-        ...
-
-    @property
-    def is_surprised(self) -> bool:
-        """Whether the modules did what they were not loaded for, and have to be loaded anew."""
-        ...
-
-    def load_anew(self) -> None:
-        """Copy the modules again, with nothing in them that executions have left."""
-        ...
-
-    def start_anew(self) -> bool:
-        """From now on let each execution find them as they were loaded, unless that takes too long; whether it does.
-
-        To be called again where something is left nevertheless.
-        """
+    def reset(self) -> StateReset:
+        """How the modules under test are kept as they were loaded."""
         ...
 
 

@@ -29,6 +29,7 @@ from ..judgement.call_judge import CallJudge
 from ..judgement.history import calls_of
 from ..judgement.plain_data import plain
 from ..loading import TARGET_PREFIX
+from ..modules.copies import Copies
 from ..modules.package_dependencies import packages_of
 from ..modules.private_packages import existing
 from ..modules.roots import Roots
@@ -37,7 +38,7 @@ from ..modules.sources import fingerprint_of
 from ..runtime.threads.virtual_thread import SetupDeadlockError
 from ..target.confirmation import Confirmation, why_not_repeated
 from ..target.investigation import RunnerAndJudge
-from ..target.scenario_runner import CallSequence, Copies, Load, Scenario, ScenarioRunner, Work
+from ..target.scenario_runner import CallSequence, Load, Scenario, ScenarioRunner, Work
 from ..trace.renderer import Texts, render_interleaving
 from .direct_access import report_direct_access
 from .findings import Setting, call_in, concurrent_finding

@@ -18,13 +18,14 @@ from kcache_model.object_types.replay_steps import Begun, CalledBy, Calls, Histo
 from kcache_model.outcomes import WAITS, Outcome
 
 from ..engine.strategy import MOST_EVENTS
+from ..modules.copies import Copies
 from ..runtime.threads.deadlines import next_timeouts
 from ..runtime.threads.scheduler import TICK, Scheduler
 from ..runtime.threads.standstill import WORKS, Watched
 from ..runtime.threads.virtual_thread import NEVER, SetupDeadlockError, Timed, UncontrolledError, VirtualThread
 from ..stacks import OWN_FILES
-from ..target.scenario_runner import Copies, Scenario, ScenarioRunner
 from ..target.scenario_runner import Load as Loads
+from ..target.scenario_runner import Scenario, ScenarioRunner
 from .directing import Choices, Director, Lost, Made
 from .named_target import Place
 from .open_blocks import abandon_blocks

@@ -81,8 +81,8 @@ class ExplorationResult(Generic[A]):
         refused: the line that did what cannot be controlled; empty if none did. The search ended there.
         unseen: the code that ran unseen in the counterexample: it may have locks of its own that exclude this.
         is_strict: whether the modules were loaded for unknown code, which may change whatever it reaches.
-        is_surprised: whether the modules did what they were not loaded for.
-        starts_anew: whether they are from now on loaded before each execution, for what is left in them spoils proofs.
+        needs_reload: whether the modules did what they were not loaded for.
+        resets_each_time: whether each execution finds them as they were loaded from now on, for leftovers spoil proofs.
         is_long: whether executions take so long that few can be run.
     """
 
@@ -97,8 +97,8 @@ class ExplorationResult(Generic[A]):
     refused: str = ""
     unseen: str = ""
     is_strict: bool = False
-    is_surprised: bool = False
-    starts_anew: bool = False
+    needs_reload: bool = False
+    resets_each_time: bool = False
     is_long: bool = False
 
     @property
@@ -202,7 +202,7 @@ def _settled(
     """The result of a search; if modules have to be loaded in another way, it begins anew, as does ``seen``."""
     result = _investigated(open_runner, granularity, searched, seconds)
     for _ in range(_MOST_BEGINNINGS):
-        if not (result.is_surprised or result.starts_anew):
+        if not (result.needs_reload or result.resets_each_time):
             break
         if seen:
             seen.clear()
@@ -304,22 +304,22 @@ def _investigated(
                 result, coverage=found.coverage, executions=found.executions, seconds=found.seconds, note=found.note
             )
             if found.problem is None:
-                if runner.leftover and found.coverage.is_complete:
-                    note = "; ".join(filter(None, (runner.leftover, found.note)))
+                if runner.reset.leftover and found.coverage.is_complete:
+                    note = "; ".join(filter(None, (runner.reset.leftover, found.note)))
                     result = replace(result, coverage=Coverage.NO_PROOF, note=note)
-            elif (runner.leftover or runner.inherits) and found.problem.kind is not FindingKind.LIVELOCK:
+            elif (runner.reset.leftover or runner.reset.inherits) and found.problem.kind is not FindingKind.LIVELOCK:
                 result = _in_new_modules(runner_and_judge, result, found, seconds)
             else:
                 result = _shown(runner_and_judge, result, found, seconds)
         except DivergedError as error:
-            why = "; ".join(filter(None, (str(error), runner.leftover)))
+            why = "; ".join(filter(None, (str(error), runner.reset.leftover)))
             summary = f"the same schedule does not do the same each time: {why}; it cannot be explored"
             result = replace(result, problem=Problem(FindingKind.NONDETERMINISM, summary))
         except UncontrolledError as error:
             result = replace(result, coverage=Coverage.BUDGET_SPENT, refused=str(error))
-        starts_anew = bool(runner.leftover) and result.problem is None and runner.start_anew()
-        is_strict, is_surprised = runner.sandbox.is_strict, runner.is_surprised
-        result = replace(result, is_strict=is_strict, is_surprised=is_surprised, starts_anew=starts_anew)
+        resets_each_time = bool(runner.reset.leftover) and result.problem is None and runner.reset.reset_each_time()
+        is_strict, needs_reload = runner.sandbox.is_strict, runner.reset.needs_reload
+        result = replace(result, is_strict=is_strict, needs_reload=needs_reload, resets_each_time=resets_each_time)
         return replace(result, is_long=runner.is_long)
 
 
@@ -354,11 +354,11 @@ def _in_new_modules(
     If each execution leaves something, only this one schedule can be followed there.
     """
     runner, judge = runner_and_judge
-    leftover, execution, problem = runner.leftover, found.execution, found.problem
+    leftover, execution, problem = runner.reset.leftover, found.execution, found.problem
     assert execution is not None
     assert problem is not None
     schedule = schedule_of(execution.trace, runner.sandbox.granularity)
-    runner.load_anew()
+    runner.reset.reload()
     again = runner.run(Replay(schedule))
     order = None if leftover or found.order is None else happens_before(again.trace, again.actors)
     shown = judge.judge(again, order)

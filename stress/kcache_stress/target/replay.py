@@ -48,7 +48,7 @@ def follow(
         open_runner = exploration_target.open_runner(program, strict_errors=strict_errors, pulse=watch.alive)
         with seeking_data_races(open_runner) if seeks_data_races else open_runner as (runner, judge):
             execution, problem, followed = replayed(runner, judge, token.schedule)
-            while problem is None and runner.leftover and runner.start_anew():
+            while problem is None and runner.reset.leftover and runner.reset.reset_each_time():
                 execution, problem, followed = replayed(runner, judge, token.schedule)
             is_same = fingerprint_of(runner.sandbox.sources) == token.fingerprint
             unseen = runner.sandbox.unseen(execution.trace, execution.hurry)

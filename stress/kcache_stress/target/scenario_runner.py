@@ -7,7 +7,6 @@ happens anew in each execution, so that what an execution does depends on its sc
 from __future__ import annotations
 
 import contextlib
-import sys
 import traceback
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -18,21 +17,17 @@ from typing import ClassVar, Final, TypeAlias
 from kcache_model.errors import CannotExploreError
 from kcache_model.finding import FindingKind
 from kcache_model.outcomes import error_text
-from kcache_model.shared_state import SharedState
 
 from ..engine.equal_actors import NONE_EQUAL, EqualActors
 from ..engine.execution import Execution, Problem
-from ..engine.granularity import Granularity
 from ..engine.happens_before import HappensBefore
 from ..engine.schedule_replay import Replay
 from ..engine.scheduling import FOREVER
 from ..engine.strategy import MOST_ASKED, MOST_EVENTS, Ending, Strategy
 from ..engine.waits import cycle, standstill_text
 from ..judgement.plain_data import plain
-from ..modules.leftovers import Leftovers, instrumented_modules
-from ..modules.roots import Roots
-from ..modules.sandbox import Sandbox
-from ..modules.state.weak_registries import WeakRegistries
+from ..modules.copies import Copies
+from ..modules.state_reset import ModulesReset
 from ..modules.target_runner import InSandbox
 from ..runtime.stand_ins.polling import OUTSIDE, OutsideWakeup
 from ..runtime.threads.library import import_settings_restored
@@ -93,70 +88,12 @@ class Scenario:
     check: Callable[[list[object]], object] = lambda _: None
 
 
-class Copies:
-    """Instrumented copies of modules, which several scenarios may use one after another: making them takes seconds.
-
-    Args:
-        instrument: as in :class:`Scenario`.
-        granularity: where threads may be switched.
-        folder: whose top-level modules are instrumented, too; ``None`` for none.
-        expected: the modules that the scenarios will load; to name them saves time.
-
-    Attributes:
-        registries: the weak containers of the modules.
-        is_used: whether some scenario was run on them, and may have left something.
-        is_restored: whether what an execution changes in them is undone before the next one.
-        states: what they were like when they were loaded, if they are restored.
-        starts_anew: whether they are loaded again before each execution, which takes much longer.
-    """
-
-    def __init__(
-        self,
-        instrument: tuple[str, ...],
-        granularity: Granularity = Granularity.FREE,
-        folder: Path | None = None,
-        expected: Sequence[str | Path] = (),
-    ) -> None:
-        self._given = instrument, folder, expected
-        self.sandbox = Sandbox(Roots(frozenset(instrument), folder), granularity, expected)
-        self.modules: dict[str | Path, ModuleType] = {}
-        self.registries = WeakRegistries(())
-        self.is_used = self.is_restored = self.starts_anew = False
-        self.states: list[SharedState] = []
-        self._served = 0
-        self._others: dict[Granularity, Copies] = {}
-
-    def serve(self) -> bool:
-        """One more scenario is run on them; whether what it leaves in them is to be looked for: ever more rarely."""
-        self._served += 1
-        return not self._served & (self._served - 1)
-
-    def keep_state(self) -> None:
-        """Remember what the modules are like, which no execution has used yet."""
-        modules = self.sandbox.private_modules
-        self.registries = WeakRegistries(modules)
-        own = [one for one in modules if one.__name__.partition(".")[0] not in sys.stdlib_module_names]
-        self.states = [SharedState(vars(one)) for one in own] if self.is_restored else []
-
-    def at(self, granularity: Granularity) -> Copies:
-        """Copies of the same modules for another granularity; made once."""
-        if granularity is self.sandbox.granularity:
-            return self
-        instrument, folder, expected = self._given
-        if granularity not in self._others:
-            self._others[granularity] = Copies(instrument, granularity, folder, expected)
-            self._others[granularity].is_restored = self.is_restored
-            self._others[granularity].starts_anew = self.starts_anew
-        return self._others[granularity]
-
-
 class ScenarioRunner(InSandbox):
     """Runs one scenario again and again.
 
     Attributes:
         sandbox: where its modules live.
-        leftovers: what its executions leave there.
-        inherits: whether those of other scenarios may have left something there.
+        reset: of what executions leave there.
         is_only: whether no other scenario runs on its copies.
     """
 
@@ -172,33 +109,13 @@ class ScenarioRunner(InSandbox):
         self._threads = 0
         self._own = object()
         self._modules = copies.modules
-        self.inherits, copies.is_used = copies.is_used or copies.is_restored, True
+        self.reset = ModulesReset(copies, self._rehearse, is_only=self.is_only)
         self._rehearse()
-        looks = (copies.serve() or self.is_only) and not copies.starts_anew
-        self.leftovers = self._leftovers(looks)
+        self.reset.begin()
         if not (self.sandbox.is_strict or self.sandbox.granularity.is_of_opcodes):
             with contextlib.suppress(UncontrolledError):  # the search will meet it, too
                 self.run(Replay(()))
-        if self.is_surprised or (is_strict and not self.sandbox.is_strict):
-            self._load_anew(is_strict=is_strict)
-            self.leftovers = self._leftovers(looks)
-
-    def load_anew(self) -> None:
-        """Copy the modules again, with nothing in them that executions have left."""
-        self._load_anew(is_strict=self.sandbox.is_strict)
-
-    def start_anew(self) -> bool:
-        """From now on let each execution find them as they were loaded, unless that takes too long; whether it does.
-
-        What can be restored is restored. If that is not enough, they are loaded anew before each execution.
-        """
-        return False
-
-    def _load_anew(self, *, is_strict: bool) -> None:
-        self.sandbox.start_again(is_strict=is_strict)
-        self._modules.clear()
-        self.inherits = False
-        self._rehearse()
+        self.reset.reload_if_needed(is_strict=is_strict)
 
     @property
     def is_long(self) -> bool:
@@ -220,24 +137,9 @@ class ScenarioRunner(InSandbox):
         """The threads that do the same, if all that is asked in the end is the same whichever of them did it."""
         return NONE_EQUAL
 
-    @property
-    def leftover(self) -> str:
-        """What executions leave behind in the modules; empty if nothing."""
-        return self.leftovers.note
-
-    @property
-    def is_surprised(self) -> bool:
-        """Whether the modules did what they were not loaded for, and have to be loaded anew."""
-        sandbox = self.sandbox
-        return sandbox.is_surprised and not (sandbox.is_strict or sandbox.granularity.is_of_opcodes)
-
-    def _leftovers(self, looks: bool) -> Leftovers:
-        return Leftovers(instrumented_modules(self.sandbox) if looks else ())
-
     def run(self, strategy: Strategy) -> Execution[object]:
         """Run the scenario once under ``strategy``."""
-        if self._copies.starts_anew:
-            self._load_anew(is_strict=self.sandbox.is_strict)
+        self.reset.before_execution()
         with self.sandbox.present(), Watched(self.sandbox.scheduler):
             return self._run(strategy)
 
@@ -278,7 +180,7 @@ class ScenarioRunner(InSandbox):
         scheduler = self.sandbox.scheduler
         parts = [Part(work, scheduler) for work in works]
         scheduler.settle()
-        self.leftovers.look()
+        self.reset.look()
         strategy.most_events = self._most_events
         scheduler.equal_actors = self.equal_actors
         strategy.begin(scheduler)
@@ -302,9 +204,7 @@ class ScenarioRunner(InSandbox):
     def clean_up(self) -> None:
         """Unwind the last execution."""
         self.sandbox.reset(self._threads)
-        self._copies.registries.restore()
-        for state in self._copies.states:
-            state.restore()
+        self._copies.undo()
 
     def _rehearse(self) -> None:
         """Run ``setup`` until it loads the same copies each time: a module may change how others are rewritten."""

@@ -15,6 +15,7 @@ from ..engine.granularity import Granularity
 from ..engine.preemption_bounded import PreemptionBounded
 from ..engine.schedule import Schedule
 from ..engine.strategy import MOST_EVENTS, Strategy
+from ..modules.copies import Copies
 from ..modules.sources import fingerprint_of
 from ..runtime.threads.virtual_thread import UncontrolledError
 from ..strategies.guided import Guided
@@ -23,7 +24,7 @@ from ..strategies.partial_order_sampling import PartialOrderSampling
 from ..strategies.selective_walk import SelectiveWalk
 from ..trace.step_renderer import StepRenderer
 from .investigation import ExplorationResult, RunnerAndJudge, investigate, with_fewest_preemptions
-from .scenario_runner import AS_FOUND, CallSequence, Copies, Load, Scenario, ScenarioRunner, Work
+from .scenario_runner import AS_FOUND, CallSequence, Load, Scenario, ScenarioRunner, Work
 
 __all__ = [
     "CallSequence",
