@@ -1,7 +1,7 @@
 """kcache: thread-safe, indexed object caches, after Kubernetes client-go's ``tools/cache``.
 
-This package is the reference implementation and needs only the standard library. The harness that checks any
-implementation against it is :mod:`kcache.testing`.
+This package is the reference implementation. It needs only the standard library. The harness that checks other
+implementations against it is :mod:`kcache.testing`.
 """
 
 from .errors import (

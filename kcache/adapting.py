@@ -1,11 +1,11 @@
-"""Adapters: caches that are not shaped like client-go's, called through names as if they were.
+"""Adapters for caches whose methods differ from client-go's: they call such caches through an Indexer's methods.
 
-from kcache.adapting import adapt          # kcache.testing has it, too, and imports the whole harness
+from kcache.adapting import adapt          # kcache.testing exports it as well, but imports the whole harness
 
 new_indexer = adapt(MyCache)               # kcache check mypackage.cache:new_indexer
 
-An adapter has no lock of its own, and each of its operations is one call of the cache: what would take several, with
-others in between, is declared as unsupported. The exceptions are asked for by name.
+An adapter has no lock of its own. Each of its operations is one call of the cache. An operation that needs several
+calls, between which other threads can act, is declared as unsupported unless the user names it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .interfaces import Indexer, Indexers, KeyFunc
 
 _MISSING_KEY: Final = "no such key"
 _VIEWS: Final = frozenset({"values", "keys", "items", "__iter__"})
-"""Methods of mappings: what they return is a live view, as everybody knows."""
+"""Methods of mappings that return live views by definition."""
 _HARNESS: Final = frozenset({"kcache", "kcache_model", "kcache_stress", "kcache_conformance", "__main__"})
 
 
@@ -53,39 +53,40 @@ def adapt(
     tombstone: Callable[[str, Any], Any] | None = None,
     **operations: Unpack[Operations],
 ) -> AdaptedFactory:
-    """A factory ``new_indexer(key_func, indexers)`` of caches that are called as if they were Indexers.
+    """Return a factory ``new_indexer(key_func, indexers)`` of caches that are called as if they were Indexers.
 
-    An operation that is not given is looked for: under its own name (``get_by_key``, ``getByKey``, ``GetByKey``), then
-    under others (``put``, ``set``, ``__setitem__``, ``pop``, ``values`` ...). What a method takes is read off its
-    parameters; where these do not say it, write ``add=("put", "key_value")``. For ``list``, ``list_keys`` and
-    ``replace`` it says what the collection holds; of ``list=("keys", "key")`` each key is looked up, one by one.
+    If an operation is not an argument, its method is searched for: first under the name of the operation
+    (``get_by_key``, ``getByKey``, ``GetByKey``), then under synonyms (``put``, ``set``, ``__setitem__``, ``pop``,
+    ``values`` ...). The names of a method's parameters show whether it takes an object, a key, or both. If the names
+    do not show it, write ``add=("put", "key_value")``. For ``list``, ``list_keys`` and ``replace``, the second item
+    describes the items of the collection. With ``list=("keys", "key")``, each key is looked up, one after another.
 
-    Awaitable results are awaited in an event loop, in a thread that each adapter has for itself until ``close``. All
-    methods of a cache that has some with ``async def`` run there, and what they return is read there.
+    Awaitable results are awaited in an event loop. Each adapter has its own loop, in its own thread, until ``close``.
+    If any method of a cache is ``async def``, all its methods run in the loop, and their results are read there.
 
     Args:
-        make: the class of the caches, or a function that makes one. It gets a key function and index functions where
-            its parameters are called so, or if it is a function of one or two.
-        unsupported: what ``kcache_unsupported`` is to name beside the operations that the cache lacks; operations
-            among it are not looked for.
-        pairs: whether lookups by key return ``(value, exists)``; by default, a lookup of a missing key shows it.
-        missing: what lookups and deletions raise where there is no such key. A plain KeyError counts if it names the
-            key.
-        tombstone: every second deletion is given ``tombstone(key, obj)`` in place of the object; by default what
-            ``make`` has as ``kcache_tombstone``.
+        make: the class of the caches, or a function that creates a cache. It receives the key function and the index
+            functions if its parameters have such names, or if it is a function of one or two parameters.
+        unsupported: names for ``kcache_unsupported``, in addition to the operations that the cache lacks. Operations
+            among them are not searched for.
+        pairs: whether lookups by key return ``(value, exists)``; by default, a lookup of a missing key decides.
+        missing: the errors that lookups and deletions raise if the key does not exist. A plain KeyError counts if its
+            argument is the key.
+        tombstone: every second deletion receives ``tombstone(key, obj)`` in place of the object; by default the
+            attribute ``kcache_tombstone`` of ``make``.
         operations: ``add``, ``update``, ``delete``, ``get``, ``get_by_key``, ``list``, ``list_keys``, ``replace``,
             ``by_index``, ``index_keys``, ``index``, ``list_index_func_values``, ``get_indexers``, ``add_indexers``,
             ``resync``, ``transaction``, ``bookmark``, ``last_sync_resource_version``. Each is the name of a method; or
-            a name with what the method takes, ``"object"``, ``"key"`` or ``"key_value"``; or a function
-            ``(cache, ...)`` of what the Indexer's method gets. If there is only one of ``add`` and ``update``, it
-            serves for both.
+            a pair of a name and ``"object"``, ``"key"`` or ``"key_value"``, the method's parameters; or a function
+            ``(cache, ...)`` with the arguments of the Indexer's method. If the cache has only one of ``add`` and
+            ``update``, it serves as both.
 
     Returns:
-        The factory; bind it to a name of its module, so that ``module:name`` finds it.
+        The factory; bind it to a name of your module, so that kcache can load it as ``module:name``.
 
     Raises:
         TypeError: an argument cannot be used; the message says what to do. Methods are looked up when the first cache
-            is made: then that raises it.
+            is created, so an error in their names is raised then.
     """
     if isinstance(unsupported, str):
         raise TypeError(f'unsupported must be a list of names, not the text "{unsupported}"')
@@ -99,12 +100,13 @@ def adapt(
 
 
 class AdaptedFactory:
-    """What :func:`adapt` returns: ``factory(key_func, indexers) -> Indexer``, with the declarations of a target.
+    """The result of :func:`adapt`: ``factory(key_func, indexers) -> Indexer``, with the declarations of a target.
 
     Attributes:
-        kcache_unsupported: what is not tested; found when it is first asked for, and yours to change.
-        kcache_instrument: the package of the class, for the explorer.
-        kcache_tombstone: ``(key, obj)`` -> what every second deletion is given, or ``None``.
+        kcache_unsupported: names of the features that are not tested. The list is computed at the first access; you
+            may change it.
+        kcache_instrument: the package of the class, which the explorer instruments.
+        kcache_tombstone: ``(key, obj)`` -> the argument of every second deletion, or ``None``.
     """
 
     kcache_unsupported: list[str]
@@ -119,11 +121,12 @@ class AdaptedFactory:
         self.kcache_tombstone = getattr(make, "kcache_tombstone", None) if tombstone is None else tombstone
 
     def __call__(self, key_func: KeyFunc[Any], indexers: Indexers[Any], semantics: str = "classic") -> Indexer[Any]:
-        """A new, empty cache as an Indexer.
+        """Return a new cache as an Indexer.
 
         Raises:
-            TypeError: a method that was named does not exist, or none is known to add objects.
-            Exception: whatever ``make`` raises.
+            TypeError: a named method does not exist, no method is known to add objects, or there is a tombstone but
+                the cache deletes by key.
+            Exception: any error that ``make`` raises.
         """
         cache, loop = self._called({"key_func": key_func, "indexers": indexers, "semantics": semantics}), None
         if inspect.isawaitable(cache):
@@ -140,7 +143,8 @@ class AdaptedFactory:
         return cast("Indexer[Any]", kind(cache, key_func, self.kcache_tombstone, loop))
 
     def __getattr__(self, name: str) -> Any:
-        # Nothing tells a factory what it is called, and what a cache lacks is known when there is one.
+        # A factory is not told the name it is bound to, and a cache's missing operations are known once there is a
+        # cache: both are computed at the first access.
         if name in ("__qualname__", "__name__"):
             names = (called for called, value in [*self._namespace.items()] if value is self)
             return next(names, f"<adapted {name_of(self._make)}>")
@@ -148,7 +152,7 @@ class AdaptedFactory:
             raise AttributeError(f"{type(self).__name__} has no attribute {name}")
         try:
             adapted: Any = self(str, {})
-        except Exception:  # whoever wants a cache will be told
+        except Exception:  # the next call of the factory raises the error again, where it is reported
             return sorted(self._wishes.unsupported)
         self.kcache_unsupported = sorted(self._wishes.unsupported | adapted.lacking)
         adapted.close()
@@ -169,11 +173,11 @@ class _EventLoop:
         self._stop = weakref.finalize(self, self._loop.call_soon_threadsafe, self._loop.stop)
 
     def run(self, awaitable: Any) -> Any:
-        """What comes of an awaitable; waits for it."""
+        """Run an awaitable in the loop, wait for it, and return its result."""
         task = _awaited(awaitable)
         try:
             future = self._asyncio.run_coroutine_threadsafe(task, self._loop)
-        except BaseException:  # the explorer refuses: neither will ever be awaited
+        except BaseException:  # the explorer refuses: neither coroutine will be awaited, so close both
             task.close()
             getattr(awaitable, "close", lambda: None)()
             raise
@@ -219,9 +223,10 @@ def _run_loop(loop: Any, asyncio: Any) -> None:
 
 
 class _Adapted:
-    """A cache behind an Indexer's methods; the class made for a class of caches gets those of ``_Methods`` it can do.
+    """A cache behind an Indexer's methods. Each class of caches gets its own subclass with the methods it supports.
 
-    What all of them share are attributes of the class: the explorer takes those of the instance for shared state.
+    Facts that all adapters of a class share are class attributes: the explorer treats instance attributes as shared
+    state.
     """
 
     plan: Mapping[str, Call]
@@ -246,9 +251,10 @@ class _Adapted:
                 loop.close()
 
     def kcache_later(self, operation: str, *arguments: Any) -> Callable[[], Any] | None:
-        """Make a call now; what reads its result later. A result that has changed by then is a live view of the cache.
+        """Call an operation now, and return a function that reads its result later.
 
-        ``None`` if nothing can be said: the views of a mapping are live by definition, and a list is the caller's own.
+        If the result has changed by then, it is a live view of the cache. Returns ``None`` if the check says nothing:
+        the views of a mapping are live by definition, and a list belongs to the caller.
         """
         call = self.plan[operation]
         if call.source in _VIEWS or (operation == "list" and call.takes == KEY):
@@ -258,12 +264,12 @@ class _Adapted:
 
     def _call(self, operation: str, *arguments: Any, is_kept: bool = False) -> Any:
         function = self.plan[operation].of(self._cache)
-        if self.is_async:  # what does not wait relies on the loop, too: nothing comes between
+        if self.is_async:  # plain methods run in the loop, too: they rely on nothing else running there meanwhile
             return self._settled(_done(function, arguments, is_kept=is_kept or operation.startswith("get")))
         return self._settled(function(*arguments))
 
     def _read(self, operation: str, result: Any) -> Any:
-        """What a call returned, as a list of what the operation returns."""
+        """Convert the result of a cache's method into the result of the Indexer's operation, usually a list."""
         takes = self.plan[operation].takes
         if takes == KEY_VALUE and operation in ("list", "list_keys"):
             return [pair[operation == "list"] for pair in _pairs(result)]
@@ -280,7 +286,7 @@ class _Adapted:
             result = _collected(result)
         if not inspect.isawaitable(result):
             return result
-        if not self._loops:  # two threads may come here together: one has made it in vain
+        if not self._loops:  # two threads may be here at once: the second loop is closed again
             made = _EventLoop(self.wishes.importer)
             if self._loops.setdefault(0, made) is not made:
                 made.close()
@@ -306,7 +312,7 @@ class _Adapted:
 
 
 class _Methods(_Adapted):
-    """The methods of an Indexer that are more than a call."""
+    """The methods of an Indexer that do more than call the cache and convert the result."""
 
     def add(self, obj: Any, /) -> None:
         self._write("add", obj, None, obj)
@@ -343,7 +349,7 @@ def _passing(operation: str) -> Callable[..., Any]:
 
 
 def _says_missing(error: Exception, key: Any) -> bool:
-    """Whether an error is about the key, and not about something else that the cache looked for in vain."""
+    """Whether an error is about this key; a plain KeyError with another argument comes from inside the cache."""
     return type(error) is not KeyError or error.args[:1] == (key,)
 
 
@@ -352,13 +358,13 @@ def _pairs(result: Any) -> Iterable[Any]:
 
 
 def _listed(result: Any) -> Any:
-    """A view, a set, a tuple or what is made on demand, as a list; a list stays the same."""
+    """Convert any iterable but a list, a text, bytes or a mapping into a list; return others unchanged."""
     is_other = isinstance(result, Iterable) and not isinstance(result, (list, str, bytes, Mapping))
     return list(result) if is_other else result
 
 
 def _class_for(cache: Any, loop: _EventLoop | None, wishes: Wishes) -> tuple[type[_Adapted], _EventLoop | None]:
-    """The class of adapters for a class of caches; it has to be its module's, which the explorer instruments."""
+    """Create the adapter class for a cache's class, in the cache's module: the explorer instruments that module."""
     plan = planned(cache, wishes)
     lacking = set(SYNONYMS.keys() - plan.keys())
     if not plan.keys() & LOOKUPS.keys():
@@ -377,7 +383,7 @@ def _class_for(cache: Any, loop: _EventLoop | None, wishes: Wishes) -> tuple[typ
         prober = kind(cache, str, None, loop)
         try:
             result = prober._call("get_by_key", _MISSING_KEY, *(None,) * plan["get_by_key"].has_more)
-        except Exception:  # as it should, perhaps
+        except Exception:  # a lookup of a missing key may raise
             result = None
         kind.pairs = isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], bool)
         loop = prober._loops.get(0)
@@ -385,7 +391,7 @@ def _class_for(cache: Any, loop: _EventLoop | None, wishes: Wishes) -> tuple[typ
 
 
 def packages_of(make: Any, own: str) -> tuple[str, ...]:
-    """The package, outside the standard library, of a class; none if its module is the one that adapts it."""
+    """Return the regular package that holds a class: none for the standard library, kcache, or the adapting module."""
     while isinstance(make, functools.partial):
         make = make.func
     module = getattr(make, "__module__", None) or own

@@ -1,6 +1,6 @@
-"""Calls of caches of any shape: which method does an operation of an Indexer, and what it takes.
+"""Call plans for caches of any shape: for each operation of an Indexer, the cache's method and its parameters.
 
-Names and parameters say it: :func:`planned` reads them. :mod:`kcache.adapting` makes the calls.
+:func:`planned` infers the plan from names and parameters. :mod:`kcache.adapting` calls the methods.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias, TypedDict, cast
 
 Operation: TypeAlias = str | Callable[..., Any] | tuple[str | Callable[..., Any], str]
-"""A method's name, or a function ``(cache, ...)``; in a pair with what it takes or gives: ``"object"``, ``"key"`` or
-``"key_value"``."""
+"""A method's name, or a function ``(cache, ...)``; or a pair of either and ``"object"``, ``"key"`` or ``"key_value"``,
+which describes its parameters or the items that it returns."""
 
 OBJECT, KEY, KEY_VALUE = TAKES = ("object", "key", "key_value")
 SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -30,8 +30,8 @@ SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
     **dict.fromkeys(("index", "list_index_func_values", "get_indexers", "add_indexers"), ()),
     **dict.fromkeys(("resync", "transaction", "bookmark", "last_sync_resource_version"), ()),
 }
-"""Operation -> what methods are called that do it, beside its own name; in this order, for what ``add`` and
-``get_by_key`` are decides about others."""
+"""Operation -> other usual names of its method. The order counts: the methods of ``add`` and ``get_by_key`` decide how
+later operations are planned."""
 LOOKUPS: Final = {"by_index": 2, "index_keys": 2, "index": 2, "list_index_func_values": 1}
 OTHER_INDEX_OPERATIONS: Final = {"get_indexers": 0, "add_indexers": 1}
 _ARITY: Final = {**LOOKUPS, **OTHER_INDEX_OPERATIONS, "resync": 0, "bookmark": 1, "last_sync_resource_version": 0}
@@ -40,12 +40,13 @@ _OBJECTS: Final = {"obj", "object", "item", "value", "entry", "element", "resour
 _KEYS: Final = {"k", "id", "uid", "name"}
 _PLAIN: Final = (str, int, "str", "int")
 _NEVER: Final = 99
-"""More arguments than any operation has: nothing is given by name."""
+"""A number of required arguments that no operation has: for methods with required keyword-only parameters, because
+adapters pass arguments by position only."""
 _VARIABLE: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 class Operations(TypedDict, total=False):
-    """What can be given to :func:`kcache.adapting.adapt`; as functions they get what an Indexer's methods get."""
+    """The operations that :func:`kcache.adapting.adapt` takes. Functions get the arguments of the Indexer's methods."""
 
     add: Operation
     update: Operation
@@ -69,12 +70,12 @@ class Operations(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Call:
-    """How an operation is done.
+    """The method or function that performs an operation, and its parameters.
 
     Attributes:
         source: the name of a method, or a function ``(cache, ...)``.
-        takes: what it takes or gives.
-        has_more: whether it needs a last argument: a default, or a resource version.
+        takes: the kind of its parameters, or of the items that it returns: one of ``TAKES``, or empty.
+        has_more: whether it needs another, last argument: a default, or a resource version.
     """
 
     source: str | Callable[..., Any]
@@ -82,7 +83,7 @@ class Call:
     has_more: bool = False
 
     def of(self, cache: Any) -> Callable[..., Any]:
-        """What is to be called.
+        """Return the callable for a cache.
 
         Raises:
             AttributeError: the cache has no such method.
@@ -94,7 +95,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the user says of a cache; ``importer`` is how the user's module imports, which the explorer controls."""
+    """The user's arguments of ``adapt``; ``importer`` is the user's ``__import__``, which the explorer controls."""
 
     given: Mapping[str, Call]
     unsupported: frozenset[str]
@@ -104,10 +105,10 @@ class Wishes:
 
 
 def planned(cache: Any, wishes: Wishes) -> dict[str, Call]:
-    """What does each operation that the cache has.
+    """Return the call of each operation that the cache supports.
 
     Raises:
-        TypeError: a method does not exist or fit, or none adds objects; the message says what to do.
+        TypeError: a method does not exist or does not fit, or no method adds objects; the message says what to do.
     """
     plan: dict[str, Call] = {}
     spared = {*wishes.unsupported, *((*LOOKUPS, *OTHER_INDEX_OPERATIONS) if "indexes" in wishes.unsupported else ())}
@@ -133,7 +134,7 @@ def planned(cache: Any, wishes: Wishes) -> dict[str, Call]:
 
 
 def other_names(cache: Any, operations: Iterable[str]) -> list[str]:
-    """Methods of a cache that may do operations that it does not have under their own names."""
+    """Return the cache's methods whose names are synonyms of these operations."""
     names = (name for operation in operations for name in _candidates(operation) if name != operation)
     return list(dict.fromkeys(name for name in names if not name.startswith("_") and callable(getattr(cache, name, 0))))
 
@@ -144,24 +145,24 @@ def _candidates(operation: str) -> Iterator[str]:
 
 
 def names_of(name: str) -> tuple[str, ...]:
-    """``get_by_key``, ``getByKey`` and ``GetByKey``."""
+    """Return the spellings of a name: ``get_by_key``, ``getByKey`` and ``GetByKey``."""
     first, *others = [name] if name.startswith("_") else name.split("_")
     rest = "".join(map(str.capitalize, others))
     return tuple(dict.fromkeys((name, first + rest, first.capitalize() + rest)))
 
 
 def maker_of(make: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Any]:
-    """Calls ``make`` with those of what a factory is given that its parameters ask for.
+    """Return a function that calls ``make`` with those arguments of a factory that the parameters of ``make`` name.
 
     Raises:
-        TypeError: it needs something else.
+        TypeError: ``make`` is not callable, or has required parameters that kcache cannot supply.
     """
     if not callable(make):
         raise TypeError(f"adapt takes a class, or a function that makes a cache, not {make!r:.80}")
     try:
         signature = inspect.signature(make)
     except (TypeError, ValueError):
-        return lambda _: make()  # in C: nothing there asks for Python functions
+        return lambda _: make()  # written in C: its caches take no Python functions
     parameters = [one for one in signature.parameters.values() if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
     required = [one for one in parameters if one.default is one.empty]
     placed = [one for one in required if one.kind is not one.KEYWORD_ONLY]
@@ -180,7 +181,7 @@ def maker_of(make: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Any]:
 
 
 def _role(parameter: str) -> str:
-    """What of that which a factory is given a parameter asks for; empty for something else."""
+    """Return the factory argument that a parameter's name stands for; empty if none."""
     name = parameter.lower().replace("_", "")
     if name in ("indexers", "indexes", "indices", "indexfuncs", "indexfunctions"):
         return "indexers"
@@ -189,15 +190,15 @@ def _role(parameter: str) -> str:
 
 
 def name_of(thing: Any) -> str:
-    """What a function or class is called."""
+    """Return the qualified name of a function or class; its ``repr`` if it has none."""
     return str(getattr(thing, "__qualname__", None) or repr(thing))
 
 
 def call_of(operation: str, given: Operation) -> Call:
-    """The call that a user means.
+    """Return the call that the user's argument describes.
 
     Raises:
-        TypeError: it is none; the message says what to give.
+        TypeError: the argument describes no call; the message lists the possible values.
     """
     source, takes = given if isinstance(given, tuple) and len(given) == 2 else (given, "")
     if not (isinstance(source, str) or callable(source)) or takes not in ("", *TAKES):
@@ -226,13 +227,13 @@ def _checked(cache: Any, operation: str, call: Call, plan: Mapping[str, Call]) -
 
 @dataclass(frozen=True)
 class _Parameters:
-    """What a function can be called with; the names in lower case, without underscores at their ends.
+    """The parameters of a function; names are in lower case, without underscores at their ends.
 
     Attributes:
-        placed: those that can be given by position.
-        required: how many have to be given.
-        is_open: whether there may be any number of them.
-        is_plain: whether the first is annotated as a text or a number, as keys are.
+        placed: names of the parameters that can be passed by position.
+        required: the number of arguments that have to be passed.
+        is_open: whether it takes ``*args``.
+        is_plain: whether the first parameter is annotated as ``str`` or ``int``, as keys are.
     """
 
     placed: tuple[str, ...]
@@ -241,22 +242,22 @@ class _Parameters:
     is_plain: bool
 
     def bind(self, number: int) -> bool:
-        """Whether that many can be given."""
+        """Whether it can be called with this many positional arguments."""
         return self.required <= number and (self.is_open or number <= len(self.placed))
 
     @property
     def first(self) -> str:
-        """The name of the first; empty if it has none."""
+        """The name of the first parameter; empty if there is none."""
         return next(iter(self.placed), "")
 
     @property
     def second(self) -> str:
-        """The name of the second."""
+        """The name of the second parameter; empty if there is none."""
         return (*self.placed, "", "")[1]
 
 
 def _parameters(function: Callable[..., Any]) -> _Parameters | None:
-    """What it takes; ``None`` if that is known of no one, as of some functions in C."""
+    """Return the parameters of a function; ``None`` if it has no signature, as some functions written in C."""
     try:
         parameters = [*inspect.signature(function).parameters.values()]
     except (TypeError, ValueError):
@@ -275,7 +276,7 @@ def _is_key(name: str) -> bool:
 
 
 def _fitting(cache: Any, operation: str, call: Call, plan: Mapping[str, Call]) -> Call | None:
-    """The call with what it takes, read off its parameters; ``None`` if it is no such operation."""
+    """Return the call with the kind of its parameters, inferred from their names; ``None`` if it does not fit."""
     function = getattr(cache, call.source, None) if isinstance(call.source, str) else call.of(cache)
     if not callable(function):
         return None
@@ -326,7 +327,7 @@ def _taken_by_write(operation: str, name: str, has: _Parameters | None) -> str |
 
 
 def _adds_plain_objects(cache: Any, add: Call) -> bool:
-    """Whether the objects themselves are texts or numbers: those that are annotated so need not be keys."""
+    """Whether the objects themselves are texts or numbers: then a parameter with that annotation need not be a key."""
     has = _parameters(add.of(cache)) if add.takes == OBJECT else None
     return has is not None and has.is_plain
 
@@ -347,7 +348,7 @@ def _taken_by_lookup(operation: str, name: str, has: _Parameters | None, by_key:
         return None
     first = "" if has is None else has.first
     if operation == "get":
-        if _is_key(first) or (keyed and name and first not in _OBJECTS):  # of what is added under keys
+        if _is_key(first) or (keyed and name and first not in _OBJECTS):  # objects are added under keys
             return KEY
         return OBJECT if first in _OBJECTS or by_key or not name else None
     if _is_key(first) or not name or name in names_of("get_by_key") or name.startswith("__"):
@@ -360,6 +361,6 @@ def _given_by_list(operation: str, name: str, has: _Parameters | None, is_mappin
         return None
     if operation == "list_keys":
         return KEY if name != "__iter__" or is_mapping else None
-    if name == "__iter__" and is_mapping:  # its keys: to look up each is not atomic
+    if name == "__iter__" and is_mapping:  # yields keys: a lookup of each key is not atomic
         return None
     return KEY_VALUE if name in names_of("items") and is_mapping else OBJECT

@@ -1,10 +1,10 @@
-"""Adapters of queues: queues that are not shaped like client-go's, called through names as if they were.
+"""Adapters for queues whose methods differ from client-go's: they call such queues through client-go's methods.
 
-from kcache.adapting_queues import adapt_queue     # kcache.testing has it, too, and imports the whole harness
+from kcache.adapting_queues import adapt_queue     # kcache.testing exports it as well, but imports the whole harness
 
 new_queue = adapt_queue(MyQueue)                   # kcache check --type delta-fifo mypackage.queues:new_queue
 
-An adapter has no lock of its own, and each of its operations is one call of the queue.
+An adapter has no lock of its own. Each of its operations is one call of the queue.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
     "pop_batch": (),
     "len": ("__len__", "size", "qsize"),
 }
-"""Operation -> other names that it may go by."""
+"""Operation -> other usual names of its method."""
 
 OPTIONS: Final = (
     "known_objects",
@@ -41,7 +41,7 @@ OPTIONS: Final = (
     "atomic_events",
     "emit_delta_type_bookmark",
 )
-"""The keyword arguments of a factory of queues."""
+"""The keyword arguments of a queue factory."""
 
 _MAY_BE_MISSING: Final = frozenset({"resync", "is_closed", "has_synced", "key_of", "bookmark", "pop_batch", "len"})
 
@@ -53,24 +53,27 @@ def adapt_queue(
     options: Mapping[str, str] | None = None,
     **operations: str | Callable[..., Any],
 ) -> AdaptedQueueFactory:
-    """A factory ``new_queue(key_func, **options)`` of queues that are called as if they were client-go's.
+    """Return a factory ``new_queue(key_func, **options)`` of queues that are called as if they were client-go's.
 
-    An operation that is not given is looked for: under its own name (``has_synced``, ``hasSynced``), then under others
-    (``put``, ``remove``, ``shutdown`` ...). Options are passed on under the names that ``make`` has for
-    them. What the queue has not is declared. If ``make`` takes no option, none is tested.
+    If an operation is not an argument, its method is searched for: first under the name of the operation
+    (``has_synced``, ``hasSynced``), then under synonyms (``put``, ``remove``, ``shutdown`` ...). Options are passed
+    under the parameter names of ``make``. Operations and options that the queue lacks are declared as unsupported and
+    not tested.
 
     Args:
-        make: the class of the queues, or a function that makes one. It is given the key function if it takes one.
-        unsupported: what ``kcache_unsupported`` is to name beside what the queue lacks: operations, options, and what
-            it does otherwise, such as ``initial_list`` or ``writes_after_close``.
-        options: option -> the parameter of ``make`` that it goes by.
+        make: the class of the queues, or a function that creates a queue. It receives the key function if its first
+            parameter is no option.
+        unsupported: names for ``kcache_unsupported``, in addition to the missing operations and options: operations,
+            options, and behaviour that differs, such as ``initial_list`` or ``writes_after_close``.
+        options: option -> the name of the parameter of ``make`` for it.
         operations: ``add``, ``update``, ``delete``, ``replace``, ``resync``, ``pop``, ``close``, ``is_closed``,
             ``has_synced``, ``key_of``, ``bookmark``, ``pop_batch``, ``len``. Each is the name of a method or an
-            attribute, or a function ``(queue, ...)`` of what the queue's method gets. ``process`` may be called with
-            the item alone: then it counts as no part of the first list; declare ``initial_list``.
+            attribute, or a function ``(queue, ...)`` with the arguments of client-go's method. If the queue calls
+            ``process`` with the item alone, the item does not count as part of the first list; declare
+            ``initial_list`` as unsupported.
 
     Returns:
-        The factory; bind it to a name of its module, so that ``module:name`` finds it.
+        The factory; bind it to a name of your module, so that kcache can load it as ``module:name``.
 
     Raises:
         TypeError: an argument cannot be used; the message says what to do.
@@ -89,10 +92,10 @@ def adapt_queue(
 
 
 class AdaptedQueueFactory:
-    """What :func:`adapt_queue` returns: ``factory(key_func, **options) -> queue``, with the declarations of a target.
+    """The result of :func:`adapt_queue`: ``factory(key_func, **options) -> queue``, with the declarations of a target.
 
     Attributes:
-        kcache_instrument: the package of the class, for the explorer.
+        kcache_instrument: the package of the class, which the explorer instruments.
     """
 
     def __init__(
@@ -113,21 +116,21 @@ class AdaptedQueueFactory:
 
     @property
     def kcache_unsupported(self) -> list[str]:
-        """What is not tested: what the queue lacks, and what is declared."""
+        """Names of the features that are not tested: those that the queue lacks, and those that the user declared."""
         lacking = {name for name in OPTIONS if name not in self._options}
         try:
             queue = self(str)
-        except Exception:  # whoever wants a queue will be told
+        except Exception:  # the next call of the factory raises the error again, where it is reported
             return sorted(self._unsupported | lacking)
         absent = {name for name in _MAY_BE_MISSING if not hasattr(queue, "__len__" if name == "len" else name)}
         return sorted(self._unsupported | lacking | absent)
 
     def __call__(self, key_func: Callable[[Any], str], **options: Any) -> Any:
-        """A new, empty queue.
+        """Return a new queue.
 
         Raises:
-            TypeError: a method that was named does not exist, or the queue has none that is needed.
-            Exception: whatever ``make`` raises.
+            TypeError: a named method does not exist, or the queue lacks a required operation.
+            Exception: any error that ``make`` raises.
         """
         given = {self._options[name]: value for name, value in options.items()}
         queue = self._make(key_func, **given) if self._takes_key_func else self._make(**given)
@@ -140,7 +143,7 @@ class AdaptedQueueFactory:
 
 
 class _AdaptedQueue:
-    """A queue behind the methods of client-go's; the class made for a class of queues gets those that it can do."""
+    """A queue behind client-go's methods. Each class of queues gets its own subclass with the methods it supports."""
 
     def __init__(self, queue: Any) -> None:
         self._queue = queue
@@ -184,11 +187,11 @@ def _method(operation: str, source: str | Callable[..., Any]) -> Callable[..., A
 
 
 def _nothing(_: object) -> None:
-    """Writes return nothing; what a queue returns of its own is nobody's business."""
+    """Drop the result of a write: client-go's writes return nothing."""
 
 
 def _taken(make: Callable[..., Any], options: Mapping[str, str]) -> tuple[bool, dict[str, str]]:
-    """Whether ``make`` is given the key function, and the options that it takes with the names that they have there."""
+    """Return whether ``make`` takes the key function, and the options that it takes: option -> parameter name."""
     try:
         parameters = inspect.signature(make).parameters
     except (TypeError, ValueError):

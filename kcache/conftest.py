@@ -1,4 +1,4 @@
-"""What the tests of the core share."""
+"""Shared fixtures of the core's tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .store import Cache
 from .thread_safe_store import ThreadSafeMap
 
 Content = dict[str, object]
-"""All that can be seen of a store."""
+"""The observable state of a store: objects, indices, index functions and resource version."""
 
 
 def _content(store: Cache[Any] | ThreadSafeMap[Any]) -> Content:

@@ -1,4 +1,4 @@
-"""Errors that a store raises. Every one derives from :class:`KcacheError`."""
+"""Errors of the reference implementation: stores, queues and informers. All derive from :class:`KcacheError`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class KcacheError(Exception):
     """Base class of all errors of the reference implementation."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        # By default, a copy is made by another call of __init__, with the message as its only argument.
+        # The default copies an error by a call of __init__ with the message as its only argument.
         return _restored, (type(self), self.args, vars(self))
 
 
@@ -21,7 +21,7 @@ class KeyFuncError(KcacheError):
 
     Attributes:
         obj: the object that has no key.
-        cause: what the key function raised, or a ``TypeError`` if it returned something else than a ``str``.
+        cause: the error that the key function raised, or a ``TypeError`` if its result is no ``str``.
     """
 
     def __init__(self, obj: object, cause: BaseException) -> None:
@@ -39,12 +39,12 @@ class IndexNotFoundError(KcacheError, LookupError):
 
 
 class IndexFuncError(KcacheError):
-    """An index function failed, or returned something else than a list of ``str``; nothing was written.
+    """An index function failed, or its result is no list of ``str``; nothing was written.
 
     Attributes:
-        key: the key of the object, ``None`` where a lookup computed the values of a probe.
+        key: the key of the object; ``None`` if a lookup computed the values of a probe.
         index_name: the index whose function failed.
-        cause: what the function raised, or a ``TypeError`` that says what is wrong with its result.
+        cause: the error that the function raised, or a ``TypeError`` that describes the wrong result.
     """
 
     def __init__(self, key: str | None, index_name: str, cause: BaseException) -> None:
@@ -76,7 +76,7 @@ class IndexersRunningError(KcacheError):
 
 
 class InvalidIndexerError(KcacheError, TypeError):
-    """Something that cannot be called was given as an index function; nothing was added."""
+    """An index function is not callable; nothing was added."""
 
     def __init__(self, index_name: str, function: object) -> None:
         super().__init__(f"the index function of {quoted(index_name)} is a {type(function).__name__}; give a function")
@@ -92,7 +92,7 @@ class InvalidObjectError(KcacheError, TypeError):
 
 
 class NoMetadataError(KcacheError, TypeError):
-    """The object is no manifest, has no ``.metadata`` and is no metadata itself (client-go ``errNotObject``)."""
+    """The object is no manifest, has no ``.metadata``, and is no metadata itself (client-go ``errNotObject``)."""
 
     def __init__(self, detail: str = "") -> None:
         super().__init__("object has no meta: object does not implement the Object interfaces" + detail)
@@ -126,9 +126,9 @@ class TransactionError(KcacheError):
     """Some entries of a transaction failed; the others were applied (client-go ``TransactionError``).
 
     Attributes:
-        total_transactions: how many entries were given.
+        total_transactions: the number of entries of the transaction.
         successful_indices: positions of the entries that were applied, ascending.
-        errors: one error for each entry that was not, in order.
+        errors: one error for each entry that was not applied, in the order of the entries.
     """
 
     def __init__(self, total: int, successful_indices: Sequence[int], errors: Sequence[KcacheError]) -> None:
@@ -147,17 +147,17 @@ class FIFOClosedError(KcacheError):
 
 
 class ZeroLengthDeltasError(KcacheError, ValueError):
-    """No deltas, no key (client-go ``ErrZeroLengthDeltasObject``)."""
+    """An empty list of deltas has no key (client-go ``ErrZeroLengthDeltasObject``)."""
 
     def __init__(self) -> None:
         super().__init__("0 length Deltas object; can't get key")
 
 
 class EnqueueError(KcacheError):
-    """The transformer of a queue failed for a listed object; those before it are queued.
+    """The transformer of a queue failed for a listed object; the objects before it are queued.
 
     Attributes:
-        cause: what it raised.
+        cause: the error that the transformer raised.
     """
 
     def __init__(self, cause: BaseException) -> None:
@@ -170,24 +170,24 @@ class QueueOptionsError(KcacheError, ValueError):
 
 
 class InformerStartedError(KcacheError):
-    """Something was to be set that must be set before an informer starts."""
+    """An option was set after the informer had started; it has to be set before."""
 
     def __init__(self) -> None:
         super().__init__("informer has already started")
 
 
 class InformerStoppedError(KcacheError):
-    """Something was to be added to an informer that has stopped; make a new informer."""
+    """A handler or index function was added to an informer that has stopped; create a new informer."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"{what} because it has stopped already")
 
 
 class ObjectMutatedError(KcacheError):
-    """An object of a cache was changed in place, by somebody who should have made a copy.
+    """An object of a cache was changed in place; the code that changed it has to change a copy instead.
 
     Attributes:
-        key: of the object.
+        key: the key of the object.
         changes: one line for each field that differs.
     """
 
@@ -202,18 +202,18 @@ class ObjectMutatedError(KcacheError):
 
 
 def quoted(text: str) -> str:
-    """``text`` in double quotes, with escapes, as Go's ``%q`` prints it."""
+    """Return ``text`` in double quotes, with escapes, as Go's ``%q`` prints it."""
     return encode_basestring(text)
 
 
 def _shown(obj: object) -> str:
-    """``str(obj)``, kept short."""
+    """Return ``str(obj)``, cut after ``_SHOWN_CHARACTERS`` characters."""
     text = _text(obj)
     return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."
 
 
 def _text(obj: object) -> str:
-    """``str(obj)``; an object whose ``__str__`` fails must not hide the real error."""
+    """Return ``str(obj)``; if ``__str__`` fails, return the default ``repr``, so that the real error is reported."""
     try:
         return str(obj)
     except Exception:

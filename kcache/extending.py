@@ -1,4 +1,4 @@
-"""The extension points: target types, specifications, phases, strategies and formats of your own.
+"""The extension points: you can add target types, specifications, phases, strategies and formats.
 
 ``docs/extending.md`` explains them with an example.
 """

@@ -1,8 +1,8 @@
 """The index structure: index name -> index value -> bucket, and a bucket maps keys to objects.
 
-Plain functions on plain dicts; nothing here knows of locks. The lookups take each of their steps on a shared dict in
-one atomic call (``get``, ``copy``, ``update``, ``list``), so that they never fail while another thread writes; whether
-the result is consistent is for the caller to judge.
+These are plain functions on plain dicts, without locks. Each step of a lookup on a shared dict is one atomic call
+(``get``, ``copy``, ``update``, ``list``), so lookups never fail while another thread writes. The caller has to decide
+whether the result is consistent.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Buckets = dict[str, Bucket[T]]
 def insert(tables: Iterable[Buckets[T]], placement: Placement, key: str, obj: T) -> None:
     """Put ``obj`` into the bucket of each of its values. O(number of values).
 
-    Each write comes through here, hence the counting: zip() takes twice as long for as few indices as there are.
+    Every write calls this, so positions are counted by hand: for a few indices, zip() takes twice as long.
     """
     position = 0
     for buckets in tables:
@@ -40,7 +40,10 @@ def insert(tables: Iterable[Buckets[T]], placement: Placement, key: str, obj: T)
 
 
 def remove(tables: Iterable[Buckets[T]], placement: Placement, key: str, after: Placement | None = None) -> None:
-    """Take ``key`` out of the buckets that it is not in ``after``, too; drop those left empty. O(number of values)."""
+    """Remove ``key`` from its buckets, except the indices with equal values in ``after``; drop empty buckets.
+
+    O(number of values).
+    """
     position = 0
     for buckets in tables:
         value = placement[position]
@@ -54,9 +57,9 @@ def remove(tables: Iterable[Buckets[T]], placement: Placement, key: str, after: 
 
 
 def indexed(functions: Functions[T], items: Mapping[str, T]) -> tuple[dict[str, Buckets[T]], dict[str, Placement]]:
-    """New indices of ``items``, and where each key stands in them. O(number of values).
+    """Return new indices of ``items``, and the placement of each key. O(number of values).
 
-    One index after the other: that way nothing is asked for each object but its values.
+    The indices are built one after another, so that the loop over the objects does nothing but compute values.
 
     Raises:
         IndexFuncError: a function failed for one of the objects.
@@ -84,12 +87,12 @@ def indexed(functions: Functions[T], items: Mapping[str, T]) -> tuple[dict[str, 
                     buckets.setdefault(each, {})[key] = obj
         columns.append(column)
     rows: Iterable[Placement] = zip(*columns, strict=True) if columns else repeat(())
-    shared: dict[Placement, Placement] = {}  # as many tuples as objects would keep the garbage collector busy
+    shared: dict[Placement, Placement] = {}  # one tuple per object would cost time in the garbage collector
     return indices, {key: shared.setdefault(row, row) for key, row in zip(items, rows, strict=False)}
 
 
 def objects_under(indices: Mapping[str, Buckets[T]], name: str, value: str) -> list[T] | None:
-    """The objects under one value; ``None`` if there is no such index."""
+    """Return the objects under one value; ``None`` if the index does not exist."""
     buckets = indices.get(name)
     if buckets is None:
         return None
@@ -98,7 +101,7 @@ def objects_under(indices: Mapping[str, Buckets[T]], name: str, value: str) -> l
 
 
 def objects_under_any(indices: Mapping[str, Buckets[T]], name: str, values: Iterable[str]) -> list[T] | None:
-    """The objects under at least one of the values, each once; ``None`` if there is no such index."""
+    """Return the objects under at least one of the values, each once; ``None`` if the index does not exist."""
     buckets = indices.get(name)
     if buckets is None:
         return None
@@ -111,7 +114,7 @@ def objects_under_any(indices: Mapping[str, Buckets[T]], name: str, values: Iter
 
 
 def keys_under(indices: Mapping[str, Buckets[T]], name: str, value: str) -> list[str] | None:
-    """The keys under one value, unsorted; ``None`` if there is no such index."""
+    """Return the keys under one value, unsorted; ``None`` if the index does not exist."""
     buckets = indices.get(name)
     if buckets is None:
         return None
@@ -120,6 +123,6 @@ def keys_under(indices: Mapping[str, Buckets[T]], name: str, value: str) -> list
 
 
 def values_in_use(indices: Mapping[str, Buckets[T]], name: str) -> list[str]:
-    """The values that have at least one object; ``[]`` if there is no such index."""
+    """Return the values that have at least one object; ``[]`` if the index does not exist."""
     buckets = indices.get(name)
     return [] if buckets is None else list(buckets)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from .metadata import labels_of, metadata_of, text_field
 
 NAMESPACE_INDEX = "namespace"
-"""The name under which listers look for the namespace index (client-go ``NamespaceIndex``)."""
+"""The name of the namespace index, which listers use (client-go ``NamespaceIndex``)."""
 
 
 def meta_namespace_index_func(obj: object) -> list[str]:
-    """Indexes by namespace; cluster-scoped objects stand under the empty string.
+    """Index by namespace; the value of cluster-scoped objects is the empty string.
 
     Source: client-go ``MetaNamespaceIndexFunc``.
 
@@ -20,7 +20,7 @@ def meta_namespace_index_func(obj: object) -> list[str]:
 
 
 def label_index_func(obj: object) -> list[str]:
-    """Indexes by label: the values are ``key`` and ``key=value`` for each label.
+    """Index by label: the values are ``key`` and ``key=value`` for each label.
 
     Raises:
         NoMetadataError: ``obj`` has no metadata.

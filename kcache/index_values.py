@@ -1,4 +1,4 @@
-"""Calls index functions and checks what they return."""
+"""Values of index functions: the calls, and the checks of their results."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from .interfaces import IndexFunc
 T = TypeVar("T")
 
 Values = str | tuple[str, ...]
-"""The distinct values of one object under one index. A single one stands for itself: nearly all are single."""
+"""The distinct values of one object under one index. A single value, the usual case, is stored without a tuple."""
 
 
 Placement = tuple[Values, ...]
-"""The values of one object under each index, in the order of the indices: where its key stands."""
+"""The values of one object under each index, in the order of the indices: they locate its key in the indices."""
 
 Functions = tuple[tuple[str, IndexFunc[T]], ...]
-"""Index functions with their names: a tuple is quicker to go through than a dict, and each write does."""
+"""Index functions with their names. Each write iterates over them, and a tuple is iterated faster than a dict."""
 
 
 def values_by_index(functions: Functions[T], key: str, obj: T) -> Placement:
-    """The values of ``obj`` under each index, in the order of ``functions``.
+    """Return the values of ``obj`` under each index, in the order of ``functions``.
 
     Raises:
-        IndexFuncError: a function failed or returned something else than a list of ``str``.
+        IndexFuncError: a function failed, or its result is no list of ``str``.
     """
     result: list[Values] = []
     for name, func in functions:
@@ -41,15 +41,15 @@ def values_by_index(functions: Functions[T], key: str, obj: T) -> Placement:
 
 
 def packed(values: list[str]) -> Values:
-    """Distinct values as they are remembered."""
+    """Convert distinct values into their stored form: a single ``str``, or a tuple."""
     return values[0] if len(values) == 1 else tuple(values)
 
 
 def checked_values(returned: Sequence[str] | None) -> list[str]:
-    """The distinct values that an index function returned, as a new list of exact ``str``.
+    """Return the distinct values of an index function's result, as a new list of exact ``str``.
 
     Raises:
-        TypeError: ``returned`` is no list or tuple of ``str``; the message says what it is.
+        TypeError: ``returned`` is no list or tuple of ``str``; the message names its type.
     """
     if returned is None:
         return []
@@ -62,10 +62,10 @@ def checked_values(returned: Sequence[str] | None) -> list[str]:
 
 
 def checked_indexers(indexers: Mapping[str, IndexFunc[T]] | None) -> dict[str, IndexFunc[T]]:
-    """A copy of ``indexers``.
+    """Return a copy of ``indexers``.
 
     Raises:
-        InvalidIndexerError: one of them cannot be called.
+        InvalidIndexerError: one of the functions is not callable.
     """
     copy = dict(indexers or {})
     for name, func in copy.items():

@@ -1,7 +1,7 @@
-"""The interfaces of client-go's ``tools/cache``: what any store or indexer offers.
+"""The interfaces of stores and indexers (client-go ``tools/cache``).
 
-Three kinds of strings meet here and must not be confused (client-go ``index.go``): a *key* names a stored object, an
-*index name* names an index function, and an *index value* is what an index function returns for an object.
+Three kinds of strings occur and must not be confused (client-go ``index.go``): a *key* names a stored object, an
+*index name* names an index function, and an *index value* is a string that an index function returns for an object.
 
 Objects that a store returns are the stored ones, not copies: treat them as read-only.
 """
@@ -20,23 +20,23 @@ T = TypeVar("T")
 D = TypeVar("D")
 
 KeyFunc: TypeAlias = Callable[[T], str]
-"""Computes the key of an object. Must be deterministic; raises where there is none."""
+"""A function that computes the key of an object. It must be deterministic; it raises if the object has no key."""
 
 IndexFunc: TypeAlias = Callable[[T], Sequence[str] | None]
-"""Computes the values of an object under one index: a list (or tuple) of ``str``; ``None`` means no values."""
+"""A function that returns an object's values under one index: a list (or tuple) of ``str``; ``None`` for no values."""
 
 Indexers: TypeAlias = Mapping[str, IndexFunc[T]]
 """Index name -> index function."""
 
 Transformer: TypeAlias = Callable[[Any], T]
-"""Turns an object into the one that is stored, after its key was computed (client-go ``TransformFunc``)."""
+"""A function that replaces an object before it is stored, after its key was computed (client-go ``TransformFunc``)."""
 
 
 class Semantics(enum.Enum):
-    """Which generation of client-go decides where the generations differ.
+    """The generation of client-go to follow where generations differ.
 
-    ``CLASSIC`` (v0.18 to v0.29) refuses ``add_indexers`` on a store that holds objects; ``CURRENT`` (since v0.30)
-    indexes them.
+    ``CLASSIC`` (v0.18 to v0.29) rejects ``add_indexers`` on a store that holds objects; ``CURRENT`` (since v0.30)
+    indexes the stored objects.
     """
 
     CLASSIC = "classic"
@@ -53,7 +53,7 @@ class Store(Protocol[T]):
         """The same as :meth:`add`."""
 
     def delete(self, obj: T, /) -> None:
-        """Remove what is stored under the object's key; a missing key is no error."""
+        """Remove the object stored under the key of ``obj``; a missing key is no error."""
 
     @overload
     def get(self, obj: T, /) -> T | None: ...
@@ -77,11 +77,11 @@ class Store(Protocol[T]):
         """Make ``objs`` the whole content, atomically; of several objects with one key the last one wins."""
 
     def resync(self) -> None:
-        """Does nothing for a plain store."""
+        """Do nothing: a plain store has nothing to resync."""
 
 
 class Indexer(Store[T], Protocol[T]):
-    """A store that finds objects by the values that index functions give them (client-go ``Indexer``)."""
+    """A store with lookups by the values that index functions return for the objects (client-go ``Indexer``)."""
 
     def index(self, index_name: str, obj: T, /) -> builtins.list[T]:
         """The objects that share at least one index value with ``obj``, each once."""
@@ -115,10 +115,10 @@ class TransactionStore(Protocol[T]):
 
 
 class ResourceVersionStore(Protocol):
-    """A store that knows up to which resource version it follows its source (client-go v0.36)."""
+    """A store that records the resource version that its source has reached (client-go v0.36)."""
 
     def bookmark(self, resource_version: str, /) -> None:
-        """Note that the source has reached ``resource_version``."""
+        """Record that the source has reached ``resource_version``."""
 
     def last_sync_resource_version(self) -> str:
         """The resource version of the last write or bookmark."""
@@ -126,7 +126,7 @@ class ResourceVersionStore(Protocol):
 
 
 class ThreadSafeStore(Protocol[T]):
-    """A thread-safe collection whose callers name the keys (client-go ``ThreadSafeStore``)."""
+    """A thread-safe collection whose callers pass the keys (client-go ``ThreadSafeStore``)."""
 
     def add(self, key: str, obj: T, /) -> None: ...
     def update(self, key: str, obj: T, /) -> None: ...

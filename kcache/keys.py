@@ -10,9 +10,9 @@ from .metadata import metadata_of, text_field
 
 
 class ExplicitKey(str):
-    """A key that stands for the object it names, in ``get`` and ``delete`` (client-go ``ExplicitKey``).
+    """A key that can be passed to ``get`` and ``delete`` in place of an object (client-go ``ExplicitKey``).
 
-    A plain ``str`` is not taken for a key: that would hide mistakes.
+    A plain ``str`` is not accepted as a key: that would hide mistakes.
     """
 
     __slots__ = ()
@@ -20,7 +20,7 @@ class ExplicitKey(str):
 
 @dataclass(frozen=True)
 class DeletedFinalStateUnknown:
-    """A tombstone: the object was deleted while nobody watched; ``obj`` is its last known state.
+    """A tombstone: the object was deleted during a gap in the watch; ``obj`` is its last known state.
 
     Source: client-go ``DeletedFinalStateUnknown``.
     """
@@ -38,7 +38,7 @@ def meta_namespace_key_func(obj: object) -> str:
     Raises:
         NoMetadataError: ``obj`` has no metadata.
     """
-    # Each write asks for a key, most of them for that of a plain manifest: those come first.
+    # Each write computes a key, mostly of a plain manifest: so that case is checked first.
     name: Any = None
     namespace: Any = None
     if type(obj) is dict:
@@ -55,7 +55,7 @@ def meta_namespace_key_func(obj: object) -> str:
 
 
 def deletion_handling_meta_namespace_key_func(obj: object) -> str:
-    """As :func:`meta_namespace_key_func`, but a tombstone has the key that it carries.
+    """Return the key of a tombstone, or :func:`meta_namespace_key_func` of another object.
 
     Raises:
         NoMetadataError: ``obj`` has no metadata.
@@ -66,7 +66,7 @@ def deletion_handling_meta_namespace_key_func(obj: object) -> str:
 
 
 def split_meta_namespace_key(key: str) -> tuple[str, str]:
-    """``(namespace, name)`` of a key; the namespace of a cluster-scoped object is empty.
+    """Split a key into ``(namespace, name)``; the namespace of a cluster-scoped object is empty.
 
     Raises:
         KeyFormatError: the key has more than two parts.

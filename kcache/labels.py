@@ -1,4 +1,4 @@
-"""Label selectors: what Kubernetes writes as ``app=web,tier in (a, b),!legacy`` (apimachinery ``labels``)."""
+"""Label selectors, such as ``app=web,tier in (a, b),!legacy`` (apimachinery ``labels``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .errors import SelectorError, quoted
 
 
 class Operator(enum.Enum):
-    """How one requirement compares the value of its label."""
+    """The comparison of one requirement with the value of its label."""
 
     EQUALS = "="
     NOT_EQUALS = "!="
@@ -62,7 +62,7 @@ class Selector:
 
     @property
     def is_everything(self) -> bool:
-        """Whether it holds for any object without a look at its labels."""
+        """Whether the selector matches every object, so that labels need not be read."""
         return not self.requirements and not self.matches_nothing
 
     def matches(self, labels: Mapping[str, str]) -> bool:
@@ -81,7 +81,7 @@ def nothing() -> Selector:
 
 
 def parse_selector(text: str) -> Selector:
-    """The selector that ``text`` describes: conditions joined by commas, all of which must hold.
+    """Parse a selector: conditions joined by commas, all of which must hold.
 
     Conditions: ``key=value``, ``key==value``, ``key!=value``, ``key in (a, b)``, ``key notin (a, b)``, ``key``,
     ``!key``, ``key>1``, ``key<1``. The empty text matches everything.
@@ -108,7 +108,7 @@ def parse_selector(text: str) -> Selector:
         position += 1
 
 
-_BLANKS = " \t\r\n"  # other white space is none for Kubernetes
+_BLANKS = " \t\r\n"  # Kubernetes accepts no other white space
 _INTEGER = re.compile(r"[+-]?[0-9]{1,63}")
 _KEY = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?(?:/[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?"
 _VALUE = r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?"
@@ -141,5 +141,5 @@ def _requirement(found: re.Match[str]) -> Requirement:
 
 
 def _is_integer(text: str) -> bool:
-    """Whether Kubernetes takes ``text`` for a number: decimal, and within 64 bits."""
+    """Whether Kubernetes accepts ``text`` as a number: decimal, and within 64 bits."""
     return _INTEGER.fullmatch(text) is not None and -(2**63) <= int(text) < 2**63

@@ -1,4 +1,4 @@
-"""Lists the objects of a store that a label selector matches (client-go ``listers.go``)."""
+"""Listers: functions that list the objects of a store that a label selector matches (client-go ``listers.go``)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 class _NamespaceProbe:
-    """Bare metadata with a namespace alone: stands for any object of the namespace in an index lookup."""
+    """Bare metadata with only a namespace: stands for any object of the namespace in an index lookup."""
 
     def __init__(self, namespace: str) -> None:
         self.name = ""
@@ -26,23 +26,23 @@ class _NamespaceProbe:
 
 
 def list_all(store: Store[T], selector: Selector | None = None) -> list[T]:
-    """The objects that ``selector`` matches (by default all of them); O(n). Source: client-go ``ListAll``.
+    """Return the objects that ``selector`` matches (by default all objects); O(n). Source: client-go ``ListAll``.
 
     Raises:
-        NoMetadataError: a selector other than everything or nothing met an object without metadata.
+        NoMetadataError: an object has no metadata, and the selector is neither everything nor nothing.
     """
     selector = everything() if selector is None else selector
     return [] if selector.matches_nothing else _matching(store.list(), selector)
 
 
 def list_all_by_namespace(indexer: Indexer[T], namespace: str, selector: Selector | None = None) -> list[T]:
-    """As :func:`list_all`, within one namespace; the empty string means all of them.
+    """Return the objects of one namespace that ``selector`` matches; the empty string means all namespaces.
 
-    Uses the index called :data:`~kcache.NAMESPACE_INDEX`, and believes it. Without such an index, or if its function
-    fails, logs a warning and scans the whole store; O(n). Source: client-go ``ListAllByNamespace``.
+    Uses the index :data:`~kcache.NAMESPACE_INDEX`, and does not check its results. If the index does not exist or its
+    function fails, logs a warning and scans the whole store; O(n). Source: client-go ``ListAllByNamespace``.
 
     Raises:
-        NoMetadataError: an object without metadata was met where metadata is needed: by a selector, or in a scan.
+        NoMetadataError: an object has no metadata, and the selector or the scan needs it.
     """
     selector = everything() if selector is None else selector
     if selector.matches_nothing:

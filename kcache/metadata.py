@@ -1,7 +1,7 @@
-"""Kubernetes object metadata, read from whatever carries it (apimachinery ``meta.Accessor``).
+"""Kubernetes object metadata, read from objects of three styles (apimachinery ``meta.Accessor``).
 
-Three styles are understood: a manifest (a mapping with a ``metadata`` mapping), an object with a ``metadata``
-attribute (the official client's models), and a bare metadata object (``name`` and ``namespace`` attributes).
+The styles are: a manifest (a mapping with a ``metadata`` mapping), an object with a ``metadata`` attribute (the
+official client's models), and a bare metadata object (``name`` and ``namespace`` attributes).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _NEVER_METADATA = frozenset({type(None), str, bytes, bool, int, float, list, tup
 
 
 def metadata_of(obj: object) -> object:
-    """The part of ``obj`` that carries the metadata: a mapping, or an object with attributes.
+    """Return the part of ``obj`` that carries the metadata: a mapping, or an object with attributes.
 
     Raises:
-        NoMetadataError: ``obj`` has none.
+        NoMetadataError: ``obj`` has no metadata.
     """
-    if type(obj) is dict or isinstance(obj, Mapping):  # nearly all are a dict, and the other question takes longer
+    if type(obj) is dict or isinstance(obj, Mapping):  # nearly all are a dict, and isinstance() takes longer
         metadata = obj.get("metadata")
     else:
         metadata = getattr(obj, "metadata", _MISSING)
@@ -36,17 +36,17 @@ def metadata_of(obj: object) -> object:
 
 
 def field(metadata: object, name: str, attribute: str) -> object:
-    """One field of what :func:`metadata_of` returned; ``None`` if it is absent."""
+    """Return one field of a result of :func:`metadata_of`; ``None`` if the field is absent."""
     if type(metadata) is dict or isinstance(metadata, Mapping):
         return metadata.get(name)
     return getattr(metadata, attribute, None)
 
 
 def text_field(metadata: object, name: str, attribute: str) -> str:
-    """One text field; absent and ``None`` read as the empty string, as in Go.
+    """Return one text field; if it is absent or ``None``, return the empty string, as in Go.
 
     Raises:
-        NoMetadataError: the field holds something else than a ``str``.
+        NoMetadataError: the value of the field is no ``str``.
     """
     value = field(metadata, name, attribute)
     if value is None:
@@ -67,7 +67,7 @@ class ObjectMeta:
 
 
 def accessor(obj: object) -> ObjectMeta:
-    """The metadata of ``obj``, whatever its style.
+    """Return the metadata of ``obj``, in any of the three styles.
 
     Raises:
         NoMetadataError: ``obj`` has no metadata, or a field of it has the wrong type.
@@ -82,12 +82,12 @@ def accessor(obj: object) -> ObjectMeta:
 
 
 def resource_version_of(metadata: object) -> str:
-    """The resource version in what :func:`metadata_of` returned; the empty string if there is none."""
+    """Return the resource version in a result of :func:`metadata_of`; the empty string if there is none."""
     return text_field(metadata, "resourceVersion", "resource_version")
 
 
 def labels_of(metadata: object) -> Mapping[str, str]:
-    """The labels in what :func:`metadata_of` returned; empty if there are none.
+    """Return the labels in a result of :func:`metadata_of`; empty if there are none.
 
     Raises:
         NoMetadataError: the labels are no mapping.
@@ -101,10 +101,10 @@ def labels_of(metadata: object) -> Mapping[str, str]:
 
 
 def written_resource_version(obj: object) -> str | None:
-    """The resource version of an object that is being written; ``None`` if it carries no metadata.
+    """Return the resource version of an object that is being written; ``None`` if the object has no metadata.
 
-    Stores call this for each write, so the common styles come first and nothing is raised. Whether something is a
-    Mapping takes as long as all other questions together; every Mapping has ``get``, so that is asked before.
+    Stores call this for each write, so the common styles come first, and it raises nothing. A check for Mapping takes
+    as long as all other checks together; every Mapping has ``get``, so ``hasattr`` is checked first.
     """
     if type(obj) is dict:
         metadata = obj.get("metadata")

@@ -1,10 +1,11 @@
-"""The pytest plugin of ``kcache run pytest``: each test that starts threads runs once as it is, then in every order.
+"""The pytest plugin of ``kcache run pytest``: tests that start threads run normally, then in many interleavings.
 
-Each gets its first orders when it has run as it is. If its budget is larger than that takes, the search goes on when
-all tests have had their turn: a run that is interrupted has then looked at as many tests as it could.
+When a test has run normally, the explorer searches its interleavings for ``--kcache-test-first`` seconds. If the budget
+of the test is larger, the search continues after all tests have run: an interrupted run has then explored as many tests
+as possible.
 
-The harness is imported when the first test has started a thread. With pytest-xdist, workers write into their reports
-what the summary of the controller shows.
+The harness is imported when the first test has started a thread. With pytest-xdist, workers store the results in their
+reports, and the controller prints the summary.
 """
 
 from __future__ import annotations
@@ -48,18 +49,18 @@ if TYPE_CHECKING:
     from kcache_model.finding import Finding
 
 _SHRINK_SECONDS: Final = 5.0
-"""For making a finding small: the search may have spent its budget, and a long schedule explains nothing."""
+"""Extra time to minimise a finding: the search may have used up its budget, and long schedules are hard to read."""
 _NOT_ONE: Final = "too long: not one execution came to its end within the budget"
 _MOST_NAMES: Final = 3
 _WORK_SECONDS: Final = 0.01
-"""Whoever works less than this meanwhile stands still."""
+"""CPU time per ``--patience`` period; if a process uses less, it makes no progress."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options that ``kcache run pytest`` gives to the child, and pytest-xdist to its workers."""
+    """Add the options that ``kcache run pytest`` passes to its child, and pytest-xdist to its workers."""
     group = parser.getgroup("kcache", "interleavings of tests that start threads")
     group.addoption("--kcache-test-budget", type=float, default=2.0, help="seconds for the interleavings of a test")
-    # Two seconds are a few hundred orders of a small test, and one or two of a long one.
+    # Two seconds are enough for a few hundred executions of a small test, and for one or two of a long test.
     group.addoption("--kcache-test-first", type=float, default=2.0, help="seconds for the first orders of a test")
     group.addoption("--kcache-test-patience", type=float, default=30.0, help="seconds of standstill that end a test")
     group.addoption("--kcache-test-seed", type=int, default=0, help="of everything random")
@@ -67,8 +68,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begins to listen to what tests start."""
-    if not config.pluginmanager.is_blocked("kcache-explorer"):  # as it is in the children that explore
+    """Register the explorer and the summary, unless this process is a child that explores a test."""
+    if not config.pluginmanager.is_blocked("kcache-explorer"):  # children that explore block it
         config.pluginmanager.register(_Explorer(config), "kcache-explorer")
         if not hasattr(config, "workerinput"):
             config.pluginmanager.register(Summary(config), "kcache-summary")
@@ -76,7 +77,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _interrupt_when_terminated() -> None:
-    """Let SIGTERM end the session with its summary, as Ctrl-C does; a process that a test forks dies of it as usual."""
+    """Let SIGTERM end the session with its summary, as Ctrl-C does; processes that a test forks die as usual."""
     own = os.getpid()
 
     def interrupt(number: int, _: object) -> None:
@@ -91,14 +92,15 @@ def _interrupt_when_terminated() -> None:
 
 
 class _StoodStillError(BaseException):
-    """Ends a test whose threads wait for each other; none that tests catch."""
+    """Ends a test that makes no progress; a BaseException, so that ``except Exception`` in a test does not catch it."""
 
 
 @contextlib.contextmanager
 def _ended_at_standstill(seconds: float, started: Started) -> Iterator[None]:
-    """While this is entered, the main thread is interrupted once the process has done nothing for so long.
+    """Interrupt the main thread if the process does nothing for this many seconds while the context is entered.
 
-    Not where no threads were started, or a process was: the test may wait for something outside.
+    If the test has started no thread, or has started a process, it is not interrupted: it may wait for something
+    outside.
     """
     number = getattr(signal, "SIGALRM", None)
     is_main = threading.current_thread() is threading.main_thread()
@@ -124,13 +126,13 @@ def _ended_at_standstill(seconds: float, started: Started) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Search:
-    """The search for an order in which a test fails.
+    """The search for an interleaving in which a test fails.
 
     Attributes:
         item: the test.
-        spec: its name for the process that explores it.
-        options: of the search.
-        standstill: why the test was ended as it was; empty if it came to its end.
+        spec: the name by which the exploring process loads the test.
+        options: options of the search.
+        standstill: the reason why the test was stopped when it ran normally; empty if it finished.
     """
 
     item: pytest.Item
@@ -141,7 +143,7 @@ class _Search:
 
 @dataclass(eq=False)
 class _Explorer:
-    """Explores the tests that start threads, when they have passed, or do not come back."""
+    """A pytest plugin that explores each test that starts threads, after the test has passed or was stopped."""
 
     config: pytest.Config
     started: Started = field(default_factory=Started)
@@ -155,7 +157,7 @@ class _Explorer:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_setup(self) -> Generator[None]:
-        """Counts what fixtures start."""
+        """Count the threads and processes that fixtures start."""
         self.started.forget()
         self.beside = []
         with self.started.listening():
@@ -163,13 +165,13 @@ class _Explorer:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_fixture_setup(self, fixturedef: Any) -> Generator[None, Any, Any]:
-        """Counts what a fixture starts."""
+        """Count the threads and processes that a fixture starts, and attribute them to the fixture."""
         with self.started.listening(fixturedef):
             return (yield)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, Any]:
-        """Keeps the import path with which a test module was imported: modules of other folders may change it later."""
+        """Record the import path with which a test module was imported: other modules may change it later."""
         report = yield
         if isinstance(collector, pytest.Module):
             self.import_paths[collector.nodeid] = list(sys.path)
@@ -177,7 +179,7 @@ class _Explorer:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None]:
-        """Runs a test as it is, then in every order of its threads."""
+        """Run a test normally, then explore its interleavings."""
         started, seconds = self.started, self.config.option.kcache_test_patience
         self.standstill, self.beside = "", started.others()
         started.count_wider(item)
@@ -200,7 +202,7 @@ class _Explorer:
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None]:
-        """Counts what a test starts when it ends, and explores it if it has started nothing before."""
+        """Count the threads that a test starts in its teardown; explore it if it has not been explored yet."""
         with self.started.listening():
             yield
         if self.has_passed and not has_outcome(item):
@@ -212,7 +214,7 @@ class _Explorer:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-        """Keeps whether the last phase of a test passed."""
+        """Record whether the last phase of a test passed."""
         self.has_passed = call.excinfo is None
         return (yield)
 
@@ -265,13 +267,13 @@ class _Explorer:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
-        """Searches on when each test has had its first orders: those that failed last come first, then new files."""
+        """Continue the searches after all tests have run: first tests that failed last time, then the newest files."""
         result = yield
         cache = getattr(self.config, "cache", None)
         failed = cache.get("cache/lastfailed", {}) if cache is not None else {}
         self.unfinished.sort(key=lambda one: (one.item.nodeid not in failed, -_changed(one.item.path)))
         plugins = self.config.pluginmanager.get_plugins()
-        of_xdist = [plugin for plugin in plugins if hasattr(plugin, "item_index")]  # tells of which test a report is
+        of_xdist = [plugin for plugin in plugins if hasattr(plugin, "item_index")]  # maps a report to its test
         for search in self.unfinished:
             if session.shouldstop or session.shouldfail:
                 break
@@ -282,11 +284,11 @@ class _Explorer:
         return result
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
-        """Keeps how the session ended."""
+        """Record the exit status of the session."""
         self.exit_status = int(exitstatus)
 
     def pytest_unconfigure(self) -> None:
-        """Ends the process, which else would wait for ever for the threads of a test that stood still."""
+        """Exit at once if a test was stopped: Python would wait forever for the threads of that test."""
         if self.has_left_threads and not hasattr(self.config, "workerinput"):
             sys.stdout.flush()
             sys.stderr.flush()
@@ -294,7 +296,7 @@ class _Explorer:
 
 
 def _not_explored(item: pytest.Item, started: Started) -> str:
-    """Why a test is not explored, as far as that is known before it is tried; empty if it may be."""
+    """Return the reason not to explore a test, if it is known beforehand; empty if the test can be tried."""
     if inspect.iscoroutinefunction(item.function):  # type: ignore[attr-defined]
         return "it is a coroutine: event loops cannot be scheduled"
     return started.obstacle
@@ -313,7 +315,7 @@ def _spec(item: Any) -> str:
 
 
 def _judged(finding: Finding) -> tuple[str, str]:
-    """The kind of a finding, and its text: ``FOUND`` if the order of the threads makes the test fail."""
+    """Return the outcome and the text of a finding: ``FOUND`` if the interleaving makes the test fail."""
     from kcache_model.finding import FindingKind
     from kcache_model.places import file_name
     from kcache_stress.engine.counterexample import SHOWN_ONCE
@@ -326,7 +328,7 @@ def _judged(finding: Finding) -> tuple[str, str]:
         if SHOWN_ONCE in finding.summary:
             return NOT_REPEATED, f"{finding.summary}; {finding.detail}"
         return AS_IT_IS, f"{finding.summary}{where}"
-    if finding.kind is FindingKind.LIVELOCK:  # it came to its end with real threads
+    if finding.kind is FindingKind.LIVELOCK:  # with real threads, the test finished
         return AS_IT_IS, TOO_LONG
     if finding.interleaving is None:
         return NOT_REPEATED, finding.summary
@@ -340,7 +342,7 @@ def _judged(finding: Finding) -> tuple[str, str]:
 
 
 def _changed(path: Path) -> float:
-    """When a file was changed last; long ago if it is gone."""
+    """Return the modification time of a file, in seconds since the epoch; 0 if the file does not exist."""
     try:
         return path.stat().st_mtime
     except OSError:
@@ -348,7 +350,7 @@ def _changed(path: Path) -> float:
 
 
 def _searched(search: _Search, seconds: float) -> tuple[Outcome, str]:
-    """The outcome of a search of so many seconds, and the report if the test is to fail."""
+    """Search for this many seconds; return the outcome, and the report if the test has to fail, else an empty text."""
     from kcache_conformance.isolation import HarnessError
     from kcache_conformance.suite import run_suite
     from kcache_model.errors import TargetError
@@ -367,7 +369,7 @@ def _told(search: _Search, result: SuiteResult) -> tuple[Outcome, str]:
     counts = result.phases[-1].counts if result.phases else {}
     executions = int(counts.get("executions", 0))
     if finding is not None:
-        is_explained = bool(search.standstill) and finding.interleaving is not None  # as it is, it fails, too
+        is_explained = bool(search.standstill) and finding.interleaving is not None  # it failed normally as well
         kind, text = (FOUND, finding.summary) if is_explained else _judged(finding)
         report = _Report(finding, search.spec) if kind == FOUND else None
         outcome = Outcome(kind, text, executions, "" if report is None else report.command)

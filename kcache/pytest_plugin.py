@@ -23,7 +23,7 @@ _SUITE = "kcache_conformance.pytest_suite"
 
 
 def _seconds(text: str) -> float:
-    """Seconds of ``30``, ``30s``, ``2m`` or ``1.5h``."""
+    """Convert ``30``, ``30s``, ``2m`` or ``1.5h`` into seconds."""
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(s|m|h|)", text.strip())
     if found is None or float(found[1]) == 0:
         raise ArgumentTypeError(f"{text!r} is no duration; write for example 30s, 2m or 1.5h")
@@ -31,7 +31,7 @@ def _seconds(text: str) -> float:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options of the plugin."""
+    """Add the options of the plugin."""
     group = parser.getgroup("kcache", "conformance of thread-safe, indexed caches")
     group.addoption(
         "--kcache-target",
@@ -76,10 +76,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Adds the suite to what is collected, if a target is named.
+    """Add the suite to the paths that pytest collects, if ``--kcache-target`` is set.
 
     Raises:
-        pytest.UsageError: it is named, but empty, as a variable of a script may be.
+        pytest.UsageError: ``--kcache-target`` is empty, as an unset variable of a script may be.
     """
     target = config.getoption("--kcache-target")
     if target == "":
@@ -93,19 +93,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _wants_own_tests(config: pytest.Config) -> bool:
-    """Whether a run is about more than the target: not if that is all that was asked for, in an unconfigured folder."""
+    """Whether to collect the project's own tests as well.
+
+    False if ``--kcache-target`` is on the command line, and neither the command line nor the configuration has paths.
+    """
     is_typed = any(str(argument).startswith("--kcache-target") for argument in config.invocation_params.args)
     return not is_typed or config.args_source is not pytest.Config.ArgsSource.INVOCATION_DIR
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """Names the target."""
+    """Return the line of the header that names the target and the seed."""
     target = config.getoption("--kcache-target")
     return f"kcache target: {target}, seed {config.getoption('--kcache-seed')}" if target else None
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Refuses a target that does not exist, once; a process of its own looks, for it may end that."""
+    """Reject a target that cannot be loaded. A child process loads it, because loading may end the process."""
     target: str | None = session.config.getoption("--kcache-target")
     if target is None or hasattr(session.config, "workerinput"):
         return
@@ -122,7 +125,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-    """A finding has its headline alone in the short summary of pytest, which on a CI repeats a message as a whole."""
+    """Shorten a finding to its first line for pytest's short summary: on a CI, pytest prints whole messages there."""
     report = yield
     crash = getattr(report.longrepr, "reprcrash", None)
     errors = sys.modules.get("kcache_conformance.errors")

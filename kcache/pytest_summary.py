@@ -1,7 +1,7 @@
-"""The summary of ``kcache run pytest``: findings as they are found, and a table at the end.
+"""The summary of ``kcache run pytest``: each finding when its test ends, and a table at the end.
 
-A killed run keeps what it has printed, so a finding is printed when its test ends. With pytest-xdist, the reports carry
-the results from the workers to the controller.
+A finding is printed at once, because a run that is killed prints no table. With pytest-xdist, the reports carry the
+results from the workers to the controller.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PROPERTY: Final = "kcache"
 """The user property of a report that holds the result of a test."""
 
 _LATER: Final = "kcache later"
-"""The user property of a report that is made when all tests have run, and its ``when`` if the test passes."""
+"""The user property of a report that is created after all tests have run, and its ``when`` if the test passes."""
 
 FOUND: Final = "fails in some order"
 NOT_REPEATED: Final = "failed once, not shown again"
@@ -31,13 +31,13 @@ NO_PROOF: Final = "no proof"
 AS_IT_IS: Final = "ran as it is"
 
 _FAILED: Final = (FOUND, NOT_CONFIRMED, NOT_REPEATED, AS_TIME_PASSES)
-"""What gets a line of its own at once, and at the end once more."""
+"""Outcomes that are printed in their own line when the test ends, and again above the table."""
 _EXPLORED: Final = (EXHAUSTED, SAMPLED, NO_PROOF)
 _MOST_REASONS: Final = 20
-"""More lines than that are not read; ``-v`` lists every test."""
+"""The maximum number of reasons in the table, to keep it short; ``-v`` lists every test."""
 
 _PLACE: Final = re.compile(r"\S+:\d+(?: in \S+)?")
-"""``FILE:LINE in FUNCTION``, which differs where the reason is the same."""
+"""``FILE:LINE in FUNCTION``: replaced by ``...``, so that tests with equal reasons form one group."""
 
 _ADVICE: Final = (
     ("under the explorer it fails in every order", "is the time, a process id or an address part of the result?"),
@@ -50,7 +50,7 @@ _ADVICE: Final = (
     ("is not known", "name its package with --instrument, or replace this line in the test"),
     ("time out at", "wait for an event without a timeout in the test, where that is possible"),
 )
-"""A part of a reason -> what the user can do about it."""
+"""Part of a reason -> advice to the user."""
 
 
 @dataclass(frozen=True)
@@ -85,12 +85,12 @@ def has_outcome(item: pytest.Item) -> bool:
 
 
 def later_report(item: pytest.Item, outcome: Outcome, failure: str) -> pytest.TestReport:
-    """The report of a test that was explored once more, when all tests had run.
+    """Return the report of a test whose exploration continued after all tests had run.
 
     Args:
         item: the test.
         outcome: its new result.
-        failure: why it fails; empty if it does not: then the report changes nothing but the table.
+        failure: the text of the failure; empty if the test passes: then the report changes only the table.
     """
     return pytest.TestReport(
         nodeid=item.nodeid,
@@ -104,10 +104,10 @@ def later_report(item: pytest.Item, outcome: Outcome, failure: str) -> pytest.Te
 
 
 class Summary:
-    """Prints findings when their tests end, and the table when all have ended.
+    """A pytest plugin that prints each finding when its test ends, and the table at the end of the session.
 
     Args:
-        config: of pytest, of the process that prints.
+        config: pytest's configuration, of the process that prints.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -116,7 +116,7 @@ class Summary:
         self._outcomes: dict[str, Outcome] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keeps the result of a test, and prints it at once if the test failed in some order."""
+        """Record the result of a test, and print it at once if it is a finding."""
         if report.when == "call":
             self._tests.add(report.nodeid)
         is_later = any(name == _LATER for name, _ in report.user_properties)
@@ -132,11 +132,11 @@ class Summary:
                     terminal.write_line(f"{_line(report.nodeid, outcome)}{command}", flush=True)
 
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
-        """A test that was explored once more and passes is not counted twice."""
+        """Hide the later report of a test that passes, so that pytest does not count the test twice."""
         return ("", "", "") if str(report.when) == _LATER else None
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Prints the table; with ``-v`` a line for each test that starts threads or processes."""
+        """Print the findings and the table; with ``-v`` a line for each test that starts threads or processes."""
         terminalreporter.section("kcache: tests that start threads")
         is_verbose = self._config.get_verbosity() > 0
         for nodeid, outcome in sorted(self._outcomes.items()):
@@ -150,11 +150,11 @@ class Summary:
 
 
 def table_lines(outcomes: Sequence[Outcome], tests: int) -> Iterator[str]:
-    """The table: how many tests start threads, and how many of these were explored, and why not all.
+    """Yield the lines of the table: the numbers of tests with threads, of explored tests, and the reasons for the rest.
 
     Args:
         outcomes: of the tests that start threads or processes.
-        tests: the number of all tests that ran.
+        tests: the number of all tests that were run.
     """
     kinds = Counter(outcome.kind for outcome in outcomes)
     yield f"{_number(tests, 'test')}, {len(outcomes)} with threads or processes"
@@ -181,7 +181,7 @@ def _line(nodeid: str, outcome: Outcome) -> str:
 
 
 def _reasons(texts: Iterable[str]) -> Iterator[str]:
-    """One line for each reason: how many tests have it, and what the user can do. The most frequent come first."""
+    """Yield a line for each reason, most frequent first: the number of tests, the reason, and advice to the user."""
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for text in texts:
         groups[_PLACE.sub("...", text).partition(": ")[0]].append(text)

@@ -17,19 +17,20 @@ _SHARED: Final = {
     "os.chdir": "changes the working directory, which all threads share",
     "os.kill": "sends a signal, which no virtual thread can get",
 }
-"""What changes the whole process, and is no event of a thread."""
+"""Audit events that change the whole process, so that the explorer cannot attribute them to a virtual thread."""
 
 _HAS_THREAD_EVENTS: Final = sys.version_info >= (3, 12)
 
 
 @dataclass
 class Started:
-    """What the current test has started, as audit events report it.
+    """The threads and processes that the current test has started, recorded from audit events.
 
     Attributes:
-        threads: how many threads.
-        obstacle: the first thing that the explorer cannot repeat, with its line; empty if there was none.
-        failures: the exceptions that ended threads of it, with their places.
+        threads: the number of threads.
+        obstacle: the first event that the explorer cannot repeat, with its line; empty if there was none.
+        starts_processes: whether the test has started a process.
+        failures: the exceptions that ended threads of the test, with their places.
     """
 
     threads: int = 0
@@ -50,16 +51,17 @@ class Started:
                         setattr(module, name, self._heard(getattr(module, name)))
 
     def forget(self) -> None:
-        """The next test begins."""
+        """Reset the counts before the next test; keep the live threads of fixtures."""
         self.threads, self.obstacle, self.starts_processes, self.failures = 0, "", False, set()
         self._of_fixtures = [(fixture, thread) for fixture, thread in self._of_fixtures if thread.is_alive()]
 
     @contextlib.contextmanager
     def listening(self, fixture: Any = None) -> Iterator[None]:
-        """While this is entered, what is started counts.
+        """Count threads and processes that are started while the context is entered.
 
         Args:
-            fixture: of pytest, which is set up meanwhile.
+            fixture: the fixture of pytest that is being set up; ``None`` for the test itself. During the set-up of a
+                fixture, events count only if an outer context of the test is entered as well.
         """
         before, self._is_listening = self._is_listening, self._is_listening or fixture is None
         self._fixtures.append(fixture)
@@ -71,7 +73,7 @@ class Started:
 
     @contextlib.contextmanager
     def hearing_failures(self) -> Iterator[None]:
-        """While this is entered, note each exception that ends a thread, and pass it on to the hook that was there."""
+        """Record each exception that ends a thread while the context is entered, then call the previous hook."""
         before = threading.excepthook
 
         def heard(failed: Any) -> None:
@@ -89,17 +91,17 @@ class Started:
                 threading.excepthook = before
 
     def count_wider(self, item: Any) -> None:
-        """Count the live threads of fixtures that other tests use, too, as started by the test that is about to run."""
+        """Count the live threads of the test's fixtures, which an earlier test may have set up, as the test's own."""
         used = [known for fixtures in item._fixtureinfo.name2fixturedefs.values() for known in fixtures]
         self.threads += sum(thread.is_alive() and fixture in used for fixture, thread in self._of_fixtures)
 
     def others(self) -> list[threading.Thread]:
-        """The live threads that neither this thread nor the process before all tests is."""
+        """Return the live threads except the current thread and those that ran before the first test."""
         known = {threading.current_thread(), *self._always}
         return [thread for thread in threading.enumerate() if thread not in known]
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """An audit event, in whatever thread."""
+        """Handle an audit event of any thread."""
         if not self._is_listening:
             return
         if event in _THREADS:

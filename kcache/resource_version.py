@@ -6,13 +6,13 @@ from .errors import ResourceVersionError, quoted
 
 
 def compare_resource_versions(left: str, right: str) -> int:
-    """-1, 0 or 1 as ``left`` is older than, the same as, or newer than ``right``; O(length).
+    """Return -1, 0 or 1 if ``left`` is older than, equal to, or newer than ``right``; O(length).
 
-    Nothing is converted to a number, so that the length is not limited.
+    The strings are not converted to numbers, so their length is not limited.
     Source: apimachinery ``resourceversion.CompareResourceVersion``.
 
     Raises:
-        ResourceVersionError: one of them is not ``0`` or ASCII digits without a leading zero.
+        ResourceVersionError: a version is neither ``0`` nor ASCII digits without a leading zero.
     """
     _require_valid(left)
     _require_valid(right)

@@ -1,4 +1,4 @@
-"""Stores that compute keys themselves (client-go ``store.go``): :class:`Cache` and its factories."""
+"""Stores that compute the keys of objects (client-go ``store.go``): :class:`Cache` and its factories."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ D = TypeVar("D")
 class Cache(Generic[T]):
     """An :class:`~kcache.Indexer`: a key function in front of a thread-safe store (client-go ``cache``).
 
-    Complexities are those of the store, see :class:`~kcache.ThreadSafeMap`, plus one call of the key function.
+    The complexities are the store's, see :class:`~kcache.ThreadSafeMap`, plus one call of the key function.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Cache(Generic[T]):
         self._storage.update(self._key_of(obj), obj if self._transformer is None else self._transformed(obj))
 
     def delete(self, obj: T, /) -> None:
-        """Remove what is stored under the object's key; a missing key is no error.
+        """Remove the object stored under the key of ``obj``; a missing key is no error.
 
         Raises:
             KeyFuncError: the object has no key.
@@ -90,7 +90,7 @@ class Cache(Generic[T]):
         self._storage.replace(items, resource_version)
 
     def resync(self) -> None:
-        """Does nothing for a plain store."""
+        """Do nothing, unless the underlying store does something."""
         self._storage.resync()
 
     def index(self, index_name: str, obj: T, /) -> builtins.list[T]:
@@ -98,7 +98,8 @@ class Cache(Generic[T]):
 
         Raises:
             IndexNotFoundError: there is no such index.
-            Exception: whatever the index function raises for ``obj``.
+            IndexFuncError: the index function did not return a list of ``str``.
+            Exception: any error that the index function raises for ``obj``.
         """
         return self._storage.index(index_name, obj)
 
@@ -127,14 +128,14 @@ class Cache(Generic[T]):
         return self._storage.get_indexers()
 
     def add_indexers(self, new_indexers: Indexers[T], /) -> None:
-        """Add index functions, all of them or none; errors as :meth:`ThreadSafeMap.add_indexers`."""
+        """Add index functions, all of them or none; raises the errors of :meth:`ThreadSafeMap.add_indexers`."""
         self._storage.add_indexers(new_indexers)
 
     def transaction(self, *transactions: Transaction[T]) -> None:
         """Apply the writes in order; readers see all of them or none. The transformer is not run.
 
         Raises:
-            TransactionError: some entries could not be applied and were left out; the others were.
+            TransactionError: some entries could not be applied and were skipped; the others were applied.
         """
         keyed, positions = [], []
         errors: dict[int, KcacheError] = {}
@@ -157,11 +158,11 @@ class Cache(Generic[T]):
             raise TransactionError(len(transactions), successful, [errors[position] for position in sorted(errors)])
 
     def bookmark(self, resource_version: str, /) -> None:
-        """Note that the source of the objects has reached ``resource_version``."""
+        """Record that the source of the objects has reached ``resource_version``."""
         self._storage.bookmark(resource_version)
 
     def last_sync_resource_version(self) -> str:
-        """The resource version of the last object written, replacement or bookmark."""
+        """The resource version of the last written or deleted object, replacement or bookmark."""
         return self._storage.last_sync_resource_version()
 
     def _key_of(self, obj: T) -> str:
@@ -200,8 +201,8 @@ def new_indexer(
     Args:
         key_func: object -> key.
         indexers: index name -> index function; copied.
-        semantics: ``"classic"`` refuses ``add_indexers`` on a store that holds objects, ``"current"`` indexes them.
-        transformer: replaces each object before it is stored; its key is that of the original.
+        semantics: ``"classic"`` rejects ``add_indexers`` on a store that holds objects, ``"current"`` indexes them.
+        transformer: replaces each object before it is stored; the key is computed from the original object.
 
     Raises:
         InvalidIndexerError: an index function cannot be called.
@@ -213,7 +214,7 @@ def new_indexer(
 def new_thread_safe_store(
     indexers: Indexers[T] | None = None, *, semantics: Semantics | str = Semantics.CLASSIC
 ) -> ThreadSafeMap[T]:
-    """A store whose callers name the keys (client-go ``NewThreadSafeStore``).
+    """A store whose callers pass the keys (client-go ``NewThreadSafeStore``).
 
     Raises:
         InvalidIndexerError: an index function cannot be called.

@@ -1,6 +1,6 @@
-"""The harness as a library: hold your own code against a model from your own tests.
+"""The harness as a library: compare your own code with a model in your own tests.
 
-Of an Indexer::
+For an Indexer::
 
     from kcache.testing import run_conformance
     from mypackage import new_indexer  # new_indexer(key_func, indexers) -> Indexer
@@ -9,7 +9,7 @@ Of an Indexer::
     def test_conformance():
         run_conformance(new_indexer, seconds=20)
 
-Of any class or test: :func:`interleaved`, :class:`Machine`.
+For any class or test: :func:`interleaved`, :class:`Machine`.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ __all__ = [
 
 
 PHASES: Final = tuple(target_type_named(DEFAULT_TYPE).phases)
-"""The phases of a run on an Indexer, in order."""
+"""The names of the phases of a run on an Indexer, in order."""
 
 
 def run_conformance(
@@ -130,40 +130,40 @@ def run_conformance(
     parameters: Mapping[str, int] | None = None,
     data_races: bool = False,
 ) -> SuiteResult:
-    """Check an implementation; returns only if nothing is wrong.
+    """Check an implementation; return only if there is no violation.
 
-    A factory that a child process can import runs there, so that it may hang or crash. Any other one (a lambda, a
+    If a child process can import the factory, it runs there, where it may hang or crash. Any other factory (a lambda, a
     local function) runs in a thread of this process.
 
     Args:
         target: ``"package.module:factory"``, ``"path/to/file.py:factory"``, or the factory itself.
-        type: of target, what ``kcache check --type`` takes.
-        semantics: ``"classic"`` or ``"current"``; of Indexers.
-        strict_errors: ask for kcache's error types, not just for an error where one is due.
-        contract: what is a violation: ``"client-go"``, or ``"strict"`` for also what kcache's reference guarantees
-            beyond that; the rest is advice.
-        strict: the strict contract.
-        seed: of everything random.
-        seconds: for all phases together; by default 30, or no limit if a number of programs is given. What ends by
-            itself always runs to its end.
-        programs: how many programs each random phase runs: the outcome then does not depend on the machine.
-        patience_seconds: how long one call may take before it counts as hung.
-        phases: which of its type's phases to run, for Indexers :data:`PHASES`; empty for all.
-        unsupported: operations that the implementation does not offer; by default what the factory declares in its
-            attribute ``kcache_unsupported``.
+        type: the type of the target, a value of ``kcache check --type``.
+        semantics: ``"classic"`` or ``"current"``; for Indexers only.
+        strict_errors: require kcache's error types; otherwise any error is accepted where an error is required.
+        contract: the rules whose breach is a violation: ``"client-go"``, or ``"strict"``, which adds the further
+            guarantees of kcache's reference implementation. Breaches of other rules are advice.
+        strict: select the strict contract.
+        seed: seed of everything random.
+        seconds: time limit for all phases together; by default 30, or none if ``programs`` is set. Phases that end by
+            themselves always run to their end.
+        programs: the number of programs that each random phase runs: then the result does not depend on the machine.
+        patience_seconds: the time that one call may take before it counts as hung.
+        phases: the phases of the type to run, for Indexers a selection of :data:`PHASES`; empty for all.
+        unsupported: operations that the implementation does not offer; by default the value of the factory's attribute
+            ``kcache_unsupported``.
         instrument: further packages that the explorer instruments beside the implementation's own; they can also be
             named in ``kcache_instrument``, of the factory or of its module.
-        most_findings: after so many violations the run ends.
-        shape: the most threads of a program, and the most calls of each; of types with a vocabulary.
-        parameters: of tests: the positions of the values of their parameters in what they are parametrized with.
-        data_races: let the explorer look for data races, too; they are advice, or violations under the strict contract.
+        most_findings: the run ends after this many violations.
+        shape: the maximum number of threads of a program and of calls per thread; for types with a vocabulary.
+        parameters: for tests: parameter -> position of its value in the list that the test is parametrized with.
+        data_races: let the explorer report data races as well: as advice, or as violations under the strict contract.
 
     Returns:
-        What was done; its findings are advice.
+        The result of the run; its findings are advice.
 
     Raises:
         ConformanceError: a violation was found.
-        InconclusiveError: some phase could not do its work.
+        InconclusiveError: a phase could not be completed; the message has the reasons.
         TargetError: the target cannot be used, or there is no such type; the message says what to do.
         HarnessError: kcache itself failed.
     """
@@ -200,7 +200,7 @@ def run_conformance(
 
 
 def _seconds(seconds: float | None, programs: int | None, usual: float) -> float:
-    """The limit in time: what is given, else the usual one, but none where programs are counted."""
+    """Return the time limit in seconds: ``seconds`` if set; else infinity if ``programs`` is set, else ``usual``."""
     if seconds is not None:
         return seconds
     return usual if programs is None else inf
@@ -216,26 +216,27 @@ def interleaved(
     data_races: bool = False,
     patience_seconds: float = 3.0,
 ) -> Any:
-    """A test whose threads run in every order: those that :func:`run` starts, and those of ``threading``.
+    """Decorate a test so that its threads run in every interleaving: threads of :func:`run` and of ``threading``.
 
-    The body is called again and again, in a child process, with its modules instrumented; it must make what it needs
-    anew. It fails on the first order in which a check fails, an exception escapes, or nothing can go on. Works as a
-    decorator with and without arguments, of functions and of methods, also of a ``unittest.TestCase``.
+    The test is called many times, in a child process, with its modules instrumented; each call has to create new
+    objects. The test fails on the first interleaving in which a check fails, an exception escapes, or no thread can
+    continue. The decorator works with and without arguments, on functions and methods, also of ``unittest.TestCase``.
 
     Args:
-        test: takes what ``pytest.mark.parametrize`` gives it, and fixtures. Each execution gets new fixtures.
-        instrument: further packages whose code is looked into, as ``--instrument`` adds some, beside the module itself
-            and those that it imports, if they are written in Python. Of a package, parts that are named, alone.
-        seconds: how long to search. A search that ends before is exhaustive, if nothing says ``no proof``.
-        seed: of the samples that are taken first.
-        exhaustive: fail where the search does not end in time, or proves nothing.
-        data_races: fail on a data race, too: two accesses to one place, one of them a write, in no order.
-        patience_seconds: how long one execution may do nothing that the explorer sees.
+        test: the test; its parameters are those of ``pytest.mark.parametrize`` and fixtures. Each execution gets new
+            fixtures.
+        instrument: further packages to instrument, like ``--instrument``. The module itself and the Python modules that
+            it imports are instrumented anyway. If parts of a package are named, only these parts are instrumented.
+        seconds: time limit of the search. If it ends before, it is exhaustive, unless the result says ``no proof``.
+        seed: seed of the random executions at the beginning.
+        exhaustive: fail if the search does not end in time, or proves nothing.
+        data_races: fail on a data race as well: two conflicting accesses without a happens-before order.
+        patience_seconds: the time that one execution may take without an event that the explorer sees.
 
     Raises:
-        ConformanceError: from the test: it fails in some order.
-        InconclusiveError: from the test: it cannot be explored, or ``exhaustive`` asks for more than was possible.
-        TargetError: from the test: it takes something else, or cannot be imported by name.
+        ConformanceError: raised by the test: it fails in an interleaving.
+        InconclusiveError: raised by the test: it cannot be explored, or ``exhaustive`` is set and there is no proof.
+        TargetError: raised by the test: it has other parameters, or cannot be imported by name.
     """
 
     def decorated(body: Any) -> Any:
@@ -279,18 +280,18 @@ def in_threads(
     programs: int | None = None,
     seed: int = 0,
 ) -> type[unittest.TestCase]:
-    """A test case that runs the rules of a :class:`Machine`, or the methods of a class, in several threads.
+    """Return a test case that runs the rules of a :class:`Machine`, or the methods of a class, in virtual threads.
 
-    Random programs of the calls, each along every interleaving as far as the time goes; what they give must be what
-    some order of them gives, one after another. What fails is made small.
+    Random programs of the calls are explored, each in all interleavings if the time allows it. The results must be
+    linearizable: possible if the calls run one at a time, in some order. Failing programs are minimised.
 
     Args:
-        machine: a machine, or any class whose objects are made without arguments; at the top of a module.
-        threads: the most threads of a program.
-        calls: the most calls of each.
-        seconds: how long to search; by default 10, or no limit if a number of programs is given.
-        programs: how many programs to explore: the outcome then does not depend on the machine.
-        seed: of everything random.
+        machine: a machine, or any class whose constructor needs no arguments; at the top level of a module.
+        threads: the maximum number of threads of a program.
+        calls: the maximum number of calls per thread.
+        seconds: time limit; by default 10, or none if ``programs`` is set.
+        programs: the number of programs to explore: then the result does not depend on the machine.
+        seed: seed of everything random.
     """
     return _test_case(machine, "explorer", seconds, programs, seed, (threads, calls))
 
@@ -298,13 +299,13 @@ def in_threads(
 def stress(
     machine: type[Any], *, seconds: float | None = None, programs: int | None = None, seed: int = 0
 ) -> type[unittest.TestCase]:
-    """A test case that runs the rules of a :class:`Machine`, or the methods of a class, in real threads.
+    """Return a test case that runs the rules of a :class:`Machine`, or the methods of a class, in real threads.
 
     Args:
         machine: as for :func:`in_threads`.
-        seconds: how long; by default 10, or no limit if a number of programs is given.
-        programs: how many to run.
-        seed: of everything random.
+        seconds: time limit; by default 10, or none if ``programs`` is set.
+        programs: the number of programs to run.
+        seed: seed of everything random.
     """
     return _test_case(machine, "stress", seconds, programs, seed, None)
 
@@ -336,7 +337,7 @@ def _test_case(
 
 
 def __getattr__(name: str) -> Any:
-    """What needs Hypothesis, which is imported when it is asked for."""
+    """Import the names that need Hypothesis at their first access, so that the others work without it."""
     if name in ("Machine", "rule", "invariant"):
         return getattr(import_module("kcache_conformance.classes.machine"), name)
     if name == "machine_of":
@@ -345,20 +346,20 @@ def __getattr__(name: str) -> Any:
 
 
 def replay(word: str, *, patience_seconds: float = 3.0, trust: bool = False) -> None:
-    """Follow the schedule of a counterexample again; returns only if it is fixed.
+    """Follow the schedule of a counterexample again; return only if the failure is fixed.
 
     Args:
         word: the replay token that was printed: ``kx1.`` (or ``kq1.``, ``ki1.``, ``kf1.``, ``kt1.``, ``ko1.``) and
             some hundred characters.
-        patience_seconds: how long one execution may take.
-        trust: run the target although it is not in the current folder, nor named in the configuration.
+        patience_seconds: the time that one execution may take.
+        trust: run the target even if it is neither in the current folder nor named in the configuration.
 
     Raises:
-        ConformanceError: it still fails.
-        InconclusiveError: its schedule does not fail any more, and not all others could be tried; or real threads did
-            not fail again; or it still fails, and is not confirmed.
-        FormatError: the word is damaged.
-        TargetError: there is no such target any more.
+        ConformanceError: the failure still occurs.
+        InconclusiveError: the schedule no longer fails, but not all other schedules could be tried; or real threads
+            did not fail again; or the failure still occurs, but is not confirmed.
+        FormatError: the token is damaged, or is no replay token.
+        TargetError: the target no longer exists.
     """
     __tracebackhide__ = True
     target_type = trusted_type_of_token(word, is_trusted=trust)

@@ -1,18 +1,19 @@
 """The reference store: a dict of objects with secondary indices (client-go ``threadSafeMap``).
 
-How readers get by without a lock:
+Readers usually need no lock:
 
 * A lookup copies one bucket. Copying a built-in dict with ``str`` keys is one atomic step, with and without the GIL
   (docs/pythons.md says why).
-* Every write holds the lock and counts ``_writes`` up before it changes anything. A lookup that finds the lock free
-  and, after copying, the same count has seen no write half done; otherwise it is repeated under the lock.
-* ``get`` reads one key of the dict of objects. Any write, a transaction too, changes one key in one step. While a
-  transaction changes several, ``_in_transaction`` sends those to the lock who begin to read meanwhile. (Who began
-  before and sees a key as it was can be ordered before the transaction.)
+* Every write holds the lock and increments ``_writes`` before it changes anything. If a lookup finds the lock free, and
+  the same count after copying, it has seen no partial write. Otherwise it is repeated under the lock.
+* ``get`` reads one key of the dict of objects. Every write, also within a transaction, changes one key in one step.
+  While a transaction changes several keys, ``_in_transaction`` makes new readers wait for the lock. (A reader that
+  began earlier and sees the old value of a key can be ordered before the transaction.)
 
-Index functions and all checks run before the lock is taken, so that a failing write leaves the store as it was. The
-store remembers where it put each key and never asks an index function about an old object again, so an object that was
-changed in place, or a function that is not deterministic, leaves no stale entry behind.
+Index functions and all checks run before the lock is taken (in :meth:`~ThreadSafeMap.add_indexers`: before anything is
+changed), so a failing write leaves the store unchanged. The store records the index values of each key and never calls
+an index function for an old object again. So an object that was changed in place, or a function that is not
+deterministic, leaves no stale entry behind.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class ThreadSafeMap(Generic[T]):
 
     Args:
         indexers: index name -> index function; copied.
-        semantics: decides about :meth:`add_indexers` on a store that holds objects.
+        semantics: decides whether :meth:`add_indexers` is allowed on a store that holds objects.
 
     Raises:
         InvalidIndexerError: an index function cannot be called.
@@ -66,7 +67,7 @@ class ThreadSafeMap(Generic[T]):
         self._placements: dict[str, Placement] = {}
         self._functions: Functions[T] = tuple(checked_indexers(indexers).items())
         self._indices: dict[str, Buckets[T]] = {name: {} for name, _ in self._functions}
-        self._tables = tuple(self._indices.values())  # what each write goes through, in the order of _functions
+        self._tables = tuple(self._indices.values())  # each write iterates over them, in the order of _functions
         self._resource_version = ""
 
     @overload
@@ -116,8 +117,8 @@ class ThreadSafeMap(Generic[T]):
 
         Raises:
             IndexNotFoundError: there is no such index.
-            IndexFuncError: the index function returned something else than a list of ``str``.
-            Exception: whatever the index function raises for ``obj``, as it is.
+            IndexFuncError: the index function did not return a list of ``str``.
+            Exception: any error that the index function raises for ``obj``, unchanged.
         """
         func = dict(self._functions).get(index_name)
         if func is None:
@@ -141,7 +142,7 @@ class ThreadSafeMap(Generic[T]):
         return dict(self._functions)
 
     def last_sync_resource_version(self) -> str:
-        """The resource version of the last object written, replacement or bookmark, as it was given."""
+        """The resource version of the last written or deleted object, replacement or bookmark, unchanged."""
         with self._lock:
             return self._resource_version
 
@@ -175,7 +176,7 @@ class ThreadSafeMap(Generic[T]):
             self._drop(key)
 
     def delete_with_object(self, key: str, obj: T | None, /) -> None:
-        """As :meth:`delete`, and note the resource version of ``obj``, the state in which it was deleted."""
+        """Remove the object under ``key``, and record the resource version of ``obj``, its state at the deletion."""
         version = written_resource_version(obj)
         with self._lock:
             self._writes += 1
@@ -184,7 +185,7 @@ class ThreadSafeMap(Generic[T]):
                 self._resource_version = version
 
     def replace(self, items: Mapping[str, T], resource_version: str = "", /) -> None:
-        """Make ``items`` the whole content, atomically; O(n v), but writers wait only for an exchange of dicts.
+        """Make ``items`` the whole content, atomically; O(n v), but the lock is held only to exchange the dicts.
 
         Raises:
             InvalidObjectError: one of the objects is ``None``; the store is unchanged.
@@ -211,10 +212,10 @@ class ThreadSafeMap(Generic[T]):
     def transaction(self, *transactions: ThreadSafeStoreTransaction[T]) -> None:
         """Apply the writes in order; readers see all of them or none.
 
-        An entry that cannot be applied (no object, an index function fails) is left out.
+        An entry that cannot be applied (no object, or an index function fails) is skipped.
 
         Raises:
-            TransactionError: entries were left out; the others were applied.
+            TransactionError: entries were skipped; the others were applied.
         """
         while True:
             functions = self._functions
@@ -234,19 +235,19 @@ class ThreadSafeMap(Generic[T]):
             raise TransactionError(len(transactions), successful, errors)
 
     def bookmark(self, resource_version: str, /) -> None:
-        """Note that the source of the objects has reached ``resource_version``."""
+        """Record that the source of the objects has reached ``resource_version``."""
         with self._lock:
             self._resource_version = resource_version
 
     def resync(self) -> None:
-        """Does nothing: a map has nobody to tell."""
+        """Do nothing: a map has no listeners."""
 
     def add_indexers(self, new_indexers: Indexers[T], /) -> None:
-        """Add index functions, all of them or none; O(n v) where objects are stored already.
+        """Add index functions, all of them or none; O(n v) if objects are stored already.
 
         Raises:
-            IndexersRunningError: the store holds objects and its semantics are classic.
-            IndexerConflictError: an index of that name exists.
+            IndexersRunningError: the store holds objects, and its semantics are classic.
+            IndexerConflictError: an index with one of the names exists.
             InvalidIndexerError: an index function cannot be called.
             IndexFuncError: a function failed for a stored object.
         """
@@ -266,7 +267,7 @@ class ThreadSafeMap(Generic[T]):
             self._functions += functions
 
     def _consistent(self, look: Callable[[], R]) -> R:
-        """What ``look`` finds at one moment between two writes."""
+        """Return the result of ``look`` for a state between two writes; ``look`` may be called twice."""
         writes = self._writes
         if not self._lock.locked():
             found = look()
@@ -304,7 +305,7 @@ class ThreadSafeMap(Generic[T]):
         self._in_transaction = True
         try:
             self._writes += 1
-            # The last write of each key is all that anybody may ever see of it.
+            # Readers can only ever see the last write of each key.
             for key, (entry, values) in {entry.key: (entry, values) for entry, values in prepared}.items():
                 if values is None or entry.obj is None:
                     self._drop(key)

@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class TransactionType(enum.Enum):
-    """What one entry of a transaction does."""
+    """The kind of write of one entry of a transaction."""
 
     ADD = "Add"
     UPDATE = "Update"
@@ -28,7 +28,7 @@ class Transaction(Generic[T]):
 class ThreadSafeStoreTransaction(NamedTuple, Generic[T]):
     """One write of a transaction on a :class:`~kcache.ThreadSafeStore`; ``obj`` may be ``None`` in a delete.
 
-    Informers make one for each event: a tuple takes a third of the time of a frozen dataclass.
+    Informers create an entry for each event: a tuple takes a third of the time of a frozen dataclass.
     """
 
     type: TransactionType

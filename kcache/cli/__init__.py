@@ -1,4 +1,4 @@
-"""The command line. It parses, listens and prints; the work is done by the suite."""
+"""The command line: it parses arguments, receives events and prints; the suite does the work."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COMMANDS = {
     "targets": "List the shipped examples, faulty and correct ones.",
     "verify": "Explore every small program on TARGET in every interleaving, and print a certificate.",
 }
-"""Name -> its line in the list of commands, for which no command need be imported."""
+"""Name -> its line in the list of commands, so that the list needs no import of a command."""
 
 _EPILOG = """
 \b
@@ -43,7 +43,7 @@ Exit codes:
 
 
 class _Commands(click.Group):
-    """The commands, each in the module of its name, which is imported when the command is asked for."""
+    """The commands. Each command is in the module of its name, which is imported when the command is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return sorted(_COMMANDS)

@@ -55,7 +55,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 
 @dataclass(frozen=True)
 class _Run:
-    """One target to check: how it is called, and how it is checked."""
+    """One target to check: its name, and the options of its run."""
 
     name: str
     target: str
@@ -181,10 +181,10 @@ _SEVERITY = [EXIT_CODES[Status.OK], EXIT_CODES[Status.UNKNOWN], USAGE, EXIT_CODE
 
 
 def _unable(name: str, error: TargetError, targets: int) -> TargetError:
-    """Say of one of several targets that it cannot be checked; the others can.
+    """Print that a target cannot be checked, if there are several targets; the others are checked.
 
     Raises:
-        TargetError: it is the only one.
+        TargetError: it is the only target.
     """
     if targets == 1:
         raise error
@@ -204,7 +204,7 @@ def _exit_code(result: SuiteResult | TargetError, allow_skipped: bool) -> int:
 
 
 def _targets(asked: Asked) -> list[ConfiguredTarget]:
-    """What is to be checked: targets of the file, or what is typed, with what the file says for all targets."""
+    """Return the targets to check: targets of the configuration file, or the typed target with the file's defaults."""
     configuration = find_configuration(Path.cwd())
     configured = configuration.targets
     if asked.target is not None and asked.target in configured:
@@ -219,10 +219,10 @@ def _targets(asked: Asked) -> list[ConfiguredTarget]:
 
 
 def _run(asked: Asked, target: ConfiguredTarget) -> _Run:
-    """How a target is checked: what is typed, or in the environment, overrides the file.
+    """Return the run of a target. Precedence of options: command line, then environment, then configuration file.
 
     Raises:
-        TargetError: its type cannot be made.
+        TargetError: the type of the target cannot be created.
     """
     began = time.monotonic()
     leave_out = asked.options.leave_out or target.given.get("leave_out", ())
@@ -262,7 +262,7 @@ def _title(run: _Run) -> str:
 
 
 def _with_failures(failures: SavedFailures, run: _Run, result: SuiteResult) -> SavedFailures:
-    """What is saved after a run: what it found, and what is not known to be mended."""
+    """Return the failures to save after a run: its violations, and older failures that are not known to be fixed."""
     strict = run.options.strict_errors
     wrong = [finding for finding in result.findings if finding.status is Status.VIOLATION]
     shown = [replay_request(finding, run.target, strict_errors=strict) for finding in wrong]

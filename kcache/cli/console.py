@@ -1,4 +1,4 @@
-"""Terminal output: progress while a run goes on, and the result when it is over."""
+"""Terminal output: progress during a run, and the result at its end."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from .pace import duration_text, elapsed_text, lines
 _PLAIN_WIDTH = 100
 
 _OVERRUN = 1.2
-"""Of the budget: what takes longer is said."""
+"""A factor of the budget: if a run takes longer, the output names the phases that always run to their end."""
 
 _WIDTH = max(map(len, PHASE_TITLES.values()))
 
@@ -45,35 +45,35 @@ STATUS_STYLES = {Status.OK: "bold green", Status.VIOLATION: "bold red", Status.U
 _PHASE_STYLES = {"ok": "green", "unknown": "yellow", "skipped": "yellow"}
 
 TAKEN = "kcache.stdout"
-"""In the context of a command: whether a report goes to standard output."""
+"""Key in the context of a command: whether a report goes to standard output."""
 
 
 VERBOSITY = "kcache.verbosity"
-"""In the context of a command: how much it prints, unless as usual."""
+"""Key in the context of a command: ``QUIET`` or ``VERBOSE``; absent by default."""
 
 LONG_TOKEN = "kcache.long_token"
-"""In the context of a command: whether replay commands carry the whole token."""
+"""Key in the context of a command: whether replay commands contain the whole replay token."""
 
 _IS_KEPT = "kcache.is_kept"
-"""In the context of a command: whether it has kept a replay."""
+"""Key in the context of a command: whether the command has stored a replay in ``.kcache``."""
 
 QUIET, VERBOSE = "quiet", "verbose"
 
 
 class _Console(Console):
     is_whole = False
-    """Whether nothing is left out."""
+    """Whether findings are printed completely."""
 
     def on_broken_pipe(self) -> None:
-        """Leaves it to the command line what exit code that is; rich's is 1."""
+        """Raise, so that the command line chooses the exit code; rich would exit with 1."""
         self.quiet = True
         raise BrokenPipeError
 
 
 def stdout_console() -> Console:
-    """A console on standard output; of fixed width and without colours where that is no terminal.
+    """Return a console on standard output; if that is no terminal, it has a fixed width and no colours.
 
-    Where a report goes there, it is on standard error. With ``-q`` it prints nothing.
+    If a report goes to standard output, the console is on standard error. With ``-q`` it prints nothing.
     """
     console = _loud_console()
     verbosity = _asked(VERBOSITY)
@@ -95,15 +95,15 @@ def _asked(name: str) -> Any:
 
 
 def show_finding(console: Console, finding: Finding, target: str, *, strict_errors: bool = False) -> None:
-    """Print a finding: in the usual length, or whole with ``-v``."""
+    """Print a finding: shortened, or completely with ``-v``."""
     whole = is_whole(console)
     print_finding(console, finding, target, strict_errors=strict_errors, is_whole=whole, command_of=replay_line)
 
 
 def replay_line(request: ReplayRequest) -> str:
-    """The command that a report shows for a replay: short and kept in this folder, unless a long one is asked for.
+    """Return the replay command of a finding: with a short token stored in this folder, or with the whole token.
 
-    ``kcache replay --last`` runs the first one of a report: what is to be mended first.
+    ``kcache replay --last`` runs the first replay of a report: the finding to fix first.
     """
     if _asked(LONG_TOKEN):
         return request.command
@@ -113,25 +113,25 @@ def replay_line(request: ReplayRequest) -> str:
 
 
 def is_whole(console: Console) -> bool:
-    """Whether nothing is to be left out."""
+    """Whether findings are to be printed completely."""
     return isinstance(console, _Console) and console.is_whole
 
 
 def seconds_so_far() -> float:
-    """How long the command has been running."""
+    """Return the seconds since the command began."""
     began: float = _asked(BEGAN)
     return time.monotonic() - began
 
 
 def show_brief(report: RunReport) -> None:
-    """With ``-q``, print the outcome in one line."""
+    """Print the result in one line, if ``-q`` is set."""
     if _asked(VERBOSITY) == QUIET:
         _loud_console().print(Text(report.brief), soft_wrap=True)
 
 
 @contextmanager
 def progress_bar(console: Console, budget_seconds: float = inf) -> Iterator[Progress]:
-    """A bar with counts on a terminal; nothing elsewhere. The first Ctrl-C only asks to stop meanwhile."""
+    """Show a bar with counts, on a terminal only. Within the context, the first Ctrl-C only requests a stop."""
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -147,15 +147,15 @@ def progress_bar(console: Console, budget_seconds: float = inf) -> Iterator[Prog
 
 
 class TerminalProgress:
-    """Shows in a bar how far a run is.
+    """The progress of one run, shown in a bar.
 
     Args:
         progress: the bar; several runs may share it.
-        on_phase: told of each finished phase.
-        name: of the target, where there are several.
+        on_phase: is called for each finished phase.
+        name: the name of the target if there are several, else empty.
 
     Attributes:
-        text: what is being done, and what was counted so far.
+        text: the current phase, and its counts so far.
     """
 
     def __init__(self, progress: Progress, on_phase: Callable[[PhaseFinished], None], name: str = "") -> None:
@@ -166,7 +166,7 @@ class TerminalProgress:
         self._title = self.text = "starting"
 
     def __call__(self, event: Event) -> None:
-        """Something happened."""
+        """Handle an event of the run: update the bar, or pass on a finished phase."""
         match event:
             case PhaseStarted():
                 title = PHASE_TITLES.get(event.phase, event.phase)
@@ -188,7 +188,7 @@ class TerminalProgress:
 
 
 def phase_line(phase: PhaseFinished) -> Text:
-    """``  state machine   ok   300 programs, 12000 operations``."""
+    """Return the line of a finished phase: ``  state machine   ok   300 programs, 12000 operations``."""
     verdict = phase_verdict(phase)
     verdict, style = ("FAILED", "red") if verdict == "failed" else (verdict, _PHASE_STYLES[verdict])
     line = Text(f"  {PHASE_TITLES[phase.phase]:{_WIDTH}}  ")
@@ -209,7 +209,7 @@ def run_and_print(
     saved: TargetFailures | None = None,
     spent: float = 0.0,
 ) -> SuiteResult:
-    """Run phases of the suite on a target; show what is run, how far it is, and what it gave."""
+    """Run phases of the suite on a target; print the title, the progress and the result."""
     began = time.monotonic() - spent
     with progress_bar(console, options.budget_seconds) as bar:
         console.print(title, soft_wrap=True)
@@ -227,7 +227,7 @@ def run_and_print(
 def show_result(
     console: Console, target: str, options: SuiteOptions, result: SuiteResult, *, is_coverage_shown: bool = False
 ) -> None:
-    """Print what a run gave, behind the lines of its phases."""
+    """Print the result of a run, after the lines of its phases."""
     for phase in result.phases:
         if is_coverage_shown and phase.coverage:
             console.print()

@@ -1,4 +1,4 @@
-"""A bound for what may wait for ever, such as a pipe into which nobody writes."""
+"""Time limit for code that may wait forever, such as a read from a pipe without a writer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class TooLate(Exception):
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """Interrupt the block after ``seconds``, where the system can: not on Windows, and in the main thread only.
+    """Interrupt the block after ``seconds``; on Windows, and in other threads than the main thread, do nothing.
 
     Raises:
         TooLate: the time was up.

@@ -25,22 +25,22 @@ from kcache_model.verdict import Status
 EXIT_CODES = {Status.OK: 0, Status.VIOLATION: 1, Status.UNKNOWN: 3}
 USAGE = 2
 BEGAN = "kcache.began"
-"""In the context of a command: when it began, by the monotonic clock."""
+"""Key in the context of a command: the time when it began, by the monotonic clock."""
 
 INTERRUPTED = 130
 TERMINATED = 143
-"""What a shell says of a process that was ended by SIGTERM."""
+"""The exit code that a shell reports for a process that was ended by SIGTERM."""
 CLOSED_PIPE = 141
-"""What a shell says of a process that was ended by SIGPIPE."""
+"""The exit code that a shell reports for a process that was ended by SIGPIPE."""
 
 
 def exit_code(status: Status, *, is_interrupted: bool = False) -> int:
-    """The exit code of a run with this verdict."""
+    """Return the exit code of a run with this verdict."""
     return INTERRUPTED if is_interrupted else EXIT_CODES[status]
 
 
 def fail(message: str, details: str = "") -> NoReturn:
-    """Print an error as one line, with details of a fault of kcache below it; the exit code is 2."""
+    """Print an error as one line, with the details of an internal error below it, and exit with code 2."""
     line = " ".join(part.strip() for part in message.splitlines() if part.strip())
     click.echo("\n".join(filter(None, (printable_line(f"kcache: error: {line}"), details))), err=True)
     sys.exit(USAGE)
@@ -48,7 +48,7 @@ def fail(message: str, details: str = "") -> NoReturn:
 
 @contextmanager
 def usage_errors() -> Iterator[None]:
-    """Turns what click says of a wrong command line into one line, in the shape of all errors."""
+    """Print click's errors about the command line in one line, like all other errors."""
     try:
         yield
     except click.exceptions.NoArgsIsHelpError:
@@ -58,7 +58,7 @@ def usage_errors() -> Iterator[None]:
 
 
 def _usage_text(error: click.ClickException) -> str:
-    """What is wrong, and what to write instead or where to look that up."""
+    """Return click's message with a suggestion, or with a reference to the help."""
     text = error.format_message()
     if isinstance(error, click.BadParameter) and error.param is not None and isinstance(error.param.type, click.Choice):
         wrong = re.match(r"'(.*?)' is not one of", error.message)
@@ -73,7 +73,7 @@ def _usage_text(error: click.ClickException) -> str:
 
 @contextmanager
 def clear_errors() -> Iterator[None]:
-    """Turns errors that a user can mend into one line; says so where the harness itself is at fault."""
+    """Print errors that the user can fix in one line; report other errors as a fault of kcache."""
     try:
         yield
     except (TargetError, FormatError, CannotExploreError) as error:
@@ -96,30 +96,30 @@ def clear_errors() -> Iterator[None]:
 
 @contextmanager
 def closed_pipe() -> Iterator[None]:
-    """Ends the process quietly when nobody reads its output any more; click's exit code 1 would be a violation."""
+    """Exit without a message if the output pipe is closed; click would exit with 1, which means a violation."""
     try:
         yield
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what buffers still hold
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for text that is still in buffers
         sys.exit(CLOSED_PIPE)
 
 
 def end_in_order() -> None:
-    """Lets SIGTERM, a CI's time limit for one, end the process as an exception does: nothing is left lying about."""
+    """Let SIGTERM, such as a CI's time limit, raise SystemExit, so that files and child processes are cleaned up."""
     is_main = threading.current_thread() is threading.main_thread()
     if is_main and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _end)
 
 
 def _end(*_: object) -> NoReturn:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # who passes signals on often sends two
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a process that forwards signals often sends two
     sys.exit(TERMINATED)
 
 
 def open_missing_streams() -> None:
-    """Gives a process that was started with its output closed (``>&-``) somewhere to write to.
+    """Open the null device for output streams that were closed when the process was started (``>&-``).
 
-    Where the output cannot hold what pictures are drawn with, they are drawn with plainer characters.
+    If the encoding of a stream lacks the characters of diagrams, they are replaced by ASCII characters.
     """
     codecs.register_error(_PLAINER, _plainer)
     for name in ("stdout", "stderr"):
@@ -139,7 +139,7 @@ _PLAIN: Final = {
     ord("→"): "->",
     ord("·"): ".",
 }
-"""Lines of boxes, and what else stands in output, in ASCII."""
+"""Box-drawing and other non-ASCII characters of the output -> their ASCII replacements."""
 
 
 def _plainer(error: UnicodeError) -> tuple[str, int]:

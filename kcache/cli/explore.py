@@ -58,7 +58,7 @@ _SAMPLED = (
 _SAMPLING = frozenset(name.value for name in _SAMPLED)
 _MOST_EXAMPLES = 1_000_000
 _MOST_SPENT = 0.5
-"""Of the budget, how much of it the look at the target may use up."""
+"""The largest fraction of the budget that the inspection of the target can use up."""
 
 
 def _shape(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[int, int]:
@@ -69,10 +69,10 @@ def _shape(_context: click.Context, _parameter: click.Parameter, value: str) -> 
 
 
 class Generator(enum.StrEnum):
-    """Who writes the programs."""
+    """The generator of the programs."""
 
     THEMES = "themes"
-    """A seeded generator of its own, made to go wrong."""
+    """kcache's seeded generator, with programs that are likely to fail."""
     HYPOTHESIS = "hypothesis"
     """Hypothesis, which also shrinks them."""
 
@@ -197,7 +197,7 @@ def explore(
             seconds=budget,
             patience_seconds=suite_options.patience_seconds,
         )
-        left = budget - min(seconds_so_far(), _MOST_SPENT * budget)  # to look at the target belongs to the budget
+        left = budget - min(seconds_so_far(), _MOST_SPENT * budget)  # the inspection of the target counts as well
         template = replace(template, seconds=left)
         console.print(title + seen_text(description), soft_wrap=True)
         with progress(console, budget) as show, executor(dask) as pool:
@@ -270,10 +270,10 @@ def _granularity(strategy: str, granularity: str) -> Granularity:
 
 
 def _require_one_search(program: str | None, jobs: int, dask: str | None) -> None:
-    """Hypothesis learns from each example what to try next: there is one search, and it cannot be spread.
+    """Reject options that Hypothesis cannot serve: each example depends on the earlier ones, so there is one search.
 
     Raises:
-        click.UsageError: there is nothing to generate, or the work is to be spread.
+        click.UsageError: the program is given, or the work is to be distributed.
     """
     if program is not None:
         raise click.UsageError("--generator hypothesis writes programs, and --program gives one: leave out either")
@@ -285,12 +285,12 @@ def _require_one_search(program: str | None, jobs: int, dask: str | None) -> Non
 
 
 def _first_seed(seed: int) -> int:
-    """The first of as many seeds as a run can need; those of another run begin elsewhere."""
+    """Return the first program seed of a run; the ranges of different run seeds are about a million seeds apart."""
     return seed * 1_000_003
 
 
 def _random(template: Batch, seed: int, programs: int | None) -> Iterator[Batch]:
-    """Batches of random programs, without end or until there are so many."""
+    """Yield batches of random programs: without end, or ``programs`` programs in total."""
     first = _first_seed(seed)
     for begun in itertools.count(0, _BATCH_PROGRAMS) if programs is None else range(0, programs, _BATCH_PROGRAMS):
         size = _BATCH_PROGRAMS if programs is None else min(_BATCH_PROGRAMS, programs - begun)

@@ -29,7 +29,7 @@ Show = Callable[[int | None, Tally], None]
 
 @contextmanager
 def progress(console: Console, budget_seconds: float) -> Iterator[Show]:
-    """A bar on a terminal; elsewhere a line on standard error now and then, unless nothing is to be printed."""
+    """Show a bar on a terminal; elsewhere print a line on standard error periodically, unless ``-q`` is set."""
     pace, is_wanted = Pace(budget_seconds=budget_seconds), not console.quiet and not console.is_terminal
     with progress_bar(console, budget_seconds) as bar, lines(lambda: pace.line, is_wanted=is_wanted):
         task = bar.add_task("starting", total=None, counts="")
@@ -43,7 +43,7 @@ def progress(console: Console, budget_seconds: float) -> Iterator[Show]:
 
 
 def print_certificate(console: Console, certificate: Certificate, target_type: TargetType) -> None:
-    """What was verified, and how far."""
+    """Print a certificate: the target, the bound, the counts, and whether it is verified."""
     named = f"{type_text(target_type)}{certificate.target}"
     console.print(f"kcache verify {named}{seen_text(certificate.description)}", soft_wrap=True)
     table = Table(box=None, show_header=False, padding=(0, 2))
@@ -62,7 +62,7 @@ def print_certificate(console: Console, certificate: Certificate, target_type: T
 
 
 def seen_text(description: Description) -> str:
-    """The code under test, and what of it is seen, a line for each way."""
+    """Return lines about the code under test: instrumented, virtual, and not visible to the explorer."""
     tested = f"\n  {tested_line(description.tested)}" if description.tested else ""
     parts = {
         "instrumented": description.instrumented,

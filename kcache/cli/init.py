@@ -1,4 +1,4 @@
-"""``kcache init``: what a project needs to check a class of its own."""
+"""``kcache init``: it writes the files that a project needs to check its class."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def init(spec: str, methods: dict[str, Operation], name: str | None, folder: Pat
 
 
 def _operation(text: str) -> tuple[str, Operation]:
-    """An operation, and what does it."""
+    """Parse OPERATION=METHOD[:TAKES] into the operation and its method."""
     operation, _, call = text.partition("=")
     method, _, takes = call.partition(":")
     if not method.isidentifier() or (takes and takes not in TAKES):

@@ -1,4 +1,4 @@
-"""``kcache judge``: a history that was recorded elsewhere."""
+"""``kcache judge``: it checks a history that was recorded elsewhere."""
 
 from __future__ import annotations
 
@@ -59,13 +59,14 @@ from .rereading import Rereadable
 
 _MOST_SHOWN = 12
 _OWN = frozenset({"json", "html"})
-"""Formats in which a verdict on a recording has more to say than a run."""
+"""Formats in which a verdict on a recording has its own document, with more facts than the report of a run."""
 
 _MOST_STEPS: Final = 10**12
-"""Of a search: time and memory are asked for."""
+"""The limit of search steps: practically none, because the user limits time and memory."""
 
 _PATIENCE, _LEAST_PATIENCE = 3.0, 2.0
-"""How many times its budget the command may take, to explain what it found included; and how many seconds on top."""
+"""The time limit of the command, including the explanation of a finding: this factor of the budget, plus these
+seconds."""
 
 
 @click.command()
@@ -186,7 +187,7 @@ def judge(
 def _too_late(
     console: Console, file: str, options: SuiteOptions, outputs: Outputs, nothing: dict[str, object]
 ) -> NoReturn:
-    """The verdict on what was not read or judged in time; ``nothing`` stands in the document for what is not known."""
+    """Report that the recording was not read or judged in time; ``nothing`` has the empty fields of the document."""
     why = "the recording did not come to its end in time, or there is no answer yet"
     report = _report(file, options, Status.UNKNOWN, why, None, 0)
     console.print(report.title, soft_wrap=True)
@@ -203,7 +204,7 @@ def _judge_calls(
     outputs: Outputs,
     judged: Callable[[Iterable[str]], JudgedCalls],
 ) -> NoReturn:
-    """The history of calls on an object with a specification."""
+    """Judge a history of calls on an object with a specification, print the verdict, and exit."""
     target_type = target_type_named(options.kind)
     try:
         with (
@@ -243,7 +244,7 @@ def _finish(
     document: Callable[[], dict[str, object]],
     page: Callable[[], Page],
 ) -> NoReturn:
-    """Say the verdict, write it to the files that are asked for, and end with its exit code."""
+    """Print the verdict, write the requested files, and exit with the code of the verdict."""
     status = report.result.status
     console.print()
     console.print(Text(status.value, style=STATUS_STYLES[status]))
@@ -259,7 +260,7 @@ def _finish(
 def _report(
     file: str, options: SuiteOptions, status: Status, reason: str, finding: Finding | None, calls: int
 ) -> RunReport:
-    """The verdict as the outcome of a run of one phase."""
+    """Return the verdict as the report of a run with one phase."""
     title = f"kcache judge {type_text(target_type_named(options.kind))}{file}"
     unknown = reason if status is Status.UNKNOWN else ""
     report = RunReport("judge", title, file, options)
@@ -269,7 +270,7 @@ def _report(
 
 @contextmanager
 def _counting(console: Console) -> Iterator[Callable[[int], None]]:
-    """Shows on a terminal how many calls have been read."""
+    """Show on a terminal the number of calls that have been judged."""
     with console.status("reading") as status:
         yield lambda calls: status.update(f"judged {calls:,} calls")
 

@@ -1,4 +1,4 @@
-"""Types and options that several commands share."""
+"""Options and parameter types that several commands share."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def json_value(_context: click.Context, _parameter: click.Parameter, value: str 
 
 
 def target_argument(function: F) -> F:
-    """The TARGET argument, ``--reference`` in its place, and what classes are compared with."""
+    """Add the argument TARGET, its replacement ``--reference``, and ``--spec``, the model of a class."""
     model = click.option(
         "--spec",
         "model",
@@ -80,13 +80,13 @@ def target_argument(function: F) -> F:
 
 
 def _from_pytest(_: click.Context, __: click.Parameter, target: str | None) -> str | None:
-    """A target by its usual name if pytest's was typed: ``FILE.py:TestClass.test`` for ``FILE.py::TestClass::test``."""
+    """Convert pytest's name of a test, ``FILE.py::TestClass::test``, into ``FILE.py:TestClass.test``."""
     file, separator, names = (target or "").partition(".py::")
     return f"{file}.py:{names.replace('::', '.')}" if separator else target
 
 
 def budget_option(default: str, text: str, *names: str) -> Callable[[F], F]:
-    """``--budget``, and what else it is called, with the default and the help text of the command."""
+    """Return the option ``--budget``, with the command's default, help text and other names."""
     return click.option(
         "--budget",
         *names,
@@ -111,7 +111,7 @@ programs_option = click.option(
 
 
 def seed_option(text: str) -> Callable[[F], F]:
-    """``--seed``, with the help text of the command."""
+    """Return the option ``--seed``, with the help text of the command."""
     return click.option(
         "--seed", type=click.IntRange(min=0), default=0, show_default=True, envvar="KCACHE_SEED", help=text
     )
@@ -138,7 +138,7 @@ def _note_strict(context: click.Context, _parameter: click.Parameter, value: boo
 
 
 def contract_option(function: F) -> F:
-    """``--contract``, and ``--strict`` for the strict one."""
+    """Add the option ``--contract``, and its short form ``--strict``."""
     contract = click.option(
         "--contract",
         type=click.Choice([contract.value for contract in Contract]),
@@ -163,7 +163,7 @@ def _note_verbosity(context: click.Context, parameter: click.Parameter, value: b
 
 
 def verbosity_options(function: F) -> F:
-    """``-q``, ``-v``, ``--long-token``: how much a command prints, which the console knows, and not the command."""
+    """Add ``-q``, ``-v`` and ``--long-token``; their values go to the context, where the console reads them."""
     texts = {
         QUIET: "Print one line: the verdict, and the rules that are broken.",
         VERBOSE: "Leave nothing out: every step of an interleaving, all calls, whole stacks.",
@@ -210,7 +210,7 @@ leave_out_option = click.option(
 
 
 def jobs_option(text: str) -> Callable[[F], F]:
-    """``-j``, with the help text of the command."""
+    """Return the option ``-j``, with the help text of the command."""
     return click.option("-j", "--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help=text)
 
 
@@ -222,7 +222,7 @@ _dask_option = click.option(
 
 
 def explorer_options(function: F) -> F:
-    """The options that all commands of the explorer have."""
+    """Add the options that all commands of the explorer have."""
     for option in (
         patience_option,
         _dask_option,
@@ -246,10 +246,10 @@ data_races_option = click.option(
 
 @contextmanager
 def executor(dask: str | None) -> Iterator[Executor | None]:
-    """Where batches run: the executor of a cluster, or ``None`` for this machine.
+    """Open the executor that runs batches: the executor of a cluster, or ``None`` for this machine.
 
     Raises:
-        click.UsageError: the package for clusters is not installed.
+        click.UsageError: the package for clusters is not installed, or the cluster cannot be reached.
     """
     if dask is None:
         yield None
@@ -272,11 +272,11 @@ class _TargetTypeParameter(click.ParamType):  # type: ignore[type-arg,unused-ign
     name = "type"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> TargetType | str:
-        """The target type of that name."""
+        """Convert the name of a target type; return ``"class"`` unchanged if the target decides the type."""
         if isinstance(value, TargetType):
             return value
         if value == CLASS and ctx is not None and any(known.name == "model" for known in ctx.command.params):
-            return CLASS  # which one, the target says
+            return CLASS  # the target decides which class type
         try:
             return target_type_named(value)
         except TargetError as error:
@@ -284,7 +284,7 @@ class _TargetTypeParameter(click.ParamType):  # type: ignore[type-arg,unused-ign
 
 
 def type_option(text: str) -> Callable[[F], F]:
-    """``--type``, with the help text of the command."""
+    """Return the option ``--type``, with the help text of the command."""
     return click.option(
         "--type",
         "--kind",
@@ -298,7 +298,7 @@ def type_option(text: str) -> Callable[[F], F]:
 
 
 def type_text(target_type: TargetType) -> str:
-    """How a command line says the type; empty for the default."""
+    """Return the options of a command line that select the type; empty for the default type."""
     if target_type.name.startswith(PREFIX):
         _, model, leave_out = parse_class_type_name(target_type.name)
         return "".join((f"--spec {model} " if model else "", *(f"--leave-out {name} " for name in leave_out)))
@@ -309,16 +309,16 @@ def type_text(target_type: TargetType) -> str:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a command line asks for that many commands can be asked for.
+    """The arguments of a command line that several commands share.
 
     Attributes:
-        kind: the name of the type of the target, ``class`` for any class; ``None`` if none was given.
-        model: what a class is compared with; ``None`` if nothing was given.
-        outputs: where the outcome is written.
-        target: its name; ``None`` if none was given.
-        is_reference: whether kcache's own is to be taken.
-        options: of a run, but for the type.
-        typed: the names of the options that were given, and are not at their defaults.
+        kind: the name of the type of the target, ``class`` for any class; ``None`` if ``--type`` is not set.
+        model: the model of a class; ``None`` if ``--spec`` is not set.
+        outputs: the files for reports.
+        target: the name of the target; ``None`` if there is no TARGET.
+        is_reference: whether to use kcache's reference implementation.
+        options: the options of a run, without the type.
+        typed: the names of the options that the command line or the environment sets.
     """
 
     kind: str | None
@@ -331,10 +331,10 @@ class Asked:
 
     @functools.cached_property
     def target_type(self) -> TargetType:
-        """The type of what is typed, if that is not the name of a target in a file.
+        """The type of the target, if TARGET is no name of a target in a configuration file.
 
         Raises:
-            click.UsageError: it cannot be made.
+            click.UsageError: the type cannot be created.
         """
         try:
             return type_of_target(self.target, self.kind, self.model, self.options.leave_out)
@@ -342,13 +342,13 @@ class Asked:
             raise click.UsageError(str(error)) from None
 
     def resolved(self, *phases: str) -> tuple[str, SuiteOptions]:
-        """The target, and the options of a run of these phases.
+        """Return the target, and the options of a run of these phases.
 
-        Nothing is run by mistake, as where a variable of a script is empty.
+        An empty TARGET, such as an unset variable of a script, is an error, so that nothing is run by mistake.
 
         Raises:
-            click.UsageError: an option is given that the target type does not have; neither TARGET nor ``--reference``
-                is given, or both, or TARGET is empty.
+            click.UsageError: an option is set that the target type does not have; neither TARGET nor ``--reference``
+                is set, or both are, or TARGET is empty.
         """
         given = {
             "semantics": self.options.semantics is not Semantics.CLASSIC,
@@ -370,9 +370,9 @@ class Asked:
 
 
 def takes_asked(function: Callable[..., None]) -> Callable[..., None]:
-    """TARGET, its type, the outputs, and the options that are fields of SuiteOptions, as one argument ``asked``.
+    """Pass TARGET, its type, the outputs, and all options that are fields of SuiteOptions as one argument ``asked``.
 
-    It stands below the options, next to the command.
+    Put this decorator below the options, directly above the command.
     """
 
     @functools.wraps(function)
@@ -396,7 +396,7 @@ def takes_asked(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _typed(names: set[str]) -> frozenset[str]:
-    """Those of these options that the command line or the environment gives."""
+    """Return those of these options that the command line or the environment sets."""
     is_strict = click.get_current_context().meta.get(_STRICT)
     return frozenset({*filter(_is_typed, names), *(["contract"] if is_strict else [])})
 

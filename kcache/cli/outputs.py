@@ -1,4 +1,4 @@
-"""Outputs of a command: ``--json FILE`` and its like, ``--format NAME --output FILE``."""
+"""Outputs of a command: ``--json FILE`` and similar options, ``--format NAME --output FILE``."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from .console import TAKEN, show_brief
 F = TypeVar("F", bound=Callable[..., Any])
 
 STDOUT: Final = Path("-")
-"""What stands for standard output among the files."""
+"""The file name that means standard output."""
 
 STEP_SUMMARY: Final = "GITHUB_STEP_SUMMARY"
-"""The variable that names the file of the summary that GitHub Actions shows of a step."""
+"""The environment variable with the file of the step summary that GitHub Actions shows."""
 
 _OTHERS: Final = ("text", "sarif", "github", "markdown")
-"""The formats without an option of their own; the rest, those of installed packages too, have ``--NAME FILE``."""
+"""The formats without their own option; all others, including formats of installed packages, have ``--NAME FILE``."""
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """Where reports go.
+    """The files for reports.
 
     Attributes:
         files: name of a format -> file; :data:`STDOUT` for standard output.
@@ -40,10 +40,10 @@ class Outputs:
     files: Mapping[str, Path]
 
     def touch(self) -> None:
-        """Fails before the run, not after it, if a file cannot be written; one that nothing is written to goes again.
+        """Create the files, to fail before the run if a file cannot be written; files that stay empty are removed.
 
         Raises:
-            OSError: it cannot.
+            OSError: a file cannot be written.
         """
         for file in self.files.values():
             if file != STDOUT and not file.exists():
@@ -53,7 +53,7 @@ class Outputs:
                 file.touch()
 
     def named(self, name: str) -> Outputs:
-        """The same for one of several targets: its name is in the names of the files."""
+        """Return the outputs for one of several targets: its name is appended to the stems of the files."""
 
         def renamed(file: Path) -> Path:
             return file if file == STDOUT else file.with_stem(f"{file.stem}-{name}")
@@ -61,9 +61,9 @@ class Outputs:
         return Outputs({one: renamed(file) for one, file in self.files.items()})
 
     def write(self, report: RunReport, *, without: Collection[str] = ()) -> None:
-        """Write a report to each of the files, but for the formats ``without``; and GitHub's summary, where it asks.
+        """Write a report to the files, except the formats in ``without``, and to GitHub's step summary if there is one.
 
-        With ``-q`` its one line is printed.
+        With ``-q``, also print the one-line result.
         """
         show_brief(report)
         for name in self.files:
@@ -77,7 +77,7 @@ class Outputs:
                 stream.write(markdown(report))
 
     def put(self, name: str, write: Callable[[Path], object]) -> None:
-        """Let ``write`` fill the file of a format; or standard output, by way of a file."""
+        """Call ``write`` with the file of a format; for standard output, with a temporary file that is then printed."""
         if self.files[name] != STDOUT:
             write(self.files[name])
             return
@@ -88,7 +88,7 @@ class Outputs:
 
 
 def outputs_option(function: F) -> F:
-    """The options for files; the command gets them as ``outputs``."""
+    """Add the options for files; the command receives them as ``outputs``."""
     texts = {name: one.summary for name, one in formats().items() if name not in _OTHERS}
 
     @functools.wraps(function)

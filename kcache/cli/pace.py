@@ -1,4 +1,4 @@
-"""Pace of a search through programs: what was done, how much time is left, and lines that say so without a terminal."""
+"""Pace of a search through programs: counts, remaining time, and progress lines for output without a terminal."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ import click
 from kcache_conformance.runs.outcomes import Tally
 
 FIRST_LINE_SECONDS = 4.0
-"""Nobody need wonder for longer whether anything happens."""
+"""The time until the first progress line: a user should not wait longer for a sign of progress."""
 _LINE_SECONDS: Final = 30.0
 _RECENT_SECONDS: Final = 300.0
-"""Later programs are larger: the pace is that of the last ones."""
+"""The pace is measured over this time only, because later programs are larger."""
 _LEAST_SECONDS: Final = 5.0
 
 
 class Pace:
-    """How far a search is, and how fast.
+    """The progress and the speed of a search.
 
     Args:
-        clock: seconds.
-        budget_seconds: how long the search may take.
+        clock: returns seconds.
+        budget_seconds: the time limit of the search.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, budget_seconds: float = inf) -> None:
@@ -37,7 +37,7 @@ class Pace:
         self._executions = 0
 
     def note(self, total: int | None, tally: Tally) -> None:
-        """Take down what was done."""
+        """Record the counts of the search so far, and the total number of programs if it is known."""
         now = self._clock()
         self._total, self._executions = total, tally.executions
         self._seen.append((now, tally.programs))
@@ -54,7 +54,7 @@ class Pace:
 
     @property
     def left(self) -> str:
-        """``, about 9 min left``; empty if nobody knows."""
+        """``, about 9 min left``; empty if the total or the pace is unknown."""
         if self._total is None or not self._seen:
             return ""
         (began, before), (now, after) = self._seen[0], self._seen[-1]
@@ -64,12 +64,12 @@ class Pace:
 
     @property
     def line(self) -> str:
-        """Both, and how long it took so far."""
+        """The counts, the elapsed time and the remaining time."""
         return f"{self.done} after {elapsed_text(self._clock() - self._began, self._budget_seconds)}{self.left}"
 
 
 def duration_text(seconds: float) -> str:
-    """Seconds in the unit that suits them: ``40 s``, ``9 min``, ``31 h``."""
+    """Format seconds in seconds, minutes or hours: ``40 s``, ``9 min``, ``31 h``."""
     for unit, size in (("h", 3600.0), ("min", 60.0)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
@@ -77,13 +77,13 @@ def duration_text(seconds: float) -> str:
 
 
 def elapsed_text(seconds: float, budget_seconds: float) -> str:
-    """``4 s of 30 s``; without the budget if it has no limit."""
+    """Format the elapsed time: ``4 s of 30 s``; without the budget if it is infinite."""
     return duration_text(seconds) + ("" if budget_seconds == inf else f" of {duration_text(budget_seconds)}")
 
 
 @contextmanager
 def lines(line: Callable[[], str], *, is_wanted: bool) -> Iterator[None]:
-    """Within it, a line goes to standard error: soon, then every 30 s."""
+    """Print a line to standard error after 4 s, then every 30 s, while the context is entered."""
     if not is_wanted:
         yield
         return

@@ -1,4 +1,4 @@
-"""Programs as arguments."""
+"""Programs as arguments of commands."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kcache_model.errors import FormatError
 
 
 def read_program(text: str, target_type: TargetType) -> Any:
-    """The program of a replay token (its schedule is left aside), of a file, or of a word of the type's own.
+    """Read the program of a replay token (without its schedule), of a JSON file, or of a word of the target type.
 
     Raises:
-        FormatError: it is none of these.
+        FormatError: ``text`` is none of these.
     """
     if text.startswith(target_type.tokens.prefix):
         return target_type.tokens.decode(text).program
@@ -23,7 +23,7 @@ def read_program(text: str, target_type: TargetType) -> Any:
             return target_type.codec.decode_program(json.loads(Path(text).read_text(encoding="utf-8")))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise FormatError(f"{text} is no JSON file: {error}") from None
-    except OSError:  # a word may be longer than the name of a file
+    except OSError:  # a word may be longer than a file name may be
         pass
     if target_type.codec.decode_word is not None:
         return target_type.codec.decode_word(text)

@@ -37,10 +37,10 @@ from .outputs import Outputs, outputs_option
 from .programs import read_program
 
 _WORD = re.compile(r"k[a-z]\d\..+(?<!\.py)")
-"""What begins and ends as a replay token, or the word of a program, does."""
+"""Texts that look like a replay token, or the word of a program, and not like the name of a Python file."""
 
 _TRYING_SECONDS: Final = 10.0
-"""For a test that was written, until it fails."""
+"""The time limit for a trial run of a written test, which has to fail."""
 
 _STYLES = {Status.VIOLATION: "bold red", Status.OK: "bold green"}
 
@@ -179,7 +179,7 @@ def _write(
 
 
 def _fails(test: str, kind: FindingKind, patience: float) -> bool:
-    """Whether a test finds what it was written for."""
+    """Whether a run of the test has a finding of the kind for which the test was written."""
     options = SuiteOptions(kind="test", budget_seconds=_TRYING_SECONDS, patience_seconds=patience, most_findings=1)
     try:
         return any(finding.kind is kind for finding in run_suite(test, options).findings)

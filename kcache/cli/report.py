@@ -1,4 +1,4 @@
-"""``kcache report``: several outcomes in one table."""
+"""``kcache report``: the results of several runs in one table."""
 
 from __future__ import annotations
 

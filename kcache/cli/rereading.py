@@ -1,4 +1,4 @@
-"""A stream of lines that can be read again from its beginning, even if it is standard input."""
+"""Lines of a stream that can be read again from the beginning, even from standard input."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import IO, Self
 from kcache_model.errors import FormatError
 
 _LONGEST_LINE = 16 * 1024 * 1024
-"""Characters."""
+"""The maximum length of a line, in characters."""
 
 
 class Rereadable:
-    """Keeps what was read of a stream in a temporary file; each call of it reads from the beginning.
+    """A stream whose lines are copied into a temporary file; each call of the object reads from the beginning.
 
     Args:
-        stream: where new lines come from.
-        kept: what was read; ``None`` if the stream itself can go back to its beginning.
+        stream: the source of new lines.
+        kept: the file with the lines that were read; ``None`` if the stream is seekable.
     """
 
     def __init__(self, stream: IO[str], kept: IO[str] | None) -> None:
@@ -34,12 +34,12 @@ class Rereadable:
         """Open a file, or standard input if it is ``-``.
 
         Raises:
-            FormatError: what is read from it is no UTF-8.
-            OSError: it cannot be opened.
+            FormatError: the content is no UTF-8.
+            OSError: the file cannot be opened.
         """
         try:
             if file == "-":
-                # Whatever the locale says: recordings are in UTF-8.
+                # Recordings are in UTF-8, independent of the locale.
                 stream = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig")
                 with _spool() as kept:
                     yield cls(stream, kept)
@@ -51,7 +51,7 @@ class Rereadable:
             raise FormatError(f"{file} is no text in UTF-8: {error}") from None
 
     def __call__(self) -> Iterator[str]:
-        """The lines."""
+        """Yield the lines from the beginning."""
         if self._kept is None:
             self._stream.seek(0)
             yield from _lines(self._stream)

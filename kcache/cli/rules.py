@@ -1,4 +1,4 @@
-"""``kcache rules``: what is asked of implementations."""
+"""``kcache rules``: the rules for implementations."""
 
 from __future__ import annotations
 

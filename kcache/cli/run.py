@@ -1,4 +1,4 @@
-"""``kcache run``: a test suite that knows nothing of kcache, each test in every order of its threads."""
+"""``kcache run``: it runs an unchanged test suite, and explores the interleavings of each test with threads."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def run(
     command += [f"--kcache-test-patience={patience}", f"--kcache-test-seed={seed}"]
     command += [f"--kcache-test-instrument={package}" for package in instrument]
     command += arguments
-    if os.name == "nt":  # there, exec starts another process and ends this one
+    if os.name == "nt":  # on Windows, exec starts another process and ends this one
         sys.exit(subprocess.run(command, check=False).returncode)
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execv(sys.executable, command)  # signals, such as that of Ctrl-C, reach pytest alone
+    os.execv(sys.executable, command)  # signals, such as Ctrl-C's, reach only pytest

@@ -1,4 +1,4 @@
-"""Several targets in one run: one after another, or some at once."""
+"""Several targets in one run: one after another, or several in parallel."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from kcache_stress.interruption import ending_children, is_interrupted
 from .console import TerminalProgress, phase_line, progress_bar, run_and_print, show_result
 
 _POLL_SECONDS: Final = 0.2
-"""A signal does not end a wait on every system; so often it is looked for."""
+"""The interval at which a wait is interrupted: on some systems a signal does not end a wait."""
 
 
 @dataclass(frozen=True)
 class TargetRun:
-    """What is to be run of one target.
+    """The run of one target.
 
     Attributes:
-        name: of the target, for people.
-        title: what is run, as a command line with its settings.
+        name: the name of the target in the output.
+        title: the command line with its settings.
         target: the factory.
-        options: of the run.
+        options: options of the run.
         saved: failures of earlier runs.
-        spent_seconds: of the budget, what was spent to look at the target.
+        spent_seconds: the part of the budget that the inspection of the target has used.
     """
 
     name: str
@@ -45,14 +45,14 @@ class TargetRun:
 
 
 def run_all(console: Console, runs: Sequence[TargetRun], at_once: int) -> Iterator[SuiteResult | TargetError]:
-    """The results in the order of the runs, each shown before it is given, or why there is none.
+    """Yield the results, or the errors of targets that cannot be checked, in the order of the runs.
 
-    There are no more once the user stops.
+    Each result is printed before it is yielded. If the user interrupts, there are no further results.
 
     Args:
-        console: where they are shown.
-        runs: what is to be run.
-        at_once: how many at the same time, each in child processes of its own.
+        console: prints the results.
+        runs: the runs.
+        at_once: the number of parallel runs; each uses its own child processes.
     """
     if at_once == 1 or len(runs) == 1:
         for run in runs:
@@ -90,7 +90,7 @@ def run_all(console: Console, runs: Sequence[TargetRun], at_once: int) -> Iterat
 
 
 def _run(bar: Progress, run: TargetRun) -> SuiteResult | TargetError | None:
-    """The result of one of several, or why there is none; ``None`` if the user stopped before it was begun."""
+    """Return the result of one of several runs, or its error; ``None`` if the user interrupted before it began."""
     if is_interrupted():
         return None
     try:
@@ -101,4 +101,4 @@ def _run(bar: Progress, run: TargetRun) -> SuiteResult | TargetError | None:
 
 
 def _nothing(_: PhaseFinished) -> None:
-    """Lines of phases are printed when their target's turn has come."""
+    """Ignore a finished phase: its line is printed later, together with the result of its target."""

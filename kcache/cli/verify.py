@@ -128,7 +128,7 @@ def verify(
 
 
 def _report(certificate: Certificate, title: str, options: SuiteOptions) -> RunReport:
-    """The certificate for machines."""
+    """Return the certificate as a report, for the output files."""
     tally, total = certificate.tally, certificate.programs
     counts = {
         "programs": tally.programs,

@@ -1,8 +1,8 @@
 """Caches that follow an API server (client-go ``tools/cache`` informers).
 
-A :class:`Reflector` lists and watches, a queue carries the changes, a :class:`Controller` applies them;
-:class:`SharedIndexInformer` is all of that, with any number of handlers, :class:`SharedInformerFactory` gives each type
-one. Objects may be manifests (mappings) or models of the official client.
+A :class:`Reflector` lists and watches, a queue transports the changes, and a :class:`Controller` applies them. A
+:class:`SharedIndexInformer` contains all of these, with any number of handlers. A :class:`SharedInformerFactory` has
+one informer per type. Objects may be manifests (mappings) or models of the official client.
 """
 
 from ..errors import InformerStartedError, InformerStoppedError, ObjectMutatedError

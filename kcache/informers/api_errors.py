@@ -1,4 +1,4 @@
-"""Errors of an API server, and the ones among them that a reflector understands."""
+"""Errors of an API server, and the kinds of errors that a reflector handles specially."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _TOO_LARGE_TEXT: Final = "Too large resource version"
 
 
 class ApiError(KcacheError):
-    """The server refused, or could not be reached (``apierrors.StatusError``).
+    """The server rejected a request, or could not be reached (``apierrors.StatusError``).
 
     Attributes:
         code: the HTTP status; 0 if there was no answer.
         reason: the machine-readable reason, such as ``Expired``.
-        message: what the server says.
-        causes: the reasons of the causes.
+        message: the server's message.
+        causes: the reasons of the causes, in the server's details.
     """
 
     def __init__(self, code: int, reason: str = "", message: str = "", causes: tuple[str, ...] = ()) -> None:
@@ -36,14 +36,14 @@ class ApiError(KcacheError):
 
 
 class ConnectionRefusedApiError(ApiError):
-    """Nobody listens where the server should be; it may come back."""
+    """The connection to the server was refused; the server may return."""
 
     def __init__(self, message: str = "connection refused") -> None:
         super().__init__(0, "", message)
 
 
 def error_from_status(status: object) -> ApiError:
-    """The error that a ``Status`` object (a manifest, or a client's model) stands for."""
+    """Convert a ``Status`` object (a manifest, or a client's model) into an error."""
     if isinstance(status, ApiError):
         return status
     causes = _field(_field(status, "details"), "causes")
@@ -74,7 +74,7 @@ def is_too_large_resource_version(error: BaseException) -> bool:
 
 
 def is_worth_watching_again(error: BaseException) -> bool:
-    """Whether the server is absent or busy, so that a watch can go on where it ended (``isWatchErrorRetriable``)."""
+    """Whether the server is absent or busy, so that a watch can resume where it ended (``isWatchErrorRetriable``)."""
     return isinstance(error, ConnectionRefusedApiError | ConnectionRefusedError) or (
         isinstance(error, ApiError) and error.code == TOO_MANY_REQUESTS
     )

@@ -1,4 +1,4 @@
-"""Applies changes to a store, and tells of them: the store first (client-go ``processDeltas``)."""
+"""Applier: it applies changes to a store, then notifies a listener of them (client-go ``processDeltas``)."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from ..transaction import ThreadSafeStoreTransaction, TransactionType
 
 
 class ChangeListener(Protocol):
-    """Is told what was applied; the store shows it already."""
+    """A listener that is called for each change, after the change was applied to the store."""
 
     def on_add(self, obj: Any, is_in_initial_list: bool, /) -> object:
-        """An object was added."""
+        """Handle the addition of an object."""
         ...
 
     def on_update(self, old: Any, new: Any, /) -> object:
-        """An object took the place of another one."""
+        """Handle the replacement of an object by another."""
         ...
 
     def on_delete(self, obj: Any, /) -> object:
-        """An object was removed."""
+        """Handle the removal of an object."""
         ...
 
 
 class Applier:
-    """Applies deltas to a store, under the keys that they carry; the key function is asked for those that carry none.
+    """Applies deltas to a store, under their keys; the key function computes the key of a delta without one.
 
     Args:
-        store: what the changes are applied to.
-        listener: is told of each change.
+        store: the store to change.
+        listener: is called for each change.
         key_func: object -> key.
     """
 
@@ -47,7 +47,7 @@ class Applier:
         """Apply deltas one after another.
 
         Raises:
-            KeyFuncError, IndexFuncError, InvalidObjectError: the store refused an object; those before it are applied.
+            KeyFuncError, IndexFuncError, InvalidObjectError: the store rejected an object; those before it are applied.
         """
         for delta in deltas:
             match delta.type:
@@ -72,8 +72,8 @@ class Applier:
         """Apply deltas of distinct keys as one transaction: readers see all of them or none.
 
         Raises:
-            KeyFuncError, IndexFuncError, InvalidObjectError: the store refused some objects, the first of them for this
-                reason; all others are applied and told of.
+            KeyFuncError, IndexFuncError, InvalidObjectError: the store rejected some objects; this is the error of the
+                first of them. All other changes are applied, and the listener is called for them.
         """
         entries = [_entry(self._key_of(delta), delta) for delta in deltas]
         before = [self._store.get(entry.key) for entry in entries]
@@ -89,7 +89,7 @@ class Applier:
             raise failed.errors[0] from failed
 
     def _replace(self, info: ReplacedAllInfo, is_in_initial_list: bool) -> None:
-        # The last one of several with one key, in the place of the first, as the store has it.
+        # If several objects have one key, keep the last at the position of the first, as the store does.
         objs = {key_of(self._key_func, obj): obj for obj in info.objects}
         before = {key: self._store.get(key) for key in self._store.list_keys()}
         self._store.replace(objs, info.resource_version)

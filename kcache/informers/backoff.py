@@ -9,17 +9,17 @@ from .stopping import StopSignal
 
 
 class ExponentialBackoff:
-    """Waits longer after each failure, and begins anew after a quiet time; the defaults are a reflector's.
+    """A delay that grows after each failure, and is reset after a time without failures; defaults as in a reflector.
 
-    Not thread-safe: one loop of attempts owns it.
+    Not thread-safe: only one loop of attempts may use it.
 
     Args:
         initial_seconds: the first delay, before jitter.
-        factor: by which each delay exceeds the one before.
-        max_seconds: no delay exceeds it, before jitter.
-        jitter: each delay is prolonged at random, by up to this part of it.
-        reset_seconds: once the last delay began longer ago than this, the next one is the first again.
-        clock: tells the time and waits.
+        factor: each delay is the previous delay times this factor.
+        max_seconds: the maximum delay, before jitter.
+        jitter: each delay is prolonged at random, by up to this fraction of the delay.
+        reset_seconds: if the last delay began longer ago than this, the next delay is the first again.
+        clock: the source of the time, and of waits.
         random: the source of the jitter.
     """
 
@@ -45,7 +45,7 @@ class ExponentialBackoff:
         self._last_start = self._clock.now()
 
     def next_delay(self) -> float:
-        """The seconds to wait now; the next call gives more."""
+        """Return the seconds to wait now; the next call returns more, up to the maximum."""
         now = self._clock.now()
         if now - self._last_start > self._reset_seconds:
             self._seconds = self._initial_seconds
@@ -55,5 +55,5 @@ class ExponentialBackoff:
         return seconds * (1.0 + self._jitter * self._random.random())
 
     def wait(self, stop: StopSignal) -> bool:
-        """Wait for :meth:`next_delay`, or until ``stop`` is set; whether it is set."""
+        """Wait for :meth:`next_delay`, or until ``stop`` is set; return whether it is set."""
         return self._clock.wait(stop, self.next_delay())

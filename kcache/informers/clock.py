@@ -1,4 +1,4 @@
-"""The time, as everything that waits sees it: the real one, or one that a test moves."""
+"""Clocks for all code that waits: the real time, or a time that a test advances."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .stopping import StopSignal
 
 
 class Clock(Protocol):
-    """Tells the time and waits (``k8s.io/utils/clock``)."""
+    """A source of the time, and of waits (``k8s.io/utils/clock``)."""
 
     def now(self) -> float:
-        """Seconds since some fixed moment; never goes back."""
+        """Return the seconds since a fixed moment; never decreases."""
         ...
 
     def wait(self, stop: StopSignal, seconds: float) -> bool:
-        """Wait until ``seconds`` have passed or ``stop`` is set; whether it is set."""
+        """Wait until ``seconds`` have passed or ``stop`` is set; return whether ``stop`` is set."""
         ...
 
 
@@ -25,16 +25,16 @@ class RealClock:
     """The time of the machine."""
 
     def now(self) -> float:
-        """Seconds of the monotonic clock."""
+        """Return the seconds of the monotonic clock."""
         return time.monotonic()
 
     def wait(self, stop: StopSignal, seconds: float) -> bool:
-        """Wait until ``seconds`` have passed or ``stop`` is set; whether it is set."""
+        """Wait until ``seconds`` have passed or ``stop`` is set; return whether ``stop`` is set."""
         return stop.wait(max(0.0, seconds))
 
 
 class FakeClock:
-    """A clock that stands still until :meth:`step`: tests of back-off and resync take no time."""
+    """A clock that advances only by :meth:`step`, so that tests of back-off and resync take no time."""
 
     def __init__(self) -> None:
         self._now = 0.0
@@ -42,12 +42,12 @@ class FakeClock:
         self._waiting: list[float] = []
 
     def now(self) -> float:
-        """Seconds that :meth:`step` was given so far."""
+        """Return the sum of the seconds passed to :meth:`step` so far."""
         with self._changed:
             return self._now
 
     def wait(self, stop: StopSignal, seconds: float) -> bool:
-        """Wait until the clock was moved on by ``seconds`` or ``stop`` is set; whether it is set."""
+        """Wait until the clock was advanced by ``seconds`` or ``stop`` is set; return whether ``stop`` is set."""
         revoke = stop.call_on_stop(self._notify)
         with self._changed:
             until = self._now + seconds
@@ -62,20 +62,20 @@ class FakeClock:
         return stop.is_set()
 
     def step(self, seconds: float) -> None:
-        """Move the clock on, and wake those whose time has come."""
+        """Advance the clock, and wake the threads whose wait is over."""
         with self._changed:
             self._now += seconds
-            # They wait no longer, even if they have not run yet: the next call of `wait_for_waiters` is not about them.
+            # Woken threads no longer count as waiting, even if they have not run yet: `wait_for_waiters` ignores them.
             self._waiting = [until for until in self._waiting if until > self._now]
             self._changed.notify_all()
 
     def waiting(self) -> tuple[float, ...]:
-        """For each waiting thread, in how many seconds its time will have come; ascending."""
+        """Return the remaining seconds of each waiting thread, ascending."""
         with self._changed:
             return tuple(sorted(until - self._now for until in self._waiting))
 
     def wait_for_waiters(self, count: int, seconds: float = 10.0) -> bool:
-        """Wait, in real time, until at least ``count`` threads wait for this clock; whether they do."""
+        """Wait, for ``seconds`` of real time, until ``count`` threads wait for this clock; return whether they do."""
         with self._changed:
             return self._changed.wait_for(lambda: len(self._waiting) >= count, seconds)
 

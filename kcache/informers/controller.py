@@ -1,4 +1,4 @@
-"""Moves changes from an API server through a queue to whoever processes them (client-go ``controller``)."""
+"""Controller: it moves changes from an API server through a queue to a process function (client-go ``controller``)."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class Config:
     """The parts of a controller (client-go ``Config``).
 
     Attributes:
-        queue: the reflector writes to it, ``process`` gets what it hands out.
-        lister_watcher: where objects come from.
-        process: gets what is popped, and whether it belongs to the initial list; an exception ends the controller.
-        process_batch: gets several changes at once, from a queue that can do that; ``None`` for never.
-        expected_type: objects of other types are dropped; ``None`` takes all.
-        description: what errors call the objects.
-        resync_seconds: how often a resync is considered; 0 for never.
-        should_resync: is asked before each resync; ``None`` for always.
-        watch_error_handler: is told of each failed attempt to list or watch.
-        clock: tells the time and waits.
+        queue: the reflector writes to it; ``process`` receives its items.
+        lister_watcher: the source of the objects.
+        process: takes a popped item, and whether it belongs to the initial list; an exception ends the controller.
+        process_batch: takes several changes at once, if the queue has ``pop_batch``; ``None`` for never.
+        expected_type: objects of other types are dropped; ``None`` accepts all.
+        description: the name of the objects in errors.
+        resync_seconds: the period of resyncs; 0 for never.
+        should_resync: is called before each resync, and decides whether it happens; ``None`` for always.
+        watch_error_handler: is called for each failed attempt to list or watch.
+        clock: the source of the time, and of waits.
         random: the source of jitter.
     """
 
@@ -48,10 +48,10 @@ class Config:
 
 
 class Controller:
-    """Runs a reflector in one thread and processes what it brings in another one.
+    """Runs a reflector in a thread of its own, and processes its changes in the thread of :meth:`run`.
 
     Args:
-        config: its parts.
+        config: the parts of the controller.
     """
 
     def __init__(self, config: Config) -> None:
@@ -71,13 +71,13 @@ class Controller:
         self._start_lock = threading.Lock()
 
     def run(self, stop: StopSignal) -> None:
-        """Process changes until ``stop`` is set; then wait for the reflector, so that no thread is left behind.
+        """Process changes until ``stop`` is set; then wait for the reflector's thread to end.
 
         Raises:
-            InformerStartedError: it was run before; its queue is closed for good.
-            Exception: whatever processing raised. A change that cannot be applied would be missing from then on, so the
-                controller ends.
-            BaseException: what ended the reflector, such as a ``SystemExit`` of a function that it calls.
+            InformerStartedError: the controller was run before; its queue stays closed.
+            Exception: any error of the processing. A change that cannot be applied would be missing from then on, so
+                the controller ends.
+            BaseException: the error that ended the reflector, such as a ``SystemExit`` of a function that it calls.
         """
         ended = StopSignal()
         failures: list[BaseException] = []
@@ -88,7 +88,7 @@ class Controller:
             except BaseException as error:
                 failures.append(error)
             finally:
-                # Not done by whoever stops: closing waits for what is being processed.
+                # Closing waits for the item that is being processed, so the thread that stops does not close.
                 self._config.queue.close()
 
         reflector = threading.Thread(target=reflect, name=f"{self._reflector.type_description} reflector", daemon=True)
@@ -108,15 +108,15 @@ class Controller:
                 raise failures[0]
 
     def has_synced(self) -> bool:
-        """Whether everything of the initial list was processed."""
+        """Whether all objects of the initial list were processed."""
         return self._config.queue.has_synced()
 
     def last_sync_resource_version(self) -> str:
-        """The resource version that the queue has reached; ``""`` before the first list."""
+        """Return the resource version that the queue has reached; ``""`` before the first list."""
         return self._reflector.last_sync_resource_version()
 
     def owns_current_thread(self) -> bool:
-        """Whether this is asked from within something that the controller calls, such as an index function."""
+        """Whether the caller runs in a thread of the controller, such as an index function."""
         return threading.current_thread() in self._threads
 
     def _process_until(self, stop: StopSignal) -> None:

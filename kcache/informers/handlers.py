@@ -1,4 +1,4 @@
-"""Handlers, who are told of changes (client-go ``controller.go``: ``ResourceEventHandler`` and its helpers)."""
+"""Handlers of changes (client-go ``controller.go``: ``ResourceEventHandler`` and its helpers)."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from typing import Any, Protocol
 
 
 class ResourceEventHandler(Protocol):
-    """Is told of changes, one at a time, after the store shows them. Objects are shared: do not change them."""
+    """A handler that is called for each change, one at a time, after the store was changed.
+
+    Objects are shared: do not change them.
+    """
 
     def on_add(self, obj: Any, is_in_initial_list: bool, /) -> object:
-        """An object is new to the handler; ``is_in_initial_list`` if it was there before the handler listened."""
+        """Handle an object that is new to the handler; ``is_in_initial_list`` if it existed before the handler did."""
         ...
 
     def on_update(self, old: Any, new: Any, /) -> object:
-        """An object may have changed: several changes may come as one, a resync shows the same object twice."""
+        """Handle a possible change: several changes may be merged into one; in a resync, both are the same object."""
         ...
 
     def on_delete(self, obj: Any, /) -> object:
-        """An object is gone: its last state, or a :class:`~kcache.DeletedFinalStateUnknown` where nobody saw it go."""
+        """Handle a deletion: ``obj`` is the last state, or a tombstone if the deletion was not seen by the watch."""
         ...
 
 
@@ -29,12 +32,12 @@ def _ignore(*_: object) -> None:
 
 @dataclass(frozen=True)
 class ResourceEventHandlerFuncs:
-    """A handler from functions; what is left out is ignored (client-go ``ResourceEventHandlerFuncs``).
+    """A handler from functions; changes without a function are ignored (client-go ``ResourceEventHandlerFuncs``).
 
     Attributes:
-        add_func: gets the object.
-        update_func: gets the old and the new object.
-        delete_func: gets the last state, or a tombstone.
+        add_func: takes the object.
+        update_func: takes the old and the new object.
+        delete_func: takes the last state, or a tombstone.
     """
 
     add_func: Callable[[Any], object] = _ignore
@@ -56,12 +59,12 @@ class ResourceEventHandlerFuncs:
 
 @dataclass(frozen=True)
 class ResourceEventHandlerDetailedFuncs:
-    """As :class:`ResourceEventHandlerFuncs`, but ``add_func`` is told, too, whether it is the initial list.
+    """A handler as :class:`ResourceEventHandlerFuncs`, but ``add_func`` takes ``is_in_initial_list``, too.
 
     Attributes:
-        add_func: gets the object and ``is_in_initial_list``.
-        update_func: gets the old and the new object.
-        delete_func: gets the last state, or a tombstone.
+        add_func: takes the object and ``is_in_initial_list``.
+        update_func: takes the old and the new object.
+        delete_func: takes the last state, or a tombstone.
     """
 
     add_func: Callable[[Any, bool], object] = _ignore
@@ -83,23 +86,23 @@ class ResourceEventHandlerDetailedFuncs:
 
 @dataclass(frozen=True)
 class FilteringResourceEventHandler:
-    """Shows another handler only some objects: one that comes into or falls out of the filter is added or deleted.
+    """A filter in front of another handler: if an update makes an object pass or fail, it is added or deleted.
 
     Attributes:
-        filter_func: whether an object is to be shown; gets tombstones, too.
-        handler: who is shown them.
+        filter_func: object -> whether it passes; takes tombstones, too.
+        handler: the handler that receives the objects that pass.
     """
 
     filter_func: Callable[[Any], object]
     handler: ResourceEventHandler
 
     def on_add(self, obj: Any, is_in_initial_list: bool, /) -> None:
-        """Pass on an object that the filter lets through."""
+        """Pass on the addition of an object that passes the filter."""
         if self.filter_func(obj):
             self.handler.on_add(obj, is_in_initial_list)
 
     def on_update(self, old: Any, new: Any, /) -> None:
-        """Pass on an update, an addition or a deletion, as the filter saw and sees the object."""
+        """Pass on an update, an addition, a deletion, or nothing: both states of the object are filtered."""
         was_shown, is_shown = self.filter_func(old), self.filter_func(new)
         if was_shown and is_shown:
             self.handler.on_update(old, new)
@@ -109,6 +112,6 @@ class FilteringResourceEventHandler:
             self.handler.on_delete(old)
 
     def on_delete(self, obj: Any, /) -> None:
-        """Pass on the deletion of an object that the filter lets through."""
+        """Pass on the deletion of an object that passes the filter."""
         if self.filter_func(obj):
             self.handler.on_delete(obj)

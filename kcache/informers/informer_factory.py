@@ -1,4 +1,4 @@
-"""One informer per type, shared by all who need it (client-go ``SharedInformerFactory``)."""
+"""One informer per type, shared by all its users (client-go ``SharedInformerFactory``)."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from .shared_informer import SharedIndexInformer
 from .stopping import StopSignal
 
 NewInformerFunc: TypeAlias = Callable[[float], SharedIndexInformer]
-"""Makes an informer with the given resync period, in seconds."""
+"""A function that creates an informer from its resync period, in seconds."""
 
 TweakListOptions: TypeAlias = Callable[[ListOptions], ListOptions]
-"""Changes what is asked of the server, such as the label selector."""
+"""A function that changes the options of requests to the server, such as the label selector."""
 
 
 _LOG = logging.getLogger("kcache.informers")
 
 
 class SharedInformerFactory:
-    """Makes, starts and stops informers, one for each type.
+    """A factory that creates, starts and stops informers, one for each type.
 
-    Used as a context manager, it starts what it has and shuts down at the end.
+    As a context manager, it starts its informers at the beginning, and shuts them down at the end.
 
     Args:
         resync_seconds: the resync period of its informers; 0 for none.
-        custom_resync_seconds: type -> a period of its own.
-        tweak_list_options: is applied to what :meth:`for_resource` asks of the server.
-        transformer: replaces each object before anybody sees it.
-        clock: tells the time and waits.
+        custom_resync_seconds: type -> its own resync period.
+        tweak_list_options: is applied to all requests of the informers of :meth:`for_resource`.
+        transformer: replaces each object before it is stored or handled.
+        clock: the source of the time, and of waits.
     """
 
     def __init__(
@@ -53,17 +53,17 @@ class SharedInformerFactory:
         self._tweak_list_options = tweak_list_options
         self._transformer = transformer
         self._clock = clock or RealClock()
-        self._lock = threading.RLock()  # what makes an informer may ask for others
+        self._lock = threading.RLock()  # a function that creates an informer may request other informers
         self._informers: dict[Hashable, SharedIndexInformer] = {}
         self._started: dict[Hashable, SharedIndexInformer] = {}
         self._stop = StopSignal()
 
     def informer_for(self, object_type: Hashable, new_informer: NewInformerFunc) -> SharedIndexInformer:
-        """The informer of a type; made by the first call, the same ever after.
+        """Return the informer of a type; the first call creates it.
 
         Args:
             object_type: a class, or any name of the type.
-            new_informer: makes it; not called if there is one.
+            new_informer: creates the informer; not called if it exists.
 
         Raises:
             InformerStoppedError: the factory was shut down and has no informer of that type.
@@ -82,11 +82,11 @@ class SharedInformerFactory:
     def for_resource(
         self, object_type: Hashable, lister_watcher: ListerWatcher, indexers: Indexers[Any] | None = None
     ) -> SharedIndexInformer:
-        """As :meth:`informer_for`, for an informer that needs nothing special.
+        """Return the informer of a type, as :meth:`informer_for`; the first call creates a standard informer.
 
         Args:
             object_type: a class, or any name of the type.
-            lister_watcher: where its objects come from.
+            lister_watcher: the source of its objects.
             indexers: index name -> index function.
         """
         if self._tweak_list_options is not None:
@@ -100,7 +100,7 @@ class SharedInformerFactory:
         )
 
     def start(self) -> None:
-        """Start the informers that have not been started; does not block, may be called again and again."""
+        """Start the informers that have not been started; does not block, and may be called repeatedly."""
         with self._lock:
             if self._stop.is_set():
                 return
@@ -110,13 +110,13 @@ class SharedInformerFactory:
                     self._started[object_type] = informer
 
     def wait_for_cache_sync(self, seconds: float | None = None) -> dict[Hashable, bool]:
-        """Wait until the caches of all started informers show their initial lists.
+        """Wait until the caches of all started informers contain their initial lists.
 
         Args:
-            seconds: the most to wait for all; ``None`` for no limit.
+            seconds: the maximum time for all together; ``None`` for no limit.
 
         Returns:
-            For each type, whether its cache does; no for those whose informer has ended.
+            Type -> whether its cache contains the list; false if the informer has ended.
         """
         with self._lock:
             started = dict(self._started)
@@ -130,20 +130,20 @@ class SharedInformerFactory:
         """Stop all informers for good, and wait for their threads; may be called again.
 
         Args:
-            seconds: the most to wait for all; ``None`` for no limit.
+            seconds: the maximum time for all together; ``None`` for no limit.
 
         Returns:
             Whether all threads have ended.
 
         Raises:
-            ExceptionGroup: what has ended informers before, see :meth:`SharedIndexInformer.stop`.
+            ExceptionGroup: the errors that had ended informers, see :meth:`SharedIndexInformer.stop`.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
         self._stop.set()
         with self._lock:
             informers = tuple(self._started.values())
         ended, errors = True, []
-        for wait in (False, True):  # all are told before any is waited for
+        for wait in (False, True):  # signal all informers before waiting for any
             for informer in informers:
                 left = None if deadline is None else max(0.0, deadline - time.monotonic())
                 try:
@@ -172,7 +172,7 @@ class SharedInformerFactory:
 
 
 class _Tweaked:
-    """Asks another lister and watcher with changed options."""
+    """A lister and watcher that passes requests to another one, with changed options."""
 
     def __init__(self, lister_watcher: ListerWatcher, tweak: TweakListOptions) -> None:
         self._lister_watcher = lister_watcher

@@ -1,4 +1,4 @@
-"""The queue between a reflector and a store, as informers make it (client-go ``newQueueFIFO``)."""
+"""The queues that informers create between a reflector and a store (client-go ``newQueueFIFO``)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def in_order_queue(
     known_objects: KeyListerGetter,  # noqa: ARG001
     transformer: Transformer[Any] | None,
 ) -> Queue:
-    """Changes keep their order, a relist is one change (client-go since v0.36)."""
+    """Create a queue in which changes keep their order and a relist is one change (client-go since v0.36)."""
     return RealFIFO(
         key_func,
         transformer=transformer,
@@ -29,15 +29,15 @@ def in_order_queue(
 
 
 def queue_by_key(key_func: KeyFunc[Any], known_objects: KeyListerGetter, transformer: Transformer[Any] | None) -> Queue:
-    """Changes of one object are gathered; those of different objects may change places (client-go until v0.32)."""
+    """Create a queue that groups changes by object, so changes of different objects may be reordered (until v0.32)."""
     return DeltaFIFO(key_func, known_objects=known_objects, emit_delta_type_replaced=True, transformer=transformer)
 
 
 def refusing(transformer: Transformer[Any] | None) -> Transformer[Any] | None:
-    """As ``transformer``, but what it raises comes as a ``TransformError``.
+    """Wrap a transformer so that its errors are raised as ``TransformError``.
 
-    A reflector takes such an error for a fault of the object, which it leaves out, and any other for a fault of the
-    watch.
+    A reflector drops an object whose write raises such an error (a :class:`~kcache.KcacheError`); any other error ends
+    its watch.
     """
     if transformer is None:
         return None

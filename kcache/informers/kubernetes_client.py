@@ -1,4 +1,4 @@
-"""Lists and watches with the official ``kubernetes`` client."""
+"""Lister and watcher that uses the official ``kubernetes`` client."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .kubernetes_watch import KubernetesWatch
 from .list_watch import ListOptions, ObjectList
 
 CONNECT_SECONDS: Final = 10
-"""For how long a connection may take to be made."""
+"""Timeout for the establishment of a connection."""
 
 SILENCE_SECONDS: Final = 60
-"""For how long a server may say nothing while it answers, and beyond the time that it was given for a watch."""
+"""Timeout for each read of an answer; for a watch, it is added to the timeout of the watch."""
 
 _RETURN_TYPE = re.compile(r":(?:rtype|return):\s*(\w+)")
 
@@ -30,19 +30,19 @@ def list_watch_from_client(
     field_selector: str = "",
     **fixed_arguments: Any,
 ) -> KubernetesListWatch:
-    """Lists and watches what a method of the official client lists (client-go ``NewFilteredListWatchFromClient``).
+    """Create a lister and watcher from a list method of the client (client-go ``NewFilteredListWatchFromClient``).
 
-    The objects are the client's models, such as ``V1Pod``, and plain manifests with ``CustomObjectsApi``. Requests go
-    through the method's own client with all its settings; its ``configuration.retries`` included, which repeat a
-    request before an error is seen, and sleep for as long as a busy server asks for. Set them to ``False`` to leave
-    repetition to the reflector, which can be stopped while it waits.
+    The objects are the client's models, such as ``V1Pod``, and plain manifests with ``CustomObjectsApi``. Requests use
+    the method's own client with all its settings. The client's ``configuration.retries`` repeat a request before an
+    error is reported, and sleep for as long as a busy server asks for. Set them to ``False`` to leave retries to the
+    reflector, which can be stopped while it waits.
 
     Args:
         list_func: a list method of an API object, such as ``CoreV1Api().list_namespaced_pod``.
-        namespace: whose objects, where the method wants to know.
-        label_selector: which objects, by label.
-        field_selector: which objects, by field.
-        fixed_arguments: are given to each call, such as ``group``, ``version`` and ``plural`` of custom objects.
+        namespace: the namespace of the objects, if the method has such a parameter.
+        label_selector: selects objects by label.
+        field_selector: selects objects by field.
+        fixed_arguments: are passed to each call, such as ``group``, ``version`` and ``plural`` of custom objects.
 
     Raises:
         ImportError: the client is not installed.
@@ -84,10 +84,10 @@ class KubernetesListWatch:
         self._to_model = to_model
 
     def list(self, options: ListOptions, /) -> ObjectList:
-        """One page of objects.
+        """Return one page of objects.
 
         Raises:
-            ApiError: the server refused, or could not be reached.
+            ApiError: the server rejected the request, or could not be reached.
         """
         page = self._call(options, {"_request_timeout": (CONNECT_SECONDS, SILENCE_SECONDS)})
         if isinstance(page, Mapping):
@@ -97,14 +97,14 @@ class KubernetesListWatch:
         return ObjectList(page.items or (), page.metadata.resource_version or "", page.metadata._continue or "")
 
     def watch(self, options: ListOptions, /) -> KubernetesWatch:
-        """The changes since ``options.resource_version``; raises as :meth:`list`."""
+        """Watch the changes since ``options.resource_version``; raises the errors of :meth:`list`."""
         arguments: dict[str, Any] = {
             "watch": True,
             "allow_watch_bookmarks": options.allow_watch_bookmarks,
             "_preload_content": False,
         }
         if options.timeout_seconds is not None:
-            # A server that has gone without a word would be listened to for ever.
+            # Without a timeout, the watch of a server that vanished without closing the connection would never end.
             arguments["_request_timeout"] = (CONNECT_SECONDS, options.timeout_seconds + SILENCE_SECONDS)
         return KubernetesWatch(self._call(options, arguments), self._to_model)
 
@@ -128,14 +128,14 @@ class KubernetesListWatch:
 
 
 def _both(selector: str, other: str) -> str:
-    """The selector for what both select: terms that are joined by a comma must all hold."""
+    """Join two selectors: terms that are joined by a comma must all hold."""
     return ",".join(filter(None, (selector, other)))
 
 
 def _item_type(list_func: Callable[..., Any], client: types.ModuleType) -> str:
-    """The model of what a list method lists, such as ``V1Pod`` for a ``V1PodList``; ``""`` if there is none."""
+    """Return the model name of a list method's items, such as ``V1Pod`` for a ``V1PodList``; ``""`` if none."""
     annotation = inspect.signature(list_func).return_annotation
-    # Clients before 37 say it in the docstring only.
+    # Clients before 37 declare the type only in the docstring.
     documented = _RETURN_TYPE.search(inspect.getdoc(list_func) or "")
     list_type = annotation.__name__ if inspect.isclass(annotation) else str(annotation)
     for name in (list_type, documented[1] if documented else ""):

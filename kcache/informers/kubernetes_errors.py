@@ -1,4 +1,4 @@
-"""Errors of the official client, as :class:`~.api_errors.ApiError`."""
+"""Errors of the official client, converted into :class:`~.api_errors.ApiError`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from .api_errors import ApiError, ConnectionRefusedApiError, error_from_status
 
 _GAVE_UP = re.compile(r"too many (\d{3}) error responses")
-"""How urllib3 says that it has repeated a request, always with this answer."""
+"""The message of urllib3 after it has repeated a request, always with this answer."""
 
 
 def api_error(error: Exception) -> Exception:
-    """The :class:`~.api_errors.ApiError` for what the client or urllib3 raised; ``error`` itself if others did."""
+    """Convert an error of the client or of urllib3 into an ApiError; return other errors unchanged."""
     import urllib3.exceptions
     from kubernetes.client.exceptions import ApiException
 
@@ -39,7 +39,7 @@ def _error_of_answer(error: Any) -> ApiError:
 
 
 def _has_refused_connection(error: BaseException | None) -> bool:
-    """Whether the cause of the cause of ... is a refused connection; urllib3 calls it a reason."""
+    """Whether the chain of causes contains a refused connection; urllib3's causes are the attribute ``reason``."""
     seen = set[int]()
     while isinstance(error, BaseException) and id(error) not in seen:
         if isinstance(error, ConnectionRefusedError):

@@ -1,4 +1,4 @@
-"""Parses the JSON that an API server sends."""
+"""Parser of the JSON that an API server sends."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 @functools.cache
 def json_parser() -> Callable[[bytes], Any]:
-    """What parses as ``json.loads`` does: with the parser that comes with the official client since 37, if possible.
+    """Return a function with the results of ``json.loads``; it uses pydantic_core if that is installed.
 
-    That one takes half the time, and objects share the strings that they have in common.
+    The official client depends on pydantic_core since 37. It takes half the time, and objects share equal strings.
     """
     try:
         from pydantic_core import from_json
@@ -23,6 +23,6 @@ def json_parser() -> Callable[[bytes], Any]:
         try:
             return from_json(text)
         except ValueError:
-            return json.loads(text)  # takes more, such as half of a surrogate pair; else its error tells the place
+            return json.loads(text)  # accepts more, such as half of a surrogate pair; its error contains the position
 
     return parsed

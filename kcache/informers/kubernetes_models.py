@@ -1,4 +1,4 @@
-"""Models of the official ``kubernetes`` client, made of manifests."""
+"""Models of the official ``kubernetes`` client, created from manifests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def model_maker(api_client: Any, model: str) -> Callable[[Any], Any]:
-    """What makes the same of a manifest as ``api_client.deserialize``.
+    """Return a function from manifest to model; its results are equal to those of ``api_client.deserialize``.
 
     Args:
         api_client: the client's ``ApiClient``.
@@ -20,7 +20,7 @@ def model_maker(api_client: Any, model: str) -> Callable[[Any], Any]:
     import kubernetes.client
 
     if "content_type" not in inspect.signature(api_client.deserialize).parameters:
-        # Clients before 37 want a response.
+        # Clients before 37 take a response.
         return lambda manifest: api_client.deserialize(types.SimpleNamespace(data=json.dumps(manifest)), model)
 
     def deserialized(manifest: Any) -> Any:
@@ -34,8 +34,8 @@ def model_maker(api_client: Any, model: str) -> Callable[[Any], Any]:
 
 
 def _validated(validate: Callable[..., Any], deserialized: Callable[[Any], Any], manifest: Any) -> Any:
-    # ApiClient.deserialize copies the manifest level by level, and validates each of them; at once, that takes a
-    # third of the time. Like there, a field that the client does not know is left out.
+    # ApiClient.deserialize copies the manifest level by level, and validates each level. One validation of the whole
+    # manifest takes a third of the time. As in deserialize, fields that the client does not know are dropped.
     try:
         return validate(manifest, extra="ignore")
     except ValueError:

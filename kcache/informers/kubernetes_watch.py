@@ -19,30 +19,30 @@ _WITHOUT_MODEL: Final = (BOOKMARK, ERROR)
 
 
 class KubernetesWatch:
-    """The events in the body of a response; iterate once.
+    """The events in the body of a response; it can be iterated once.
 
-    A connection that is cut or silent for too long ends the iteration like one that was closed: whoever watches goes on
-    from the last event.
+    If the connection is cut or silent for too long, the iteration ends as if the connection was closed: the reflector
+    resumes from the last event.
 
     Args:
-        response: the answer to a watch request, not read yet (``urllib3.HTTPResponse``).
-        to_model: makes an object of a manifest; bookmarks and errors, which are incomplete or a ``Status``, stay as
-            they are.
+        response: the unread answer to a watch request (``urllib3.HTTPResponse``).
+        to_model: converts a manifest into an object. The manifests of bookmarks and errors, which are incomplete or a
+            ``Status``, are not converted.
     """
 
     def __init__(self, response: Any, to_model: Callable[[Any], Any]) -> None:
         self._response = response
         self._to_model = to_model
-        self._reading = threading.Lock()  # held by whoever reads
+        self._reading = threading.Lock()  # held by the thread that reads
         self._is_stopped = False
-        self._closing = threading.Lock()  # acquired, for good, by whoever closes
+        self._closing = threading.Lock()  # acquired by the thread that closes, and never released
 
     def __iter__(self) -> Iterator[WatchEvent]:
-        """The events, each as it arrives.
+        """Yield the events as they arrive.
 
         Raises:
-            ApiError: what arrived is no event (reason ``InternalError``, as in client-go).
-            Exception: what ``to_model`` raises.
+            ApiError: a line is no event (reason ``InternalError``, as in client-go).
+            Exception: any error that ``to_model`` raises.
         """
         parsed = json_parser()
         for line in _lines(self._chunks()):
@@ -59,10 +59,10 @@ class KubernetesWatch:
             yield WatchEvent(kind, manifest if kind in _WITHOUT_MODEL else self._to_model(manifest))
 
     def stop(self) -> None:
-        """End the iteration at once, from whatever thread, and close the connection."""
+        """End the iteration at once, and close the connection; any thread may call this."""
         self._is_stopped = True
-        # Closing waits for a thread that reads, so such a thread is woken instead, and closes by itself. One that has
-        # not begun to read sees that it must not.
+        # Closing would wait for a thread that reads. So that thread is woken, and closes the connection itself. A
+        # thread that has not begun to read checks `_is_stopped` first.
         if self._reading.locked():
             _shut_down(self._response)
         else:
@@ -94,17 +94,17 @@ class KubernetesWatch:
 
 
 def _reader(response: Any) -> Callable[[], bytes]:
-    """What reads what has arrived, or else what arrives next; nothing at the end."""
+    """Return a function that reads the bytes that have arrived, or waits for some; at the end it returns ``b""``."""
     if hasattr(response, "read1"):
         return functools.partial(response.read1, _CHUNK_BYTES, decode_content=True)
-    # Before urllib3 2.1. The stream is kept: to drop it would close the response.
+    # Before urllib3 2.1. The function refers to the stream: when a stream is freed, it closes the response.
     return functools.partial(next, response.stream(_CHUNK_BYTES, decode_content=True), b"")
 
 
 def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines that are not blank, with their ends, which the last one may lack.
+    """Yield the lines that are not blank, with their line ends; the last line may lack its end.
 
-    They are bytes, for a chunk may end within a character.
+    Lines are bytes, because a chunk may end within a character.
     """
     parts: list[bytes] = []
     for chunk in chunks:
@@ -122,11 +122,11 @@ def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 def _shut_down(response: Any) -> None:
     """Let a read in another thread return, as if the server had ended the response."""
-    # Nothing is left to shut down once the last byte was read, and the reader may get there at any moment.
+    # The reader may read the last byte at any moment; after that there is nothing to shut down, hence the errors.
     with contextlib.suppress(ValueError, RuntimeError, OSError, AttributeError, TypeError):
         if hasattr(response, "shutdown"):
             response.shutdown()
         else:
-            # Before urllib3 2.3. The connection gives its socket away if the response is its last one.
+            # Before urllib3 2.3. If the response is the connection's last, it owns the socket.
             connection_socket = getattr(response.connection, "sock", None) or response._fp.fp.raw._sock
             connection_socket.shutdown(socket.SHUT_RD)

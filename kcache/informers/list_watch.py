@@ -1,4 +1,4 @@
-"""Requests of a reflector to an API server: to list objects, and to watch them change (client-go ``listwatch.go``)."""
+"""Requests of a reflector to an API server: lists and watches (client-go ``listwatch.go``)."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ ERROR: Final = "ERROR"
 
 @dataclass(frozen=True)
 class ListOptions:
-    """What is asked for (``metav1.ListOptions``).
+    """The options of a request (``metav1.ListOptions``).
 
     Attributes:
-        resource_version: of a list: at least as new as this; ``"0"`` for whatever the server has at hand, ``""`` for
-            the newest. Of a watch: what comes after it. Opaque: handed back as the server gave it.
-        limit: the most objects of one page; 0 for all.
-        continue_token: where the next page begins, as the page before said.
-        allow_watch_bookmarks: whether a watch may tell the resource version without an object.
-        timeout_seconds: after which the server ends a watch.
-        label_selector: which objects, by label.
-        field_selector: which objects, by field.
+        resource_version: for a list: the minimum version of the result; ``"0"`` for any version that the server has in
+            its cache, ``""`` for the newest. For a watch: the changes after this version. Opaque: pass the server's
+            value unchanged.
+        limit: the maximum number of objects of a page; 0 for all.
+        continue_token: the token of the previous page, which requests the next page.
+        allow_watch_bookmarks: whether a watch may contain bookmarks: a resource version without a change.
+        timeout_seconds: the time after which the server ends a watch.
+        label_selector: selects objects by label.
+        field_selector: selects objects by field.
     """
 
     resource_version: str = ""
@@ -43,8 +44,8 @@ class ObjectList:
 
     Attributes:
         items: the objects.
-        resource_version: the state that the list shows.
-        continue_token: asks for the next page; ``""`` on the last one.
+        resource_version: the version of the list.
+        continue_token: requests the next page; ``""`` on the last page.
     """
 
     items: Sequence[Any]
@@ -54,7 +55,7 @@ class ObjectList:
 
 @dataclass(frozen=True)
 class WatchEvent:
-    """A change.
+    """One event of a watch: a change, a bookmark or an error.
 
     Attributes:
         type: :data:`ADDED`, :data:`MODIFIED`, :data:`DELETED`, :data:`BOOKMARK` or :data:`ERROR`.
@@ -71,22 +72,22 @@ class Watch(Protocol):
     """A stream of changes; its iteration ends when the server ends it."""
 
     def __iter__(self) -> Iterator[WatchEvent]:
-        """The changes, each as it arrives; raises an :class:`~.api_errors.ApiError` if the connection fails."""
+        """Yield the events as they arrive; raises an :class:`~.api_errors.ApiError` if the connection fails."""
         ...
 
     def stop(self) -> None:
-        """End the iteration at once, from whatever thread; may be called twice, and before it has begun."""
+        """End the iteration at once; any thread may call this, also twice, and before the iteration has begun."""
 
 
 class ListerWatcher(Protocol):
     """Lists and watches objects of one type (client-go ``ListerWatcher``)."""
 
     def list(self, options: ListOptions, /) -> ObjectList:
-        """One page of objects; raises an :class:`~.api_errors.ApiError` where the server refuses."""
+        """Return one page of objects; raises an :class:`~.api_errors.ApiError` if the server rejects the request."""
         ...
 
     def watch(self, options: ListOptions, /) -> Watch:
-        """The changes since ``options.resource_version``; raises as :meth:`list`."""
+        """Watch the changes since ``options.resource_version``; raises the errors of :meth:`list`."""
         ...
 
 
@@ -100,7 +101,7 @@ class ListWatch:
     Args:
         list_func: returns a page.
         watch_func: returns a :class:`Watch`, or any iterable of events. An iterable without ``stop`` cannot be
-            interrupted: the informer stops when its next event comes, or when it ends.
+            interrupted: the informer stops at its next event, or at its end.
     """
 
     def __init__(self, list_func: ListFunc, watch_func: WatchFunc) -> None:
@@ -108,17 +109,17 @@ class ListWatch:
         self._watch_func = watch_func
 
     def list(self, options: ListOptions, /) -> ObjectList:
-        """What ``list_func`` returns."""
+        """Return the result of ``list_func``."""
         return self._list_func(options)
 
     def watch(self, options: ListOptions, /) -> Watch:
-        """What ``watch_func`` returns, as a :class:`Watch`."""
+        """Return the result of ``watch_func``, as a :class:`Watch`."""
         events = self._watch_func(options)
         return events if isinstance(events, Watch) else _Uninterruptible(events)
 
 
 class _Uninterruptible:
-    """Gives a plain iterable a ``stop`` that takes effect at the next event."""
+    """A watch from a plain iterable; its ``stop`` takes effect at the next event."""
 
     def __init__(self, events: Iterable[WatchEvent]) -> None:
         self._events = events
@@ -131,7 +132,7 @@ class _Uninterruptible:
                     return
                 yield event
         finally:
-            # It may hold a connection, whoever else still refers to it.
+            # The generator may hold a connection, and others may refer to it: so close it explicitly.
             if isinstance(self._events, Generator):
                 self._events.close()
 

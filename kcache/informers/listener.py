@@ -1,4 +1,4 @@
-"""One handler with its own buffer and thread, so that a slow one delays nobody (client-go ``processorListener``)."""
+"""One handler with its own buffer and thread, so that it delays no other handler (client-go ``processorListener``)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .notifications import Notification, deliver, is_initial
 
 
 class ProcessorListener:
-    """Hands notifications to a handler, one after another, in a thread of its own.
+    """Delivers notifications to a handler, one after another, in the thread of :meth:`run`.
 
     Args:
-        handler: who is told.
-        requested_resync_seconds: how often it wants a resync; 0 for never.
-        has_synced: whether the initial list was handed to all listeners.
+        handler: the handler to call.
+        requested_resync_seconds: the resync period that the handler requests; 0 for never.
+        has_synced: returns whether the initial list was passed to all listeners.
     """
 
     def __init__(
@@ -31,15 +31,15 @@ class ProcessorListener:
         self._next_resync = 0.0
         self._upstream_has_synced = has_synced
         self._initial_left = 0
-        self._buffer: deque[Notification] = deque()  # what came since the handler's thread looked last
-        self._taken: deque[Notification] = deque()  # what that thread took then; nobody else touches it
+        self._buffer: deque[Notification] = deque()  # added since the handler's thread last took notifications
+        self._taken: deque[Notification] = deque()  # taken by the handler's thread; no other thread uses it
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._is_awaited = False
         self._is_stopped = False
 
     def add(self, notifications: Sequence[Notification]) -> None:
-        """Let notifications wait for their turn; never blocks."""
+        """Append notifications to the buffer; never waits for the handler."""
         with self._lock:
             if self._is_stopped:
                 return
@@ -50,26 +50,26 @@ class ProcessorListener:
                 self._changed.notify()
 
     def run(self) -> None:
-        """Deliver until :meth:`stop`. What the handler raises is logged; the next notification follows at once."""
+        """Deliver until :meth:`stop`. Errors of the handler are logged; the next notification follows at once."""
         try:
             while self._take_all():
-                # Whoever stops this counts on it for the next call already.
+                # After stop(), not even the next of the taken notifications may be delivered.
                 while self._taken and not self._is_stopped:
                     self._deliver(self._taken.popleft())
         finally:
-            self.stop()  # also where a handler ends the thread, as by SystemExit: nobody would empty the buffer
+            self.stop()  # also if a handler ends the thread, as by SystemExit: else the buffer would only grow
             self._taken.clear()
 
     def stop(self) -> None:
-        """Deliver nothing more; what waits is dropped. A call of the handler that has begun goes on to its end."""
+        """Drop all waiting notifications, and deliver no others. A running call of the handler is not interrupted."""
         with self._lock:
             self._is_stopped = True
             self._buffer.clear()
             self._changed.notify()
 
     def has_synced(self) -> bool:
-        """Whether the handler was called for everything in the initial list (kubernetes#113763)."""
-        # In this order: once upstream has synced, all of the list has been counted here.
+        """Whether the handler was called for all objects of the initial list (kubernetes#113763)."""
+        # This order matters: once upstream has synced, the whole list has been counted here.
         if not self._upstream_has_synced():
             return False
         with self._lock:
@@ -88,7 +88,7 @@ class ProcessorListener:
         return True
 
     def _take_all(self) -> bool:
-        """Wait for notifications, and take all there are: one lock for many; ``False`` once stopped."""
+        """Wait for notifications, and take all of them with one acquisition of the lock; ``False`` if stopped."""
         with self._lock:
             while not self._is_stopped and not self._buffer:
                 self._is_awaited = True

@@ -1,4 +1,4 @@
-"""Detector of objects of a cache that somebody changed in place (client-go ``mutation_detector.go``)."""
+"""Detector of cached objects that are changed in place (client-go ``mutation_detector.go``)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .object_diff import differences
 from .stopping import StopSignal
 
 ENVIRONMENT_VARIABLE: Final = "KCACHE_MUTATION_DETECTOR"
-"""Set to ``true``, it gives every informer a detector."""
+"""If this environment variable is ``true``, every informer has a detector."""
 
 _PERIOD_SECONDS: Final = 1.0
 _KEPT_SECONDS: Final = 120.0
@@ -27,7 +27,7 @@ _KEPT_SECONDS: Final = 120.0
 
 @dataclass(frozen=True)
 class _Kept:
-    """An object, as it was when it came."""
+    """An object, a copy of it, and the time when it was added."""
 
     obj: Any
     copied: Any
@@ -35,17 +35,17 @@ class _Kept:
 
 
 class MutationDetector:
-    """Keeps a copy of each object that comes, and compares it with the object for a while.
+    """Copies each added object, and compares the copy with the object for a while.
 
-    Costs a deep copy per object and memory for two minutes of objects: meant for tests.
+    It costs a deep copy per object, and memory for two minutes of objects: use it in tests.
 
     Args:
-        description: what errors call the cache.
+        description: the name of the cache in errors.
         key_func: object -> key, for errors.
-        clock: tells the time and waits.
-        period_seconds: between comparisons.
-        kept_seconds: for how long an object is compared.
-        copy_func: makes a copy that shares nothing.
+        clock: the source of the time, and of waits.
+        period_seconds: the time between comparisons.
+        kept_seconds: the time for which an object is compared.
+        copy_func: returns a copy that shares nothing with the object.
     """
 
     def __init__(
@@ -74,10 +74,10 @@ class MutationDetector:
             self._kept.append(kept)
 
     def compare_objects(self) -> None:
-        """Compare all objects with their copies, and let go of the oldest.
+        """Compare all objects with their copies, and drop those added more than ``kept_seconds`` ago.
 
         Raises:
-            ObjectMutatedError: one of them was changed in place.
+            ObjectMutatedError: an object was changed in place.
         """
         with self._lock:
             kept = tuple(self._kept)
@@ -91,7 +91,7 @@ class MutationDetector:
                 self._kept.popleft()
 
     def run(self, stop: StopSignal) -> None:
-        """Compare again and again until ``stop`` is set, and once more then; then let go of all objects.
+        """Compare periodically until ``stop`` is set, then once more; finally drop all objects.
 
         Raises:
             ObjectMutatedError: an object was changed in place.
@@ -107,11 +107,11 @@ class MutationDetector:
 
 @contextlib.contextmanager
 def detecting(detector: MutationDetector | None, on_error: Callable[[Exception], object]) -> Iterator[None]:
-    """Within the ``with`` block, and once more after it, compare objects, in a thread of their own.
+    """Compare objects in a separate thread during the ``with`` block, and once at its end.
 
     Args:
-        detector: compares; ``None`` for no detection.
-        on_error: is told what it raised.
+        detector: the detector; ``None`` for no detection.
+        on_error: is called with the error that the detector raised.
     """
     if detector is None:
         yield

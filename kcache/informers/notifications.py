@@ -8,39 +8,39 @@ from typing import Any, NamedTuple, TypeAlias
 from ..metadata import written_resource_version
 from .handlers import ResourceEventHandler
 
-# Made for each change and each handler: a NamedTuple is made in half the time of a frozen dataclass.
+# One is created for each change and each handler: a NamedTuple takes half the time of a frozen dataclass.
 _LOG = logging.getLogger("kcache.informers")
 
 
 class AddNotification(NamedTuple):
-    """An object is new."""
+    """The addition of an object."""
 
     obj: Any
     is_in_initial_list: bool
 
     def deliver(self, handler: ResourceEventHandler) -> None:
-        """Tell the handler."""
+        """Call the handler's ``on_add``."""
         handler.on_add(self.obj, self.is_in_initial_list)
 
 
 class UpdateNotification(NamedTuple):
-    """An object may have changed."""
+    """The possible change of an object."""
 
     old: Any
     new: Any
 
     def deliver(self, handler: ResourceEventHandler) -> None:
-        """Tell the handler."""
+        """Call the handler's ``on_update``."""
         handler.on_update(self.old, self.new)
 
 
 class DeleteNotification(NamedTuple):
-    """An object is gone."""
+    """The deletion of an object."""
 
     obj: Any
 
     def deliver(self, handler: ResourceEventHandler) -> None:
-        """Tell the handler."""
+        """Call the handler's ``on_delete``."""
         handler.on_delete(self.obj)
 
 
@@ -53,7 +53,7 @@ def is_initial(notification: Notification) -> bool:
 
 
 def is_sync(notification: Notification) -> bool:
-    """Whether it shows the same resource version again: that is no change, only who wants resyncs is shown it."""
+    """Whether it is an update without a new resource version: such updates go only to listeners with a due resync."""
     if not isinstance(notification, UpdateNotification):
         return False
     version = written_resource_version(notification.new)
@@ -61,7 +61,7 @@ def is_sync(notification: Notification) -> bool:
 
 
 def deliver(notification: Notification, handler: ResourceEventHandler) -> None:
-    """Tell the handler; what it raises is logged, for it must not keep others from being told."""
+    """Call the handler; its errors are logged, so that later notifications are delivered as well."""
     try:
         notification.deliver(handler)
     except Exception:

@@ -15,10 +15,10 @@ _BOOKKEEPING: Final = ("__dict__", "__weakref__", "__pydantic_fields_set__")
 
 
 def differences(before: object, after: object) -> tuple[str, ...]:
-    """One line for each field that differs, such as ``spec.nodeName: 'a' -> 'b'``; at most 20.
+    """Return a line for each field that differs, such as ``spec.nodeName: 'a' -> 'b'``; at most 20, then "and more".
 
-    Mappings, sequences, and the attributes of other objects are compared part by part, the rest by ``==``, if it means
-    more than identity.
+    Mappings, sequences, and the attributes of other objects are compared part by part. Objects without attributes are
+    compared by ``==``, if their class defines it.
     """
     found: list[str] = []
     for path, old, new in _differences(before, after, "", set()):
@@ -51,7 +51,7 @@ def _differences(old: Any, new: Any, path: str, seen: set[tuple[int, int]]) -> I
     elif fields := {**_attributes(old), **_attributes(new)}:
         olds, news = _attributes(old), _attributes(new)
         for name in fields:
-            public = name.lstrip("_")  # models keep what their properties show in attributes of that name
+            public = name.lstrip("_")  # models store the value of property `x` in the attribute `_x`
             part = f"{path}.{public}" if path else public
             yield from _part(olds.get(name, _ABSENT), news.get(name, _ABSENT), part, seen)
     elif getattr(type(old), "__eq__", None) is not object.__eq__ and old != new:
@@ -66,7 +66,7 @@ def _part(old: Any, new: Any, path: str, seen: set[tuple[int, int]]) -> Iterator
 
 
 def _attributes(obj: object) -> dict[str, Any]:
-    """The attributes of an object, those in slots included, but for what its class notes for itself."""
+    """Return the attributes of an object, including slots, without cached properties and Python's bookkeeping."""
     names = [
         _mangled(name, kind)
         for kind in type(obj).__mro__
@@ -79,12 +79,12 @@ def _attributes(obj: object) -> dict[str, Any]:
 
 
 def _is_cached(obj: object, name: str) -> bool:
-    """Whether reading the attribute made it."""
+    """Whether the attribute is the cache of a ``functools.cached_property``: a read creates it."""
     return isinstance(getattr(type(obj), name, None), functools.cached_property)
 
 
 def _mangled(name: str, kind: type) -> str:
-    """What an attribute is really called that its class calls ``name``."""
+    """Return the name of an attribute after Python's name mangling for private names."""
     is_private = name.startswith("__") and not name.endswith("__")
     return f"_{kind.__name__.lstrip('_')}{name}" if is_private else name
 

@@ -1,4 +1,4 @@
-"""Lists page by page (client-go ``tools/pager``)."""
+"""Pager: it requests a list page by page (client-go ``tools/pager``)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class PagedList:
 
     Attributes:
         items: the objects, in the order of the pages.
-        resource_version: that of the first page: the others belong to the same state.
-        is_paginated: whether the server gave more than one page.
+        resource_version: the version of the first page; the other pages belong to the same state.
+        is_paginated: whether the server returned more than one page.
     """
 
     items: list[Any]
@@ -30,11 +30,11 @@ class PagedList:
 
 
 class ListPager:
-    """Asks for one page after the other (client-go ``ListPager``).
+    """Requests one page after the other (client-go ``ListPager``).
 
     Args:
         list_func: returns one page.
-        page_size: the most objects of a page; 0 asks for all objects at once.
+        page_size: the maximum number of objects of a page; 0 requests all objects at once.
     """
 
     def __init__(self, list_func: Callable[[ListOptions], ObjectList], page_size: int = DEFAULT_PAGE_SIZE) -> None:
@@ -42,13 +42,13 @@ class ListPager:
         self._page_size = page_size
 
     def list(self, options: ListOptions, stop: StopSignal) -> PagedList | None:
-        """All objects, or ``None`` if ``stop`` was set before the last page came.
+        """Return all objects, or ``None`` if ``stop`` was set before the last page arrived.
 
-        If the rest of the pages has expired, the list begins anew without pages, at the resource version that
-        ``options`` ask for. ``options.limit``, unless 0, comes before the page size.
+        If a later page has expired, the list is requested again without pages, at the resource version of ``options``.
+        ``options.limit``, unless 0, overrides the page size.
 
         Raises:
-            Exception: whatever ``list_func`` raises; an expired first page included.
+            Exception: any error that ``list_func`` raises, also if the first page has expired.
         """
         first = replace(options, limit=options.limit or self._page_size)
         request = first
@@ -67,6 +67,6 @@ class ListPager:
                 resource_version = page.resource_version
             if page.continue_token == "":
                 return PagedList(items, resource_version, is_paginated=request is not first)
-            # A server refuses a resource version beside a continue token, which implies one.
+            # A server rejects a resource version together with a continue token, which contains one.
             request = replace(first, resource_version="", continue_token=page.continue_token)
         return None

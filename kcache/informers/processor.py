@@ -1,4 +1,4 @@
-"""Distributes notifications among listeners (client-go ``sharedProcessor``)."""
+"""Distribution of notifications to listeners (client-go ``sharedProcessor``)."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ class SharedProcessor:
     """The listeners of an informer, and the threads in which their handlers run.
 
     Args:
-        clock: decides when a resync is due.
-        name: of the threads.
+        clock: the source of the time, for resyncs.
+        name: the prefix of the threads' names.
     """
 
     def __init__(self, clock: Clock, name: str) -> None:
         self._clock = clock
         self._name = name
         self._lock = threading.Lock()
-        # For each listener, whether a resync that goes on concerns it; before the first one, every listener is due.
+        # Listener -> whether the current resync concerns it; before the first resync, every listener is due.
         self._is_due: dict[ProcessorListener, bool] = {}
         self._threads: list[threading.Thread] = []
         self._is_running = False
         self._is_stopped = False
 
     def add_listener(self, listener: ProcessorListener) -> None:
-        """Let a listener take part from now on; once all are stopped, it is stopped, too."""
+        """Add a listener, and start its thread if the others run; if the processor is stopped, stop the listener."""
         with self._lock:
             if self._is_stopped:
                 listener.stop()
@@ -39,7 +39,7 @@ class SharedProcessor:
                 self._start(listener)
 
     def remove_listener(self, listener: ProcessorListener) -> None:
-        """Let a listener take part no longer; one that does not is no error."""
+        """Remove and stop a listener; a listener that was not added is no error."""
         with self._lock:
             self._is_due.pop(listener, None)
         listener.stop()
@@ -52,7 +52,7 @@ class SharedProcessor:
                 self._start(listener)
 
     def stop(self) -> None:
-        """Stop all listeners, and wait for their threads; a handler that is running is waited for."""
+        """Stop all listeners, and wait for their threads, and so for running handlers."""
         with self._lock:
             self._is_running, self._is_stopped = False, True
             listeners, self._is_due = list(self._is_due), {}
@@ -64,14 +64,14 @@ class SharedProcessor:
                 thread.join()
 
     def owns_current_thread(self) -> bool:
-        """Whether this is asked from within a handler."""
+        """Whether the caller runs within a handler."""
         with self._lock:
             return threading.current_thread() in self._threads
 
     def distribute(self, notifications: Sequence[Notification]) -> None:
-        """Give notifications to all listeners, those of a resync only to listeners for which one is due.
+        """Pass notifications to all listeners, but notifications of a resync only to listeners with a due resync.
 
-        Whoever calls this lets nobody else call it, and no listener be added, until it returns.
+        The caller has to ensure that no other thread calls this or adds a listener until it returns.
         """
         with self._lock:
             is_due = dict(self._is_due)
@@ -83,7 +83,7 @@ class SharedProcessor:
             listener.add(notifications if is_due[listener] else changes)
 
     def should_resync(self) -> bool:
-        """Note for which listeners a resync is due now; whether there are any."""
+        """Record for which listeners a resync is due now; return whether there are any."""
         now = self._clock.now()
         with self._lock:
             for listener in self._is_due:
@@ -91,7 +91,7 @@ class SharedProcessor:
             return any(self._is_due.values())
 
     def reschedule(self, resync_check_seconds: float) -> None:
-        """Resyncs are looked for at another interval: listeners cannot have them more often than that."""
+        """Set a new interval of resync checks: listeners cannot have resyncs more often than that."""
         now = self._clock.now()
         with self._lock:
             for listener in self._is_due:
@@ -105,7 +105,7 @@ class SharedProcessor:
 
 
 def resync_period(requested_seconds: float, check_seconds: float) -> float:
-    """How often a listener takes part in resyncs that are looked for every ``check_seconds``; 0 for never."""
+    """Return the resync period of a listener, at least ``check_seconds``, the interval of checks; 0 for never."""
     if not requested_seconds or not check_seconds:
         return 0.0
     return max(requested_seconds, check_seconds)

@@ -1,4 +1,4 @@
-"""Reflector: it lists, then watches, and so keeps a store like an API server (client-go ``reflector.go``)."""
+"""Reflector: it lists and watches objects, and so keeps a store up to date (client-go ``reflector.go``)."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .watching import WatchHandler
 _logger = logging.getLogger("kcache.informers")
 
 MIN_WATCH_SECONDS: Final = 300
-"""A watch is asked to last at least this long, and less than twice that (``defaultMinWatchTimeout``)."""
+"""The minimum timeout that is requested for a watch; the maximum is twice as long (``defaultMinWatchTimeout``)."""
 
 _INTERNAL_ERROR_RESET_SECONDS: Final = 60.0
 
 WatchErrorHandler: TypeAlias = "Callable[[Reflector, Exception], object]"
-"""Is told of each failed attempt, before the back-off (client-go ``WatchErrorHandler``)."""
+"""A function that is called for each failed attempt, before the back-off (client-go ``WatchErrorHandler``)."""
 
 
 def default_watch_error_handler(reflector: Reflector, error: Exception) -> None:  # noqa: ARG001
@@ -44,23 +44,23 @@ def default_watch_error_handler(reflector: Reflector, error: Exception) -> None:
 class Reflector:
     """Lists and watches objects of one type, and writes them to a store (client-go ``Reflector``).
 
-    A watch that ends is resumed where it ended. After an error the objects are listed again, unless the server was just
-    not there or too busy, with an exponential back-off between attempts. Nothing that the server or a given function
-    does ends :meth:`run`, but its ``stop``.
+    A watch that ends is resumed where it ended. After an error the objects are listed again, unless the server was
+    only absent or too busy. Between attempts there is an exponential back-off. Only ``stop`` ends :meth:`run`; errors
+    of the server or of the functions below do not.
 
     Args:
-        lister_watcher: asks the server.
+        lister_watcher: sends requests to the server.
         store: is written to, by the thread of :meth:`run`.
-        expected_type: watch events with objects of other types are dropped; ``None`` takes all.
-        type_description: what errors call the objects; by default the name of ``expected_type``.
+        expected_type: watch events with objects of other types are dropped; ``None`` accepts all.
+        type_description: the name of the objects in errors; by default the name of ``expected_type``.
         resync_seconds: the period of ``store.resync()``, called by another thread; 0 for never.
-        should_resync: is asked before each resync; ``None`` for always.
-        watch_error_handler: is told of each failed attempt; :func:`default_watch_error_handler` if ``None``.
-        clock: tells the time and waits.
+        should_resync: is called before each resync, and decides whether it happens; ``None`` for always.
+        watch_error_handler: is called for each failed attempt; :func:`default_watch_error_handler` if ``None``.
+        clock: the source of the time, and of waits.
         random: the source of jitter and watch timeouts.
-        page_size: the most objects of a page of the first list.
-        max_internal_error_retry_seconds: for how long internal errors of the server make the reflector watch again
-            rather than list (client-go ``MaxInternalErrorRetryDuration``); 0 for not at all.
+        page_size: the maximum number of objects of a page of the first list.
+        max_internal_error_retry_seconds: the time for which internal errors of the server make the reflector watch
+            again rather than list (client-go ``MaxInternalErrorRetryDuration``); 0 for not at all.
     """
 
     def __init__(
@@ -99,13 +99,13 @@ class Reflector:
         self._is_paginated = False
 
     def last_sync_resource_version(self) -> str:
-        """The resource version that the store has reached, as the server said it; ``""`` before the first list."""
+        """Return the resource version that the store has reached; ``""`` before the first list."""
         return self._last_sync_resource_version
 
     def run(self, stop: StopSignal) -> None:
-        """List and watch again and again until ``stop`` is set.
+        """List and watch repeatedly until ``stop`` is set.
 
-        Errors go to the watch error handler; what that raises is logged.
+        Errors are passed to the watch error handler; errors of the handler are logged.
         """
         while not stop.is_set():
             try:
@@ -121,15 +121,15 @@ class Reflector:
 
         Raises:
             ListError: the list has failed.
-            SyncError: the store did not take it.
-            WatchError: a watch has failed in a way that makes a new list necessary.
+            SyncError: the store rejected the list.
+            WatchError: a watch has failed, and a new list is necessary.
         """
         if self._list(stop):
             with periodic_resync(self._store.resync, self._resync_seconds, self._should_resync, self._clock, stop):
                 self._watch(stop)
 
     def _list(self, stop: StopSignal) -> bool:
-        """Fill the store; whether ``stop`` left time to do so."""
+        """List the objects, and write them to the store; return false if ``stop`` was set before."""
         resource_version = self._relist_resource_version()
         try:
             listed = self._list_pages(resource_version, stop)
@@ -150,8 +150,8 @@ class Reflector:
         return True
 
     def _list_pages(self, resource_version: str, stop: StopSignal) -> PagedList | None:
-        # With a limit, a server reads such a list from its database rather than from its cache; only a server that
-        # gave the first list, which any cache can answer, in pages has no cache.
+        # With a limit, a server reads such a list from its database rather than from its cache. A cache can answer the
+        # first list (version "0") without pages, so a server that answered it in pages has no cache.
         is_from_cache = resource_version not in ("", "0") and not self._is_paginated
         pager = ListPager(self._lister_watcher.list, 0 if is_from_cache else self._page_size)
         try:
@@ -169,7 +169,7 @@ class Reflector:
         return self._last_sync_resource_version or "0"
 
     def _watch(self, stop: StopSignal) -> None:
-        """Watch again and again; only ``stop`` and errors that call for a new list end that."""
+        """Watch repeatedly, until ``stop`` is set or an error makes a new list necessary."""
         internal_errors = RetryWithDeadline(
             self._max_internal_error_retry_seconds, _INTERNAL_ERROR_RESET_SECONDS, self._clock
         )
@@ -191,7 +191,7 @@ class Reflector:
         options = ListOptions(
             resource_version=self._last_sync_resource_version,
             allow_watch_bookmarks=True,
-            # At random, so that the watches of many clients do not end at the same time.
+            # Random, so that the watches of many clients do not end at the same time.
             timeout_seconds=int(MIN_WATCH_SECONDS * (1.0 + self._random.random())),
         )
         watch = self._lister_watcher.watch(options)

@@ -1,4 +1,4 @@
-"""Errors that a reflector tells its watch error handler."""
+"""Errors that a reflector passes to its watch error handler."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from ..errors import KcacheError
 
 
 class ReflectorError(KcacheError):
-    """An attempt to list and watch has failed; the reflector makes another one after a while.
+    """An attempt to list and watch has failed; the reflector tries again after its back-off.
 
     Attributes:
-        type_description: what was listed or watched.
-        cause: what was raised.
+        type_description: the name of the objects.
+        cause: the error that was raised.
     """
 
     def __init__(self, message: str, type_description: str, cause: BaseException) -> None:
@@ -27,7 +27,7 @@ class ListError(ReflectorError):
 
 
 class SyncError(ReflectorError):
-    """The store did not take what was listed."""
+    """The store rejected the list."""
 
     def __init__(self, type_description: str, cause: BaseException) -> None:
         super().__init__(f"unable to sync list result of {type_description}: {cause}", type_description, cause)
@@ -41,7 +41,7 @@ class WatchError(ReflectorError):
 
 
 class VeryShortWatchError(KcacheError):
-    """A watch ended at once and showed nothing, so that another one would, too (client-go ``VeryShortWatchError``)."""
+    """A watch ended at once without an event; the next watch would, too (client-go ``VeryShortWatchError``)."""
 
     def __init__(self) -> None:
         super().__init__("very short watch: it lasted less than a second and no items were received")

@@ -12,11 +12,11 @@ class Registration:
     """A handler of an informer (client-go ``ResourceEventHandlerRegistration``).
 
     Attributes:
-        listener: what hands notifications to the handler; the informer's own business.
+        listener: delivers notifications to the handler; for the informer's use only.
     """
 
     listener: ProcessorListener
 
     def has_synced(self) -> bool:
-        """Whether the handler was called for everything in the initial list."""
+        """Whether the handler was called for all objects of the initial list."""
         return self.listener.has_synced()

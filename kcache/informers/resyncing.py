@@ -1,4 +1,4 @@
-"""Resync: a store's objects are shown again from time to time (client-go ``Reflector.startResync``)."""
+"""Resync: a store's objects are delivered again periodically (client-go ``Reflector.startResync``)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def periodic_resync(
     clock: Clock,
     stop: StopSignal,
 ) -> Iterator[None]:
-    """Within the ``with`` block, call ``resync`` in a thread of its own; that thread is gone after the block.
+    """Call ``resync`` periodically in a separate thread during the ``with`` block; the block waits for the thread.
 
     Args:
-        resync: is called; what it raises is logged.
-        seconds: the period; 0 for never, then there is no thread.
-        should_resync: is asked each time first; ``None`` for always.
-        clock: waits.
-        stop: ends the calls before the block ends.
+        resync: is called; its errors are logged.
+        seconds: the period; if 0, there are no calls and no thread.
+        should_resync: is called before each resync, and decides whether it happens; ``None`` for always.
+        clock: the source of waits.
+        stop: if it is set, the calls end before the block does.
     """
     if seconds <= 0:
         yield

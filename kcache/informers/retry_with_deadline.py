@@ -1,4 +1,4 @@
-"""For how long an error is worth another attempt (client-go ``retry_with_deadline.go``)."""
+"""Time limit for attempts after repeated errors (client-go ``retry_with_deadline.go``)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from .clock import Clock
 
 
 class RetryWithDeadline:
-    """Allows attempts until errors have come for too long; a quiet time forgets them.
+    """Allows attempts until errors have occurred for too long; a time without errors resets it.
 
     Args:
-        max_seconds: for how long after the first error attempts are allowed; 0 for never.
-        reset_seconds: an error that comes this long after the one before is a first one.
-        clock: tells the time.
+        max_seconds: the time after the first error in which attempts are allowed; 0 for never.
+        reset_seconds: an error that occurs this long after the previous error counts as the first.
+        clock: the source of the time.
     """
 
     def __init__(self, max_seconds: float, reset_seconds: float, clock: Clock) -> None:
@@ -22,7 +22,7 @@ class RetryWithDeadline:
         self._last_error = 0.0
 
     def should_retry(self) -> bool:
-        """Note that there was an error; whether another attempt is due."""
+        """Record an error; return whether another attempt is allowed."""
         now = self._clock.now()
         if self._first_error is None or now - self._last_error >= self._reset_seconds:
             self._first_error = now

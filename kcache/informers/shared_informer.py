@@ -36,29 +36,29 @@ D = TypeVar("D")
 
 
 class SharedIndexInformer:
-    """Keeps an indexed cache equal to what an API server has, and tells handlers of each change.
+    """Keeps an indexed cache equal to the state of an API server, and calls handlers for each change.
 
-    The cache is changed first, then the handlers are told. Each handler has its own thread and its own unbounded
-    buffer: a slow one delays nobody, one that raises is logged. A handler sees, per object, an addition, then updates,
-    then a deletion; states in between may be left out. An object that was deleted while nobody watched comes as a
-    :class:`~kcache.DeletedFinalStateUnknown`. Objects are shared: do not change them.
+    The cache is changed first, then the handlers are called. Each handler has its own thread and its own unbounded
+    buffer: a slow handler delays no other, and errors of a handler are logged. For each object, a handler receives an
+    addition, then updates, then a deletion; states in between may be skipped. If a deletion was not seen by the watch,
+    handlers receive a :class:`~kcache.DeletedFinalStateUnknown`. Objects are shared: do not change them.
 
-    An informer is started once: with ``with informer:``, with :meth:`start` and :meth:`stop`, or with :meth:`run`.
-    An index function or a handler's mutation detector that raises ends it: :meth:`run`, :meth:`stop` and the ``with``
-    block raise what it raised, for a cache that misses a change must not be taken for a good one.
+    An informer is started once: with ``with informer:``, with :meth:`start` and :meth:`stop`, or with :meth:`run`. If
+    an index function, the key function or the mutation detector raises, the informer ends, because its cache is no
+    longer reliable: :meth:`run`, :meth:`stop` and the ``with`` block raise that error.
 
     Args:
-        lister_watcher: where objects come from.
+        lister_watcher: the source of the objects.
         indexers: index name -> index function.
-        expected_type: objects of other types are dropped; ``None`` takes all.
-        resync_seconds: how often handlers that name no period of their own are shown all objects again; 0 for
-            never, whatever handlers name.
+        expected_type: objects of other types are dropped; ``None`` accepts all.
+        resync_seconds: the resync period of handlers that request no period of their own; 0 means no resyncs, even if
+            handlers request them.
         key_func: object -> key.
-        description: what errors and threads call the objects.
-        clock: tells the time and waits.
-        new_queue: makes the queue between the reflector and the cache.
-        mutation_detector: finds objects that are changed in place; by default the environment variable
-            ``KCACHE_MUTATION_DETECTOR=true`` gives each informer one.
+        description: the name of the objects in errors and thread names.
+        clock: the source of the time, and of waits.
+        new_queue: creates the queue between the reflector and the cache.
+        mutation_detector: detects objects that are changed in place; by default, each informer has one if the
+            environment variable ``KCACHE_MUTATION_DETECTOR`` is ``true``.
         random: the source of jitter.
     """
 
@@ -92,10 +92,10 @@ class SharedIndexInformer:
         self._mutation_detector = mutation_detector
         self._transformer: Transformer[Any] | None = None
         self._watch_error_handler: WatchErrorHandler | None = None
-        # Held while changes are applied and told: whoever holds it sees a cache of which every handler was told.
-        # Reentrant, since an index function may call the informer.
+        # Held while changes are applied and distributed, so its holder sees no change that handlers were not notified
+        # of. Reentrant, since an index function may call the informer.
         self._changes_lock = threading.RLock()
-        self._untold: list[Notification] = []  # what was applied since the handlers were told last
+        self._untold: list[Notification] = []  # changes that were applied but not distributed to the handlers yet
         self._state_lock = threading.Lock()
         self._controller: Controller | None = None
         self._stop = StopSignal()
@@ -104,16 +104,16 @@ class SharedIndexInformer:
         self._error: BaseException | None = None
 
     def add_event_handler(self, handler: ResourceEventHandler, resync_seconds: float | None = None) -> Registration:
-        """Tell ``handler`` of everything from now on; first, as additions, of everything that is there.
+        """Call ``handler`` for each change from now on; first, for each stored object as an addition.
 
         Args:
             handler: is called in a thread of its own.
-            resync_seconds: how often it is shown all objects again, as updates from each object to itself; 0 for never,
-                ``None`` for as often as the informer says. At least a second; without a period of the informer itself
-                never; after the start no more often than the informer looks.
+            resync_seconds: the period of resyncs, which are updates from each object to itself; 0 for never, ``None``
+                for the informer's period. The minimum is one second. If the informer's period is 0, there are no
+                resyncs. After the start, the minimum is the interval at which the informer checks for resyncs.
 
         Raises:
-            InformerStoppedError: it is too late.
+            InformerStoppedError: the informer has stopped.
         """
         with self._changes_lock, self._state_lock:
             if self._stop.is_set():
@@ -122,22 +122,22 @@ class SharedIndexInformer:
             listener = ProcessorListener(handler, seconds, self.has_synced)
             listener.schedule_resync(resync_period(seconds, self._resync_check_seconds), self._clock.now())
             if self._controller is not None:
-                self._tell()  # within an index function, some may be left
+                self._tell()  # if an index function calls this, some changes are not distributed yet
                 listener.add([AddNotification(obj, True) for obj in self._indexer.list()])
             self._processor.add_listener(listener)
             return Registration(listener)
 
     def remove_event_handler(self, registration: Registration) -> None:
-        """Tell a handler of nothing more, but for one call that may be on its way; may be repeated."""
+        """Stop calling a handler, except for a call that may be running; may be called again."""
         self._processor.remove_listener(registration.listener)
 
     def add_indexers(self, indexers: Indexers[Any]) -> None:
-        """Add index functions, at any time; objects that are there are indexed at once.
+        """Add index functions, before or after the start; stored objects are indexed at once.
 
         Raises:
-            IndexerConflictError: one of the names is taken.
-            IndexFuncError: a function failed for an object; none is added.
-            InformerStoppedError: it is too late.
+            IndexerConflictError: one of the names is in use.
+            IndexFuncError: a function failed for an object; no function is added.
+            InformerStoppedError: the informer has stopped.
         """
         with self._changes_lock:
             if self._stop.is_set():
@@ -145,45 +145,45 @@ class SharedIndexInformer:
             self._indexer.add_indexers(indexers)
 
     def get_indexer(self) -> Indexer[Any]:
-        """The cache. Only read it."""
+        """Return the cache. Do not write to it."""
         return self._indexer
 
     get_store = get_indexer
 
     def set_transform(self, transformer: Transformer[Any]) -> None:
-        """Let ``transformer`` replace each object before anybody sees it.
+        """Let ``transformer`` replace each object before it is stored or handled.
 
-        An object for which it raises, if a watch shows it, is left out, with a line in the log. A list is refused as a
-        whole: the watch error handler is told, and the list asked for again after a while.
+        If it raises for an object of a watch, the object is dropped, and the error is logged. If it raises for an
+        object of a list, the list is rejected: the watch error handler is called, and the list is requested again.
 
         Raises:
-            InformerStartedError: it is too late.
+            InformerStartedError: the informer has been started.
         """
         with self._state_lock:
             self._require_not_started()
             self._transformer = transformer
 
     def set_watch_error_handler(self, handler: WatchErrorHandler) -> None:
-        """Let ``handler(reflector, error)`` know of each failed attempt to list or watch.
+        """Call ``handler(reflector, error)`` for each failed attempt to list or watch.
 
         Raises:
-            InformerStartedError: it is too late.
+            InformerStartedError: the informer has been started.
         """
         with self._state_lock:
             self._require_not_started()
             self._watch_error_handler = handler
 
     def has_synced(self) -> bool:
-        """Whether the cache shows the initial list; handlers may not have been told of all of it."""
+        """Whether the cache contains the initial list; handlers may not have been called for all of its objects."""
         controller = self._controller
         return controller is not None and controller.has_synced()
 
     def wait_for_cache_sync(self, seconds: float | None = None) -> bool:
-        """Wait until :meth:`has_synced`; whether that came before the end of the informer or of the time."""
+        """Wait until :meth:`has_synced`; return false if the informer or the time ended before."""
         return wait_for_cache_sync(self._stop, self.has_synced, seconds=seconds, clock=self._clock)
 
     def last_sync_resource_version(self) -> str:
-        """The resource version up to which the server's changes have arrived; ``""`` before the first list."""
+        """Return the resource version up to which the server's changes have arrived; ``""`` before the first list."""
         controller = self._controller
         return "" if controller is None else controller.last_sync_resource_version()
 
@@ -195,7 +195,7 @@ class SharedIndexInformer:
         """Follow the server until ``stop`` is set; then wait for all threads. A second call returns at once.
 
         Raises:
-            Exception: what an index function, the key function or the mutation detector raised.
+            Exception: the error of an index function, the key function or the mutation detector.
         """
         with self._state_lock:
             is_first = self._begin()
@@ -217,13 +217,13 @@ class SharedIndexInformer:
                 self._thread.start()
 
     def stop(self, seconds: float | None = None) -> bool:
-        """End, and wait for all threads; whether they have ended within ``seconds``.
+        """Stop the informer, and wait for all threads; return whether they have ended within ``seconds``.
 
-        Handlers that are running are waited for; what waits for a handler is dropped. From within a handler, or
-        whatever else the informer calls, this only asks the informer to end.
+        Running handlers are waited for; undelivered notifications are dropped. If a handler or another function that
+        the informer calls calls this, it does not wait.
 
         Raises:
-            Exception: what has ended the informer before, see :meth:`run`.
+            Exception: the error that had ended the informer, see :meth:`run`.
         """
         self._stop.set()
         with self._state_lock:
@@ -254,22 +254,22 @@ class SharedIndexInformer:
             _LOG.error("the informer of %s had failed: %s", self._description, failed)
 
     def on_add(self, obj: Any, is_in_initial_list: bool, /) -> None:
-        """The cache has a new object; called while changes are applied."""
+        """Record a new object of the cache; called while changes are applied."""
         self._watch_for_mutation(obj)
         self._untold.append(AddNotification(obj, is_in_initial_list))
 
     def on_update(self, old: Any, new: Any, /) -> None:
-        """The cache has another object under a key; called while changes are applied."""
+        """Record another object under a key of the cache; called while changes are applied."""
         if new is not old:
             self._watch_for_mutation(new)
         self._untold.append(UpdateNotification(old, new))
 
     def on_delete(self, obj: Any, /) -> None:
-        """An object is gone from the cache; called while changes are applied."""
+        """Record the deletion of an object from the cache; called while changes are applied."""
         self._untold.append(DeleteNotification(obj))
 
     def _begin(self) -> bool:
-        """Make ready to run, unless that was done before or it is too late; with the state lock held."""
+        """Create the controller, unless the informer was started or stopped before; the caller holds the state lock."""
         if self._controller is not None or self._stop.is_set():
             what = "started" if self._controller is not None else "been stopped"
             _LOG.warning("the informer of %s has %s before; it runs only once", self._description, what)
@@ -293,7 +293,7 @@ class SharedIndexInformer:
         return True
 
     def _then_telling(self, apply: Callable[[D, bool], object]) -> Callable[[D, bool], None]:
-        """As ``apply``; then the handlers are told of what was applied, of all at once."""
+        """Return a function that calls ``apply``, then distributes all applied changes to the handlers."""
 
         def applied(deltas: D, is_in_initial_list: bool) -> None:
             with self._changes_lock:
@@ -305,7 +305,7 @@ class SharedIndexInformer:
         return applied
 
     def _tell(self) -> None:
-        """Tell the handlers of what was applied, with the changes lock held."""
+        """Distribute the applied changes to the handlers; the caller holds the changes lock."""
         untold, self._untold = self._untold, []
         if untold:
             self._processor.distribute(untold)
@@ -320,7 +320,7 @@ class SharedIndexInformer:
                     self._fail(error)
                 finally:
                     self._stop.set()
-                    # Strictly after the controller: while it runs, it hands out notifications.
+                    # Only after the controller: while it runs, it distributes notifications.
                     self._processor.stop()
         finally:
             self._ended.set()
@@ -334,7 +334,7 @@ class SharedIndexInformer:
             _LOG.critical("the informer of %s has ended", self._description, exc_info=True)
 
     def _fail(self, error: BaseException) -> None:
-        """End the informer, for this reason unless there is one already."""
+        """End the informer with this error, unless it has an error already."""
         if self._error is None:
             self._error = error
         self._stop.set()

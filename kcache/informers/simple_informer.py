@@ -1,4 +1,4 @@
-"""A store that follows an API server, and one handler, without sharing (client-go ``NewInformer``)."""
+"""A store that follows an API server, with a single handler (client-go ``NewInformer``)."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def new_informer(
     transformer: Transformer[Any] | None = None,
     clock: Clock | None = None,
 ) -> tuple[Store[Any], Controller]:
-    """A store and the controller that keeps it up to date (client-go ``NewInformer``).
+    """Return a store, and the controller that keeps it up to date (client-go ``NewInformer``).
 
-    The handler runs in the controller's thread: while it works, nothing else happens. What it raises is logged.
+    The handler runs in the controller's thread: while it runs, no other change is processed. Its errors are logged.
 
     Args:
-        lister_watcher: where objects come from.
-        handler: is told of each change, after the store shows it.
-        expected_type: objects of other types are dropped; ``None`` takes all.
-        resync_seconds: how often the handler is shown all objects again; 0 for never.
-        transformer: replaces each object before anybody sees it.
-        clock: tells the time and waits.
+        lister_watcher: the source of the objects.
+        handler: is called for each change, after the store was changed.
+        expected_type: objects of other types are dropped; ``None`` accepts all.
+        resync_seconds: the period of resyncs, in which the handler receives all objects again; 0 for never.
+        transformer: replaces each object before it is stored or handled.
+        clock: the source of the time, and of waits.
     """
     return new_indexer_informer(
         lister_watcher,
@@ -61,18 +61,18 @@ def new_indexer_informer(
     key_func: KeyFunc[Any] = meta_namespace_key_func,
     new_queue: QueueFactory = in_order_queue,
 ) -> tuple[Indexer[Any], Controller]:
-    """As :func:`new_informer`, with indices (client-go ``NewIndexerInformer``).
+    """Return an indexed store and its controller, like :func:`new_informer` (client-go ``NewIndexerInformer``).
 
     Args:
-        lister_watcher: as there.
-        handler: as there.
+        lister_watcher: see :func:`new_informer`.
+        handler: see :func:`new_informer`.
         indexers: index name -> index function.
-        expected_type: as there.
-        resync_seconds: as there.
-        transformer: as there.
-        clock: as there.
+        expected_type: see :func:`new_informer`.
+        resync_seconds: see :func:`new_informer`.
+        transformer: see :func:`new_informer`.
+        clock: see :func:`new_informer`.
         key_func: object -> key.
-        new_queue: makes the queue between the reflector and the store.
+        new_queue: creates the queue between the reflector and the store.
     """
     indexer, store = new_informer_indexer(key_func, indexers)
     applier = Applier(store, _InPlace(handler), key_func)
@@ -91,16 +91,16 @@ def new_indexer_informer(
 def new_informer_indexer(
     key_func: KeyFunc[Any], indexers: Indexers[Any] | None
 ) -> tuple[Indexer[Any], ThreadSafeStore[Any]]:
-    """The store of an informer, which knows the keys of tombstones and takes indices at any time; with what is in it.
+    """Return the store of an informer and its underlying map; it knows tombstones, and accepts indices at any time.
 
-    Changes go straight to what is in it, under keys that are known already.
+    Changes are written to the map directly, because their keys are known already.
     """
     store = ThreadSafeMap[Any](indexers, Semantics.CURRENT)
     return Cache(lambda obj: key_of(key_func, obj), store), store
 
 
 class _InPlace:
-    """Tells a handler at once, in the thread that applies the changes."""
+    """A listener that calls the handler at once, in the thread that applies the changes."""
 
     def __init__(self, handler: ResourceEventHandler) -> None:
         self._handler = handler

@@ -1,4 +1,4 @@
-"""Stop signal for everything that waits (the ``stopCh`` of client-go)."""
+"""Stop signal for all code that waits (the ``stopCh`` of client-go)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 class StopSignal:
-    """Is set once, for good; wakes who waits for it, and calls who asked to be called.
+    """A signal that is set once, for good; it wakes waiting threads, and runs the registered callbacks.
 
     A ``threading.Event`` cannot interrupt a thread that reads from a connection: such code registers a callback, which
     closes the connection.
@@ -19,7 +19,7 @@ class StopSignal:
         self._callbacks: list[Callable[[], object]] = []
 
     def set(self) -> None:
-        """Stop: wake all, and run the callbacks in this thread. Later calls do nothing.
+        """Set the signal: wake all waiting threads, and run the callbacks in this thread. Later calls do nothing.
 
         Raises:
             Exception: the first error of a callback, after all of them were called.
@@ -37,15 +37,15 @@ class StopSignal:
             raise errors[0]
 
     def is_set(self) -> bool:
-        """Whether it is time to stop."""
+        """Whether the signal is set."""
         return self._event.is_set()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait for the signal, at most ``seconds``; whether it is set."""
+        """Wait for the signal, at most ``seconds``; return whether it is set."""
         return self._event.wait(seconds)
 
     def call_on_stop(self, callback: Callable[[], object]) -> Callable[[], None]:
-        """Call ``callback`` once it is time to stop, at once if it is; returns what revokes that.
+        """Call ``callback`` when the signal is set, or at once if it is set; return a function that revokes this.
 
         The callback runs in the thread that sets the signal and must not block.
         """

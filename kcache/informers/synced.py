@@ -1,4 +1,4 @@
-"""Waits until caches show what the server has (client-go ``WaitForCacheSync``)."""
+"""Wait until caches contain the server's initial list (client-go ``WaitForCacheSync``)."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from .clock import Clock, RealClock
 from .stopping import StopSignal
 
 POLL_SECONDS: Final = 0.1
-"""How often the functions are asked."""
+"""The interval at which the functions are called."""
 
 
 def wait_for_cache_sync(
     stop: StopSignal, *has_synced: Callable[[], bool], seconds: float | None = None, clock: Clock | None = None
 ) -> bool:
-    """Wait until all of ``has_synced`` say so at the same time; whether they did before ``stop`` or the time was up.
+    """Wait until all of ``has_synced`` return true; return false if ``stop`` was set or the time was up before.
 
     Args:
         stop: ends the wait.
-        has_synced: of informers, to wait for their stores; of registrations, to wait for their handlers.
-        seconds: the most to wait; ``None`` for no limit.
-        clock: tells the time.
+        has_synced: methods of informers, to wait for their stores, or of registrations, to wait for their handlers.
+        seconds: the maximum time; ``None`` for no limit.
+        clock: the source of the time, and of waits.
     """
     clock = clock or RealClock()
     deadline = None if seconds is None else clock.now() + seconds

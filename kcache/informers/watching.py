@@ -20,27 +20,27 @@ from .stopping import StopSignal
 _logger = logging.getLogger("kcache.informers")
 
 VERY_SHORT_SECONDS: Final = 1.0
-"""A watch that ends sooner than this without an event says that the server cannot watch from there."""
+"""If a watch ends sooner than this without an event, the server cannot watch from that resource version."""
 
 
 _TURN_EVENTS: Final = 32
 _TURN_SECONDS: Final = 50e-6
-"""Events after which other threads may go on, and for how long. Where one thread runs at a time, this one would keep on
-for 5 ms, and what piles up meanwhile has left the processor's caches when the others get to it, and has become so much
-that Python looks for garbage in it. The others need about as long as this for so many events."""
+"""The number of events after which this thread lets others run, and for how long. With the GIL, this thread would run
+for 5 ms. Its events would then have left the processor's caches when other threads read them, and would be so many that
+garbage collection starts. Other threads need about this time for so many events."""
 
 
 class WatchHandler:
-    """Writes what watches show.
+    """Writes the events of watches to a store.
 
-    An event that cannot be written is logged and dropped: a watch says everything once, so there is nothing to repeat.
+    If the store rejects an event, it is logged and dropped: a watch sends each event once, so a retry would not help.
 
     Args:
         store: is written to.
-        expected_type: events with objects of other types are dropped; ``None`` takes all.
-        type_description: what log lines call the objects.
-        set_resource_version: gets the resource version of each event, after it was written.
-        clock: tells the time.
+        expected_type: events with objects of other types are dropped; ``None`` accepts all.
+        type_description: the name of the objects in log lines.
+        set_resource_version: is called with the resource version of each event, after it was written.
+        clock: the source of the time.
     """
 
     def __init__(
@@ -63,17 +63,17 @@ class WatchHandler:
         self._bookmark = store.bookmark if isinstance(store, BookmarkReceiver) else None
 
     def handle(self, watch: Watch, opened_at: float, stop: StopSignal) -> None:
-        """Write the events until the watch ends or ``stop`` is set; a cut connection is an end, too.
+        """Write the events until the watch ends or ``stop`` is set; a cut connection ends a watch as well.
 
         Args:
-            watch: has just been opened.
-            opened_at: the time when it was asked for: a server may send its answer with the first event only.
-            stop: nothing is written once it is set.
+            watch: a new watch.
+            opened_at: the time of its request: a server may send its answer only with the first event.
+            stop: once it is set, no event is written.
 
         Raises:
-            ApiError: an event said so.
-            VeryShortWatchError: there was no event, and no time for one.
-            Exception: whatever the watch raises; whatever the store raises, unless a :class:`~kcache.KcacheError`.
+            ApiError: there was an error event.
+            VeryShortWatchError: the watch ended within a second, without an event.
+            Exception: any error of the watch, or of the store unless it is a :class:`~kcache.KcacheError`.
         """
         if stop.is_set():
             return
@@ -99,7 +99,7 @@ class WatchHandler:
             _logger.info("watch of %s closed unexpectedly: %r", self._type_description, error)
 
     def _handle_event(self, event: WatchEvent) -> bool:
-        """Whether the event counts: it was understood, even if the store did not take it."""
+        """Write one event; return whether it counts: it was understood, even if the store rejected it."""
         if event.type == ERROR:
             raise error_from_status(event.object)
         # A bookmark has no object of the watched type, only metadata.
@@ -120,7 +120,7 @@ class WatchHandler:
                 self._bookmark(resource_version)
         except KcacheError as error:
             _logger.error("unable to write watch event %.300r to the store: %s", event, error)
-        # Without one, the last known resource version still says where to go on.
+        # If the event has no resource version, a new watch begins at the last known resource version.
         if resource_version != "":
             self._set_resource_version(resource_version)
         return True

@@ -14,11 +14,11 @@ from .population import Population
 
 
 class WaitingQueue:
-    """Base of the queues.
+    """Base class of the queues.
 
-    A consumer processes an item while it holds the lock: a writer that asks what the consumer knows must not come
-    between the removal of an item and its application (kubernetes#27004). The lock is reentrant, so that a process
-    function may call the queue, where client-go would deadlock.
+    A consumer processes an item while it holds the lock. Otherwise a writer that reads the consumer's known objects
+    could run between the removal of an item and its application (kubernetes#27004). The lock is reentrant, so that a
+    process function may call the queue; in client-go, such a call deadlocks.
 
     Args:
         key_func: object -> key.
@@ -33,24 +33,24 @@ class WaitingQueue:
         self._is_awaited = False
 
     def key_of(self, obj: object) -> str:
-        """The key under which the queue files an object, a tombstone, or deltas (client-go ``KeyOf``).
+        """Return the key under which the queue stores an object, a tombstone, or deltas (client-go ``KeyOf``).
 
         Raises:
-            KeyFuncError: there is none.
+            KeyFuncError: the object has no key.
         """
         return key_of(self._key_func, obj)
 
     def has_synced(self) -> bool:
-        """Whether everything of the first replacement was handed out, or another write came before it.
+        """Whether all items of the first replacement were popped, or another write came before it.
 
-        While an item is processed this waits, so what was handed out has been processed.
+        This waits while an item is processed under the lock, so every popped item has been processed.
         """
         with self._lock:
             return self._population.has_synced()
 
     def close(self) -> None:
-        """Let every ``pop`` that waits, or would, raise :class:`~kcache.FIFOClosedError`; nothing is dropped."""
-        # Under the lock: a consumer between its last look and its wait would sleep for ever (kubernetes#90581).
+        """Let every ``pop`` that waits or would wait raise :class:`~kcache.FIFOClosedError`; no item is dropped."""
+        # Under the lock: else a consumer between its check and its wait would sleep forever (kubernetes#90581).
         with self._lock:
             self._is_closed = True
             self._changed.notify_all()
@@ -61,7 +61,7 @@ class WaitingQueue:
             return self._is_closed
 
     def _wait_until(self, is_ready: Callable[[], object]) -> None:
-        """Wait, with the lock held, until ``is_ready`` or the queue is closed with nothing left."""
+        """Wait until ``is_ready()``; the caller holds the lock. Raises FIFOClosedError if the queue is closed first."""
         while not is_ready():
             if self._is_closed:
                 raise FIFOClosedError
@@ -69,7 +69,7 @@ class WaitingQueue:
             self._changed.wait()
 
     def _tell_waiting(self) -> None:
-        """Wake, with the lock held, all that wait; this is called for each write, and mostly nobody does."""
+        """Wake all waiting threads; the caller holds the lock. Each write calls this, so it is cheap if none waits."""
         if self._is_awaited:
             self._is_awaited = False
             self._changed.notify_all()

@@ -15,18 +15,19 @@ from .interfaces import KeyListerGetter, PopProcessFunc
 
 
 class DeltaFIFO(WaitingQueue):
-    """Hands out, key by key, everything that happened to an object since it was last popped.
+    """A queue whose items are keys, each with all changes of its object since the key was last popped.
 
-    The first change of a key decides its place. Two deletions in a row are one; nothing else is merged. Each call is
-    O(1) in the number of keys, :meth:`replace` and :meth:`resync` are linear.
+    The first change of a key decides its place in the queue. Two deletions in a row are merged into one; no other
+    changes are merged. Each call is O(1) in the number of keys; :meth:`replace` and :meth:`resync` are linear.
 
     Args:
         key_func: object -> key.
-        known_objects: what the consumer has stored: tells which objects a replacement lacks, and which ones a resync
-            shows. The process function has to keep it up to date. It is read while the queue's lock is held.
-        emit_delta_type_replaced: whether a replacement queues ``Replaced`` deltas; if not, ``Sync``, from which a
-            consumer cannot tell a relist from a resync (kubernetes PR #86015).
-        transformer: replaces each object before it is queued, except tombstones and what a resync shows again: that was
+        known_objects: the objects that the consumer has stored. They decide which objects a replacement deletes, and
+            which objects a resync queues. The process function has to keep them up to date. The queue reads them while
+            it holds its lock.
+        emit_delta_type_replaced: whether a replacement queues ``Replaced`` deltas; if not, it queues ``Sync`` deltas,
+            and a consumer cannot distinguish a relist from a resync (kubernetes PR #86015).
+        transformer: replaces each object before it is queued, except tombstones and the objects of a resync: they were
             transformed before and may be in use (kubernetes#124337).
     """
 
@@ -50,11 +51,11 @@ class DeltaFIFO(WaitingQueue):
             return len(self._queue)
 
     def add(self, obj: Any, /) -> None:
-        """Queue that the object was added.
+        """Queue an ``Added`` delta for the object.
 
         Raises:
             KeyFuncError: the object has no key.
-            Exception: whatever the transformer raises; nothing is queued.
+            Exception: any error that the transformer raises; nothing is queued.
         """
         with self._lock:
             self._population.written()
@@ -62,18 +63,18 @@ class DeltaFIFO(WaitingQueue):
             self._enqueue(DeltaType.ADDED, self._transformed(obj), key)
 
     def update(self, obj: Any, /) -> None:
-        """Queue that the object was updated; raises as :meth:`add`."""
+        """Queue an ``Updated`` delta for the object; raises the errors of :meth:`add`."""
         with self._lock:
             self._population.written()
             key = self.key_of(obj)
             self._enqueue(DeltaType.UPDATED, self._transformed(obj), key)
 
     def delete(self, obj: Any, /) -> None:
-        """Queue that the object, or what a tombstone stands for, was deleted, unless nobody has heard of it.
+        """Queue a ``Deleted`` delta for the object or tombstone, unless its key is neither queued nor known.
 
         Raises:
             KeyFuncError: the object has no key.
-            Exception: whatever the transformer raises; nothing is queued.
+            Exception: any error that the transformer raises; nothing is queued.
         """
         key = self.key_of(obj)
         with self._lock:
@@ -83,14 +84,14 @@ class DeltaFIFO(WaitingQueue):
             self._enqueue(DeltaType.DELETED, self._transformed(obj), key)
 
     def replace(self, objs: Iterable[Any], resource_version: str = "", /) -> None:  # noqa: ARG002
-        """Queue that ``objs`` are all objects there are: they as replaced, whatever else is queued or known as deleted.
+        """Queue ``objs`` as the complete content: a replacement for each, and deletions of other queued or known keys.
 
-        A key whose last change is a deletion gets its replacement, too (kubernetes#83810); objects that are only queued
-        are deleted like known ones (kubernetes#115658).
+        A key whose last change is a deletion is replaced as well (kubernetes#83810). Objects that are queued but not
+        known are deleted as well (kubernetes#115658).
 
         Raises:
-            KeyFuncError: one of the objects has no key; those before it are queued.
-            EnqueueError: the transformer failed for one of them; likewise.
+            KeyFuncError: one of the objects has no key; the objects before it are queued.
+            EnqueueError: the transformer failed for one of the objects; the objects before it are queued.
         """
         with self._lock:
             listed: set[str] = set()
@@ -106,16 +107,16 @@ class DeltaFIFO(WaitingQueue):
             gone.update(self._tombstones_of_known(listed))
             for key, tombstone in gone.items():
                 self._enqueue(DeltaType.DELETED, tombstone, key)
-            # Counted by keys, not by objects: a list may name a key twice (kubernetes PR #96797).
+            # Count keys, not objects: a list may contain a key twice (kubernetes PR #96797).
             self._population.replaced(len(listed) + len(gone))
 
     def resync(self) -> None:
-        """Queue a ``Sync`` for each known object for which nothing is queued: what is queued is newer."""
+        """Queue a ``Sync`` delta for each known object whose key is not queued: queued changes are newer."""
         with self._lock:
             if self._known_objects is None:
                 return
             for key in self._known_objects.list_keys():
-                # kubernetes#31981: after a queued change, the known object would come as the newest one.
+                # kubernetes#31981: behind a queued change, the older known object would look like the newest state.
                 if key not in self._items:
                     obj = self._known_objects.get_by_key(key)
                     if obj is not None:
@@ -126,7 +127,7 @@ class DeltaFIFO(WaitingQueue):
 
         Raises:
             FIFOClosedError: the queue is closed and empty.
-            Exception: whatever ``process`` raises; the deltas are gone from the queue.
+            Exception: any error that ``process`` raises; the deltas are removed from the queue all the same.
         """
         with self._lock:
             self._wait_until(lambda: self._queue)
@@ -157,7 +158,7 @@ class DeltaFIFO(WaitingQueue):
         return self._known_objects is not None and self._known_objects.get_by_key(key) is not None
 
     def _tombstones_of_queued(self, listed: set[str]) -> dict[str, DeletedFinalStateUnknown]:
-        """Tombstones of the queued objects that are not listed, but for those that are deleted already."""
+        """Return tombstones for the queued objects that are not listed, except those whose last delta is a deletion."""
         gone = {}
         for key, deltas in self._items.items():
             last = deltas[-1]
@@ -167,7 +168,7 @@ class DeltaFIFO(WaitingQueue):
         return gone
 
     def _tombstones_of_known(self, listed: set[str]) -> dict[str, DeletedFinalStateUnknown]:
-        """Tombstones of the known objects that are neither listed nor queued."""
+        """Return tombstones for the known objects that are neither listed nor queued."""
         if self._known_objects is None:
             return {}
         return {
@@ -178,5 +179,5 @@ class DeltaFIFO(WaitingQueue):
 
 
 def _more_telling(first: Delta, second: Delta) -> Delta:
-    """Of two deletions in a row: the first, unless it is a tombstone."""
+    """Return the first of two deletions in a row; if the first is a tombstone, return the second."""
     return second if isinstance(first.object, DeletedFinalStateUnknown) else first

@@ -1,4 +1,4 @@
-"""Deltas, which a queue of changes hands out (client-go ``delta_fifo.go``, ``the_real_fifo.go``)."""
+"""Deltas: the changes in a queue (client-go ``delta_fifo.go``, ``the_real_fifo.go``)."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Any
 
 
 class DeltaType(enum.StrEnum):
-    """What happened to an object, or to all of them (client-go ``DeltaType``)."""
+    """The kind of a change of one object, or of all objects (client-go ``DeltaType``)."""
 
     ADDED = "Added"
     UPDATED = "Updated"
     DELETED = "Deleted"
     REPLACED = "Replaced"
-    """A relist named the object; it may have changed or not."""
+    """A relist contained the object; it may have changed or not."""
     SYNC = "Sync"
-    """Nothing changed: a resync shows the object again."""
+    """A resync: the object is delivered again without a change."""
     REPLACED_ALL = "ReplacedAll"
     """A relist as one event; the object is a :class:`ReplacedAllInfo`."""
     SYNC_ALL = "SyncAll"
     """A resync as one event; the object is a :class:`SyncAllInfo`."""
     BOOKMARK = "Bookmark"
-    """The source has come further without a change; the object is a :class:`BookmarkInfo`."""
+    """The source has a newer resource version without a change; the object is a :class:`BookmarkInfo`."""
 
 
 ATOMIC_TYPES = frozenset({DeltaType.REPLACED_ALL, DeltaType.SYNC_ALL, DeltaType.BOOKMARK})
-"""Those that concern no single object."""
+"""Types of changes that concern all objects rather than one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +35,10 @@ class Delta:
     """One change.
 
     Attributes:
-        type: what happened.
+        type: the kind of the change.
         object: the object after the change; for a deletion its last state, perhaps as a
             :class:`~kcache.DeletedFinalStateUnknown`.
-        key: of the object, where the queue has asked for it already, so that nobody need ask again; not compared.
+        key: the key of the object if the queue has computed it, so that it is not computed again; not compared.
     """
 
     type: DeltaType
@@ -47,25 +47,25 @@ class Delta:
 
 
 class Deltas(tuple[Delta, ...]):
-    """Changes of one object, the oldest first; never empty when a queue hands them out (client-go ``Deltas``)."""
+    """Changes of one object, the oldest first; never empty when a queue returns them (client-go ``Deltas``)."""
 
     __slots__ = ()
 
     def oldest(self) -> Delta | None:
-        """The first change, ``None`` if there is none."""
+        """Return the first change, or ``None`` if there is none."""
         return self[0] if self else None
 
     def newest(self) -> Delta | None:
-        """The last change, ``None`` if there is none."""
+        """Return the last change, or ``None`` if there is none."""
         return self[-1] if self else None
 
 
 @dataclass(frozen=True, slots=True)
 class ReplacedAllInfo:
-    """A whole new content.
+    """The complete new content of a replacement.
 
     Attributes:
-        resource_version: the state that it shows.
+        resource_version: the resource version of the list.
         objects: all objects, in the order of the list.
     """
 
@@ -75,11 +75,11 @@ class ReplacedAllInfo:
 
 @dataclass(frozen=True, slots=True)
 class SyncAllInfo:
-    """Every known object is to be shown again."""
+    """A request to deliver every known object again."""
 
 
 @dataclass(frozen=True, slots=True)
 class BookmarkInfo:
-    """The source has reached ``resource_version``."""
+    """A bookmark: the source has reached ``resource_version``."""
 
     resource_version: str

@@ -13,10 +13,10 @@ from .interfaces import PopProcessFunc
 
 
 class FIFO(WaitingQueue):
-    """Hands out each key once, in the order in which keys came first, with the newest object of the key.
+    """A queue that returns each key once, with its newest object, in the order in which the keys were first added.
 
-    What is deleted before it is popped is never seen. For every change, deletions included, take
-    :class:`~kcache.queues.DeltaFIFO`. Each call is O(1), :meth:`replace` O(n).
+    Objects that are deleted before they are popped are never returned. If you need every change, deletions included,
+    use :class:`~kcache.queues.DeltaFIFO`. Each call is O(1), :meth:`replace` O(n).
 
     Args:
         key_func: object -> key.
@@ -32,7 +32,7 @@ class FIFO(WaitingQueue):
             return len(self._items)
 
     def add(self, obj: Any, /) -> None:
-        """Queue the object, or let it take the place of the one that waits under its key.
+        """Queue the object; if its key is queued already, replace the queued object.
 
         Raises:
             KeyFuncError: the object has no key.
@@ -50,7 +50,7 @@ class FIFO(WaitingQueue):
         self.add(obj)
 
     def delete(self, obj: Any, /) -> None:
-        """Take the object's key out of the queue, without telling anyone.
+        """Remove the object's key from the queue; consumers see no deletion.
 
         Raises:
             KeyFuncError: the object has no key.
@@ -61,7 +61,7 @@ class FIFO(WaitingQueue):
             self._items.pop(key, None)
 
     def replace(self, objs: Iterable[Any], resource_version: str = "", /) -> None:  # noqa: ARG002
-        """Throw away what waits, and queue ``objs`` in their order; of several with one key, the last one.
+        """Drop all queued objects, and queue ``objs`` in their order; if several have one key, the last one wins.
 
         Raises:
             KeyFuncError: one of the objects has no key; the queue is unchanged.
@@ -75,14 +75,14 @@ class FIFO(WaitingQueue):
                 self._tell_waiting()
 
     def resync(self) -> None:
-        """Does nothing: whatever the queue knows waits to be popped."""
+        """Do nothing: every object that the queue knows is still queued."""
 
     def pop(self, process: PopProcessFunc, /) -> Any:
         """Wait for the next object, call ``process(obj, is_in_initial_list)`` under the lock, and return it.
 
         Raises:
             FIFOClosedError: the queue is closed and empty.
-            Exception: whatever ``process`` raises; the object is gone from the queue.
+            Exception: any error that ``process`` raises; the object is removed from the queue all the same.
         """
         with self._lock:
             while True:

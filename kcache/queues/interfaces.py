@@ -9,52 +9,52 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 from .deltas import Delta
 
 PopProcessFunc: TypeAlias = Callable[[Any, bool], object]
-"""``process(item, is_in_initial_list)``: gets what is popped, and whether it belongs to the first replacement."""
+"""``process(item, is_in_initial_list)``: takes a popped item, and whether it belongs to the first replacement."""
 
 ProcessBatchFunc: TypeAlias = Callable[["builtins.list[Delta]", bool], object]
-"""``process(deltas, is_in_initial_list)``: gets several deltas with distinct keys."""
+"""``process(deltas, is_in_initial_list)``: takes several deltas with distinct keys."""
 
 
 class KeyListerGetter(Protocol):
     """Objects that the consumer of a queue knows; any :class:`~kcache.Store` is one."""
 
     def list_keys(self) -> builtins.list[str]:
-        """All keys."""
+        """Return all keys."""
         ...
 
     def get_by_key(self, key: str, /) -> Any:
-        """The object under ``key``, or ``None``."""
+        """Return the object under ``key``, or ``None``."""
         ...
 
 
 class ReflectorStore(Protocol):
-    """Where a reflector writes: a queue, or a :class:`~kcache.Store`."""
+    """The destination of a reflector's writes: a queue, or a :class:`~kcache.Store`."""
 
     def add(self, obj: Any, /) -> None:
-        """An object has come."""
+        """Record that an object was added."""
 
     def update(self, obj: Any, /) -> None:
-        """An object has changed."""
+        """Record that an object was changed."""
 
     def delete(self, obj: Any, /) -> None:
-        """An object has gone."""
+        """Record that an object was deleted."""
 
     def replace(self, objs: Iterable[Any], resource_version: str = "", /) -> None:
-        """These are all objects there are."""
+        """Record that ``objs`` are the complete content."""
 
     def resync(self) -> None:
-        """Show all known objects again."""
+        """Deliver all known objects again."""
 
 
 class Queue(ReflectorStore, Protocol):
     """A :class:`ReflectorStore` whose changes are consumed one by one (client-go ``Queue``)."""
 
     def pop(self, process: PopProcessFunc, /) -> Any:
-        """Wait for the next item, process it, and return it; what ``process`` raises passes through."""
+        """Wait for the next item, process it, and return it; errors of ``process`` are passed on."""
         ...
 
     def has_synced(self) -> bool:
-        """Whether everything of the first :meth:`replace` was popped, or another write came before it."""
+        """Whether all items of the first :meth:`replace` were popped, or another write came before it."""
         ...
 
     def close(self) -> None:
@@ -67,15 +67,15 @@ class Queue(ReflectorStore, Protocol):
 
 @runtime_checkable
 class QueueWithBatch(Protocol):
-    """A queue that can hand out several changes at once (client-go ``QueueWithBatch``)."""
+    """A queue that can pass several changes to its consumer at once (client-go ``QueueWithBatch``)."""
 
     def pop_batch(self, process_batch: ProcessBatchFunc, process_single: PopProcessFunc, /) -> None:
-        """Wait for changes, and process as many as may be processed together."""
+        """Wait for changes, and process as many of them together as is allowed."""
 
 
 @runtime_checkable
 class BookmarkReceiver(Protocol):
-    """A :class:`ReflectorStore` that wants to know how far the source has come."""
+    """A :class:`ReflectorStore` that receives bookmarks: newer resource versions of the source without a change."""
 
     def bookmark(self, resource_version: str, /) -> None:
-        """The source has reached ``resource_version``."""
+        """Record that the source has reached ``resource_version``."""

@@ -1,4 +1,4 @@
-"""Keys of what a queue holds or hands out."""
+"""Keys of the objects, tombstones and deltas in a queue."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .deltas import Deltas
 
 
 def key_of(key_func: KeyFunc[Any], obj: object) -> str:
-    """The key of an object, of a tombstone, or of the newest of some deltas (client-go ``KeyOf``).
+    """Return the key of an object, of a tombstone, or of the newest delta (client-go ``KeyOf``).
 
     Raises:
-        ZeroLengthDeltasError: the deltas are empty.
-        KeyFuncError: the key function failed, or returned something else than a ``str``.
+        KeyFuncError: the key function failed, or its result is no ``str``; or the deltas are empty: then ``cause`` is a
+            ``ZeroLengthDeltasError``.
     """
     if isinstance(obj, Deltas):
         newest = obj.newest()

@@ -1,4 +1,4 @@
-"""Counts what a queue has yet to hand out before its consumer has seen the first list."""
+"""Population of a queue: the number of items to pop until its consumer has processed the first list."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ class Population:
 
     @property
     def left(self) -> int:
-        """How many items of the first replacement are still to be handed out."""
+        """The number of items of the first replacement that have not been popped yet."""
         return self._left
 
     def written(self) -> None:
-        """A single write came: with that, the consumer sees live changes."""
+        """Record a single write: the consumer sees live changes from now on, and no later replacement counts."""
         self._is_populated = True
 
     def replaced(self, count: int) -> None:
-        """A replacement queued ``count`` items; only the first one counts, and only if nothing came before it."""
+        """Record a replacement that queued ``count`` items; it counts only if it is the first write of the queue."""
         if not self._is_populated:
             self._is_populated = True
             self._left = count
 
     def handed_out(self, count: int = 1) -> None:
-        """That many items left the queue."""
+        """Record that ``count`` items were popped."""
         self._left = max(0, self._left - count)
 
     def has_synced(self) -> bool:
-        """Whether nothing of the first replacement is left."""
+        """Whether there was a write, and no item of the first replacement is left."""
         return self._is_populated and not self._left

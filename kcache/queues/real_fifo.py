@@ -1,4 +1,4 @@
-"""A queue of changes in the order in which they came (client-go ``RealFIFO``)."""
+"""A queue of changes in their order of arrival (client-go ``RealFIFO``)."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from .interfaces import KeyListerGetter, PopProcessFunc, ProcessBatchFunc
 from .keys import key_of
 
 BATCH_SIZE: Final = 1000
-"""The most changes that :meth:`RealFIFO.pop_batch` hands out at once."""
+"""The maximum number of changes that :meth:`RealFIFO.pop_batch` processes at once."""
 
 
 class RealFIFO(WaitingQueue):
-    """Hands out every change by itself, in the order in which they came, those of different objects included.
+    """A queue of single changes in their order of arrival, across all objects.
 
-    There are two manners. With ``known_objects``, a replacement is queued as one deletion per missing object and one
-    ``Replaced`` per listed one. With ``atomic_events``, replacements, resyncs and bookmarks are one change each, and it
-    is for the consumer to compare a replacement with what it has stored.
+    There are two modes. With ``known_objects``, a replacement is queued as one deletion per missing object and one
+    ``Replaced`` delta per listed object. With ``atomic_events``, a replacement, a resync or a bookmark is one change,
+    and the consumer compares a replacement with its stored objects.
 
-    :meth:`add`, :meth:`update`, :meth:`delete`, :meth:`pop` are O(1); :meth:`replace` and :meth:`resync` are linear in
-    what is listed, known and queued (with atomic events: in what is listed).
+    :meth:`add`, :meth:`update`, :meth:`delete`, :meth:`pop` are O(1). :meth:`replace` and :meth:`resync` are linear in
+    the number of listed, known and queued objects (with atomic events: of listed objects).
 
     Args:
         key_func: object -> key.
-        known_objects: what the consumer has stored, see :class:`~kcache.queues.DeltaFIFO`.
-        transformer: replaces each object before it is queued, except tombstones and what a resync shows again.
-        atomic_events: the second manner; then there are no ``known_objects``.
-        unlock_while_processing: let writers go on while a short queue is processed. Needs ``atomic_events``, and a
-            single consumer: with several, changes may be applied out of order.
+        known_objects: the objects that the consumer has stored, see :class:`~kcache.queues.DeltaFIFO`.
+        transformer: replaces each object before it is queued, except tombstones and the objects of a resync.
+        atomic_events: select the second mode; then there are no ``known_objects``.
+        unlock_while_processing: release the lock during processing, so that writers need not wait, if the queue is
+            short. Needs ``atomic_events``, and a single consumer: with several, changes may be applied out of order.
         emit_delta_type_bookmark: whether :meth:`bookmark` queues anything; needs ``atomic_events``.
 
     Raises:
@@ -65,40 +65,41 @@ class RealFIFO(WaitingQueue):
         self._transformer = transformer
         self._unlocks = unlock_while_processing
         self._emits_bookmarks = emit_delta_type_bookmark
-        self._items: deque[Delta] = deque()  # their keys say what goes into one batch
+        self._items: deque[Delta] = deque()  # their keys decide which changes form a batch
 
     def __len__(self) -> int:
         with self._lock:
             return len(self._items)
 
     def add(self, obj: Any, /) -> None:
-        """Queue that the object was added.
+        """Queue an ``Added`` delta for the object.
 
         Raises:
             KeyFuncError: the object has no key; nothing is queued.
-            Exception: whatever the transformer raises; likewise.
+            Exception: any error that the transformer raises; nothing is queued.
         """
         self._write(DeltaType.ADDED, obj)
 
     def update(self, obj: Any, /) -> None:
-        """Queue that the object was updated; raises as :meth:`add`."""
+        """Queue an ``Updated`` delta for the object; raises the errors of :meth:`add`."""
         self._write(DeltaType.UPDATED, obj)
 
     def delete(self, obj: Any, /) -> None:
-        """Queue that the object, or what a tombstone stands for, was deleted, whether anybody has heard of it or not.
+        """Queue a ``Deleted`` delta for the object or tombstone, even if its key is neither queued nor known.
 
         Raises:
             KeyFuncError: the object has no key; nothing is queued.
-            Exception: whatever the transformer raises; likewise.
+            Exception: any error that the transformer raises; nothing is queued.
         """
         self._write(DeltaType.DELETED, obj)
 
     def replace(self, objs: Iterable[Any], resource_version: str = "", /) -> None:
-        """Queue that ``objs`` are all objects there are.
+        """Queue ``objs`` as the complete content.
 
         Raises:
             KeyFuncError: one of the objects has no key; nothing is queued. Only with known objects.
-            EnqueueError: the transformer failed for one of them; those before it are queued, with atomic events none.
+            EnqueueError: the transformer failed for one of the objects. The objects before it are queued; with atomic
+                events, nothing is queued.
         """
         objs = list(objs)
         with self._lock:
@@ -113,7 +114,7 @@ class RealFIFO(WaitingQueue):
             self._tell_waiting()
 
     def resync(self) -> None:
-        """Queue that every known object is to be shown again; one by one: those for which nothing is queued."""
+        """Queue a resync of every known object: as one change, or as a ``Sync`` per known key that is not queued."""
         with self._lock:
             if self._known_objects is None:
                 self._append(DeltaType.SYNC_ALL, SyncAllInfo())
@@ -126,7 +127,7 @@ class RealFIFO(WaitingQueue):
             self._tell_waiting()
 
     def bookmark(self, resource_version: str, /) -> None:
-        """Queue that the source has reached ``resource_version``, if this was asked for."""
+        """Queue a bookmark for ``resource_version``, if ``emit_delta_type_bookmark`` is set."""
         if self._emits_bookmarks:
             with self._lock:
                 self._append(DeltaType.BOOKMARK, BookmarkInfo(resource_version))
@@ -137,7 +138,7 @@ class RealFIFO(WaitingQueue):
 
         Raises:
             FIFOClosedError: the queue is closed and empty.
-            Exception: whatever ``process`` raises; the change is gone from the queue.
+            Exception: any error that ``process`` raises; the change is removed from the queue all the same.
         """
         with self._lock:
             self._wait_until(lambda: self._items)
@@ -147,14 +148,14 @@ class RealFIFO(WaitingQueue):
             return deltas
 
     def pop_batch(self, process_batch: ProcessBatchFunc, process_single: PopProcessFunc, /) -> None:
-        """Wait for changes, and process as many as may be processed at once: of objects with distinct keys.
+        """Wait for changes, and process a batch of changes with distinct keys.
 
-        A repeated key, a change that concerns no single object, and the end of the initial list end a batch. A single
-        change goes to ``process_single``, as from :meth:`pop`.
+        A batch ends at a repeated key, at a change that concerns no single object, at the end of the initial list, and
+        after :data:`BATCH_SIZE` changes. A single change is passed to ``process_single``, as in :meth:`pop`.
 
         Raises:
             FIFOClosedError: the queue is closed and empty.
-            Exception: whatever the process function raises; the changes are gone from the queue.
+            Exception: any error that the process function raises; the changes are removed from the queue all the same.
         """
         with self._lock:
             self._wait_until(lambda: self._items)
@@ -169,7 +170,7 @@ class RealFIFO(WaitingQueue):
     def _write(self, delta_type: DeltaType, obj: Any) -> None:
         with self._lock:
             self._population.written()
-            key = key_of(self._key_func, obj)  # later replacements and resyncs ask for the keys of all that is queued
+            key = key_of(self._key_func, obj)  # later replacements and resyncs need the keys of all queued objects
             if self._transformer is None or isinstance(obj, DeletedFinalStateUnknown):
                 self._items.append(Delta(delta_type, obj, key))
             else:
@@ -180,11 +181,11 @@ class RealFIFO(WaitingQueue):
         try:
             key = None if delta_type in ATOMIC_TYPES else self.key_of(obj)
         except KeyFuncError:
-            key = None  # by itself, so that its error concerns nobody else
+            key = None  # such a change is processed alone, so that its error affects no other change
         self._items.append(Delta(delta_type, obj, key))
 
     def _processed(self, count: int, process: Callable[[], object]) -> None:
-        """Process what was taken out; only then it counts as handed out, so that synced means processed."""
+        """Process ``count`` changes, then count them as popped, so that a synced queue has been processed."""
         unlocks = self._unlocks and len(self._items) < 2 * BATCH_SIZE
         if unlocks:
             self._lock.release()
@@ -196,7 +197,7 @@ class RealFIFO(WaitingQueue):
             self._population.handed_out(count)
 
     def _batch_length(self) -> int:
-        """How many changes at the front may be processed together; at least 1."""
+        """Return the number of changes at the front that may be processed together; at least 1."""
         most = min(BATCH_SIZE, self._population.left or BATCH_SIZE)
         keys: set[str] = set()
         for delta in islice(self._items, most):
@@ -214,11 +215,11 @@ class RealFIFO(WaitingQueue):
             raise EnqueueError(error) from error
 
     def _last_queued(self) -> dict[str, Delta]:
-        """Key -> the last change that is queued for it."""
+        """Return the last queued change of each key."""
         return {self.key_of(delta.object): delta for delta in self._items}
 
     def _deletions(self, known_objects: KeyListerGetter, listed: set[str]) -> Sequence[Delta]:
-        """Deletions of what is queued or known and not listed, but for what is deleted already."""
+        """Return deletions for the queued or known objects that are not listed, except those already deleted."""
         queued = self._last_queued()
         gone = {}
         for key, delta in queued.items():

@@ -1,1 +1,1 @@
-"""The conformance suite: holds any Indexer against the model and against the recorded client-go."""
+"""The conformance suite: compares any Indexer with the model and with recorded results of client-go."""

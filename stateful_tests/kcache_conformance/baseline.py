@@ -1,4 +1,4 @@
-"""Baselines: the findings that a project lives with, so that only new ones fail."""
+"""Baselines: accepted findings of a project, so that only new findings fail a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCHEMA: Final = "kcache/baseline/1"
 
 
 def write_baseline(file: Path, runs: Iterable[tuple[str, TargetType, SuiteResult]]) -> None:
-    """Write the violations of runs, those included that an earlier baseline accepts: target -> ``RULE:CALL``."""
+    """Write the violations of runs as target -> ``RULE:CALL``, including those that an earlier baseline accepts."""
     targets = {
         target: sorted(
             {
@@ -33,11 +33,11 @@ def write_baseline(file: Path, runs: Iterable[tuple[str, TargetType, SuiteResult
 
 
 def read_baseline(file: Path) -> dict[str, tuple[str, ...]]:
-    """What a baseline accepts of each target.
+    """Return the accepted findings of each target: target -> ``RULE:CALL``.
 
     Raises:
-        FormatError: the file is none.
-        OSError: it cannot be read.
+        FormatError: the file is not a baseline.
+        OSError: the file cannot be read.
     """
     try:
         data = json.loads(file.read_text(encoding="utf-8"))

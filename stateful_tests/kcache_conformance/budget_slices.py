@@ -1,9 +1,10 @@
-"""In which order the phases search, and how long.
+"""Budget slices: the order in which the phases search, and the time of each.
 
-The phases that end by themselves come first and always run to their end. The others share what is left of the budget: a
-short turn of each, then a long one, so that a bug which any of them finds quickly is reported quickly, whatever the
-budget. Each of them does a minimum of work, counted in programs: no machine is too busy for a verdict. A target may be
-too slow for one: the minimum ends with the budget on a clock that stands still while other processes run.
+Phases that end by themselves come first and always run to their end. The other phases share the rest of the budget:
+each gets a short turn, then each gets a long turn. A bug that any phase finds quickly is therefore reported quickly,
+whatever the budget is. Each phase does a minimum of work, counted in programs, so a busy machine does not prevent a
+verdict. If the target is too slow for the minimum, the work ends with the budget, measured by a clock that stops while
+other processes run.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ from math import inf
 from typing import Final
 
 LEAST_PROGRAMS: Final[Mapping[str, int]] = {"stateful": 20, "explorer": 5, "stress": 20}
-"""The phases that go on as long as they are given, and how many programs each runs however little time is left."""
+"""The phases without an end of their own -> the programs that each runs however little time is left."""
 
 _FEW_PROGRAMS: Final = 4
-"""Of a slow target; fewer programs, or rounds, say nothing of it."""
+"""The fewest programs, or rounds, of a slow target that allow a verdict."""
 
 _SHORT_TURN_SECONDS = 2.0
 
 
 def too_few(phase: str, done: int) -> str:
-    """Why a phase whose budget was spent after some programs says nothing; empty if it says something."""
+    """Return why a phase with a spent budget allows no verdict after ``done`` programs; empty if it allows one."""
     if done >= min(_FEW_PROGRAMS, LEAST_PROGRAMS.get(phase, 0)):
         return ""
     return f"the target is so slow that the budget was spent after {done} programs; give it a larger one"
@@ -32,13 +33,13 @@ def too_few(phase: str, done: int) -> str:
 
 @dataclass(frozen=True)
 class BudgetSlice:
-    """One stretch of one phase.
+    """A turn of a phase.
 
     Attributes:
-        phase: which phase.
-        seconds: how long it may search; phases that end by themselves run to their end.
-        is_last: whether the phase is over afterwards.
-        programs: how many programs it may run; ``None`` for no limit.
+        phase: the name of the phase.
+        seconds: how long the phase may search; phases that end by themselves run to their end.
+        is_last: whether the phase has no further turn.
+        programs: how many programs the phase may run; ``None`` for no limit.
     """
 
     phase: str
@@ -48,7 +49,7 @@ class BudgetSlice:
 
     @property
     def is_second(self) -> bool:
-        """Whether its programs are others than those that a short turn begins with."""
+        """Whether the turn uses other programs than a short turn, which it may follow."""
         return self.is_last and self.programs is None
 
 
@@ -61,17 +62,17 @@ def work_steps(
     clock: Callable[[], float] = time.monotonic,
     is_spent: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[int, float]]:
-    """How many programs a turn runs next, and how far it is, 0 to 1; again and again until the turn is over.
+    """Yield the number of programs for the next step of a turn, and its progress from 0 to 1, until the turn is over.
 
-    Time counts from the first question on: what was prepared before costs a turn nothing.
+        Time counts from the first step on: preparation before it costs the turn nothing.
 
     Args:
-        seconds: after which the turn is over.
-        programs: after how many programs it is over, whatever the time; ``None`` for no limit.
+        seconds: the time after which the turn is over.
+        programs: the number of programs after which the turn is over, whatever the time; ``None`` for no limit.
         at_once: the most programs of one step.
-        least: so many programs are run however little time there is.
-        clock: seconds.
-        is_spent: whether no more time may go into it, however few programs were run.
+        least: the number of programs that are run however little time there is.
+        clock: returns seconds.
+        is_spent: whether the turn must end now, however few programs were run.
     """
     most, done, fraction, began = inf if programs is None else programs, 0, 0.0, clock()
     while done < most:
@@ -90,9 +91,9 @@ def budget_slices(
     *,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[BudgetSlice]:
-    """The turns of the phases, in order; made as they are needed, since each depends on the time that is left.
+    """Yield the turns of the phases in order. They are created on demand, since each depends on the time that is left.
 
-    With a number of programs there is one turn for each phase: which programs are run must not depend on time.
+    If a number of programs is set, each phase has one turn: the choice of programs must not depend on time.
     """
     end = clock() + budget_seconds
     open_ended = [phase for phase in phases if phase in LEAST_PROGRAMS]

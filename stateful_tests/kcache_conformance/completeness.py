@@ -1,7 +1,7 @@
 """Completeness of a run: which methods were called and returned, which were left out, and why.
 
-A verdict of ``ok`` says something of the methods that were called only. Therefore it needs that each public method
-returned normally at least once, or that the user named it in ``leave_out``.
+An ``ok`` covers only the methods that were called. Therefore it requires that each public method returned normally at
+least once, or that the user named the method in ``leave_out``.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ Coverage = Mapping[str, Mapping[str, int]]
 """Name of a call -> ``ok`` or the error -> how often."""
 
 _OFTEN: Final = 1 / 3
-"""Share of the calls of a method that raise, from which on it is reported. One wrong value of three raises so often."""
+"""The share of a method's calls that raise, from which on it is reported. It is the share of one bad value in three."""
 _FEW_CALLS: Final = 10
-"""Calls below which a share says nothing."""
+"""The number of calls below which the share is not meaningful."""
 _WITH_REASON: Final = re.compile(r"(?P<name>[\w.]+) ?\((?P<reason>.*)\)", re.DOTALL)
 _NOT_COMPARED: Final = re.compile(r"what (?P<name>[\w. ]+) returns \((?P<reason>.*)\)", re.DOTALL)
 
@@ -45,17 +45,17 @@ class MethodsReport:
 
     @property
     def missing(self) -> tuple[tuple[str, str], ...]:
-        """The methods of which a verdict says nothing although nobody has left them out, each with the reason."""
+        """The methods that a verdict does not cover although the user did not leave them out, each with the reason."""
         return tuple((name, reason) for name, reason in self.left_out if reason)
 
 
 def methods_report(calls: Sequence[str], not_tested: Iterable[str], coverages: Iterable[Coverage]) -> MethodsReport:
-    """What a run did with the methods of a target.
+    """Report for each method of a target whether it was called and judged.
 
     Args:
-        calls: the names of all calls that the target offers; empty if completeness is not asked of its type.
-        not_tested: what is left out: ``name``, ``name (reason)`` or ``what name returns (reason)``.
-        coverages: what the phases called.
+        calls: the names of all calls that the target offers; empty if the target's type requires no completeness.
+        not_tested: the omitted parts: ``name``, ``name (reason)`` or ``what name returns (reason)``.
+        coverages: the counted calls of each phase.
     """
     if not calls:
         return MethodsReport()

@@ -1,4 +1,4 @@
-"""Configuration of a project: its targets, and what it accepts of them, in pyproject.toml or kcache.toml.
+"""Configuration of a project: its targets and accepted findings, in pyproject.toml or kcache.toml.
 
 ``[tool.kcache]`` in pyproject.toml, or the same keys at the top of kcache.toml; the schema is
 ``kcache_model/schemas/configuration.schema.json``.
@@ -23,7 +23,7 @@ from kcache_model.suggestion import did_you_mean
 from kcache_model.target_name import target_name
 
 FILES: Final = ("kcache.toml", "pyproject.toml")
-"""Where a configuration is looked for: in the current directory, then in those above it."""
+"""Names of configuration files, searched in the current directory, then in the directories above it."""
 
 E = TypeVar("E", bound=Enum)
 
@@ -35,8 +35,8 @@ class Waiver:
     """A rule that a project does not follow.
 
     Attributes:
-        rule: its id.
-        reason: why not.
+        rule: the id of the rule.
+        reason: why the project does not follow it.
     """
 
     rule: str
@@ -48,13 +48,13 @@ class ConfiguredTarget:
     """A target of a project.
 
     Attributes:
-        name: how the project calls it.
-        factory: what a command line calls TARGET; it works from the current directory.
-        kind: the name of its type; ``None`` if the file does not say it.
-        model: what a class is compared with; ``None`` if the file does not say it.
+        name: the project's name for the target.
+        factory: TARGET of a command line; paths in it are relative to the current directory.
+        kind: the name of its type; ``None`` if the file does not set it.
+        model: the model that a class is compared with; ``None`` if the file does not set it.
         given: the options of its runs that the file sets.
         without: the phases that are left out.
-        waivers: what the project accepts.
+        waivers: the rules that the project does not follow.
     """
 
     name: str
@@ -68,12 +68,12 @@ class ConfiguredTarget:
 
 @dataclass(frozen=True)
 class Configuration:
-    """What a file says.
+    """The content of a configuration file.
 
     Attributes:
-        file: which one; ``None`` if there is none.
+        file: the file; ``None`` if there is none.
         targets: name -> target, in the order of the file.
-        kind: the name of the type of all targets that say none, those that are typed, too; ``None`` likewise.
+        kind: the default type of targets, also of those named on a command line; ``None`` if the file does not set it.
         given: the options of all targets.
     """
 
@@ -84,10 +84,10 @@ class Configuration:
 
 
 def find_configuration(folder: Path) -> Configuration:
-    """The configuration of a folder, or of the nearest one above it that has one; empty if there is none.
+    """Return the configuration of a folder, or of the nearest folder above that has one; empty if there is none.
 
     Raises:
-        FormatError: the file is wrong; the message names it, and the key.
+        FormatError: the file is wrong; the message names the file and the key.
     """
     for place in (folder, *folder.parents):
         for name in FILES:
@@ -108,7 +108,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 class _Table:
-    """A table of a file, of which keys are taken one by one."""
+    """A table of a file, whose keys are taken one by one."""
 
     def __init__(self, file: Path, path: str, values: object) -> None:
         self._file, self._path = file, path
@@ -123,7 +123,7 @@ class _Table:
         return FormatError(f"{self._file}: {name or 'the file'} {what}{place}")
 
     def _line(self, key: str) -> int | None:
-        """The number of the line that sets a key; ``None`` if that is not seen, as in tables on one line."""
+        """Return the number of the line that sets a key; ``None`` if it is not found, as in tables on one line."""
         table = ""
         with contextlib.suppress(OSError, UnicodeDecodeError):
             for number, line in enumerate(self._file.read_text(encoding="utf-8").splitlines(), 1):
@@ -134,7 +134,7 @@ class _Table:
         return None
 
     def take(self, key: str, kind: type, read: Callable[[Any], Any] = lambda value: value) -> Any:
-        """The value of a key, or ``None``."""
+        """Remove a key and return its value, or ``None`` if it is not set."""
         value = self._left.pop(key, None)
         if value is None:
             return None
@@ -146,7 +146,7 @@ class _Table:
             raise self.wrong(key, str(error)) from None
 
     def end(self, known: tuple[str, ...]) -> None:
-        """Refuses what was not taken."""
+        """Refuse the keys that were not taken."""
         for key in self._left:
             raise self.wrong(key, f"is no setting; known are {', '.join(known)}{did_you_mean(key, known)}")
 
@@ -155,7 +155,7 @@ _KINDS: Final = {str: "a text", int: "an integer", list: "a list of texts", dict
 
 
 def _instead(key: str, kind: type, value: object) -> str:
-    """What to write in place of a value of another type; empty if that is not known."""
+    """Return a hint for a value of a wrong type; empty if there is none."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if _OPTIONS.get(key, ("", str, str))[2] is _seconds:
         return f'; write {key} = "{value if is_number else 30}s"'
@@ -208,7 +208,7 @@ _OPTIONS: Final[Mapping[str, tuple[str, type, Callable[[Any], Any]]]] = {
     "declare": ("declared", list, _texts),
     "leave_out": ("leave_out", list, _texts),
 }
-"""Key -> the option that it sets, the type of its value, and how that is read."""
+"""Key -> the option that it sets, the type of its value, and the function that reads the value."""
 
 
 def _configuration(file: Path, values: object, folder: Path) -> Configuration:
@@ -250,7 +250,7 @@ def _waiver(file: Path, path: str, values: object) -> Waiver:
 
 
 def _from(folder: Path, home: Path, factory: str) -> str:
-    """The factory as it is found from the current directory."""
+    """Return the factory with its path relative to the current directory."""
     file = target_name(factory).location
     if not file.endswith(".py") or Path(file).is_absolute() or folder == home:
         return factory

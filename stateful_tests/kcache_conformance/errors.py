@@ -7,10 +7,10 @@ from .fuzzing.report import FuzzReport
 
 
 class ConformanceError(AssertionError):
-    """The implementation violates the specification; the message shows how.
+    """An implementation violates the specification; the message shows how.
 
     Attributes:
-        result: everything that the run found.
+        result: the result of the whole run.
     """
 
     def __init__(self, message: str, result: SuiteResult) -> None:
@@ -22,7 +22,7 @@ class FuzzError(AssertionError):
     """An index function or a key function breaks its contract; the message shows for which object.
 
     Attributes:
-        report: everything that the run found.
+        report: the report of the whole run.
     """
 
     def __init__(self, message: str, report: FuzzReport) -> None:
@@ -31,4 +31,4 @@ class FuzzError(AssertionError):
 
 
 class InconclusiveError(AssertionError):
-    """The budget was too small to say anything; this must not pass for success."""
+    """The budget was too small for a verdict; this must not count as success."""

@@ -1,4 +1,4 @@
-"""Events of a run, told to whoever listens: a terminal, a report, a test."""
+"""Events of a run, reported to listeners: a terminal, a report, a test."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from .completeness import MethodsReport
 from .replay_request import ReplayRequest
 
 INDISPENSABLE = frozenset({"explorer"})
-"""The phases without which nothing is ok, unless they were left out on purpose."""
+"""The phases that an ``ok`` requires, unless the user left them out."""
 
 
 _ROUNDS_PER_OVERLAP: Final = 100
-"""If calls overlapped in fewer than one of so many rounds, stress says little. Counted, so that it does not depend on
-the speed of the machine."""
+"""If calls overlapped in fewer than one of this many rounds, stress proves little. Rounds are counted, not seconds, so
+that the threshold does not depend on the speed of the machine."""
 
 
 @dataclass(frozen=True)
 class TargetLoaded:
-    """The implementation answers.
+    """The target is loaded.
 
     Attributes:
-        not_tested: the operations and features that it does not support.
-        calls: the names of the calls that it offers, if completeness is asked of its type.
+        not_tested: the operations and features that the target does not support.
+        calls: the names of the calls that it offers, if its type requires completeness.
         tested: version and file of the code under test, from :func:`kcache_stress.modules.tested_code.describe_tested`.
-        seconds: how long it took to start a child and to load it there.
+        seconds: the time to start a child process and to load the target there.
     """
 
     not_tested: tuple[str, ...]
@@ -49,15 +49,15 @@ class PhaseStarted:
 
 @dataclass(frozen=True)
 class PhaseProgress:
-    """How far a phase is.
+    """The progress of a phase.
 
     Attributes:
-        phase: its name.
-        fraction: of its turn, from 0 to 1.
-        counts: what it has counted, in earlier turns too.
-        coverage: likewise, see :class:`PhaseFinished`.
+        phase: the name of the phase.
+        fraction: the progress of its turn, from 0 to 1.
+        counts: its counts, including earlier turns.
+        coverage: as in :class:`PhaseFinished`, including earlier turns.
         overlapped: likewise.
-        refused: likewise; it counts if the phase is ended before it has said so itself.
+        refused: likewise; used if the phase is ended before it reports :class:`PhaseFinished`.
     """
 
     phase: str
@@ -70,14 +70,14 @@ class PhaseProgress:
 
 @dataclass(frozen=True)
 class FindingMade:
-    """Something is wrong; the finding may still be made smaller."""
+    """A phase has a finding, which may still be made smaller."""
 
     finding: Finding
 
 
 @dataclass(frozen=True)
 class FindingAdded:
-    """Something else is wrong than what was found before; the finding is as small as it gets."""
+    """A phase has a new finding, different from the earlier ones and as small as possible."""
 
     finding: Finding
 
@@ -87,19 +87,19 @@ class PhaseFinished:
     """A phase is over.
 
     Attributes:
-        phase: its name.
-        counts: what it counted.
-        coverage: operation -> outcome -> how often.
+        phase: the name of the phase.
+        counts: its counts.
+        coverage: operation -> outcome -> number of calls.
         overlapped: the same for calls that really overlapped a call of another thread; only under stress.
         skipped: operations left out because the implementation does not support them.
-        inconclusive: why its silence is not the whole answer; empty if it is.
-        finding: the first thing that it found.
-        findings: how many it found.
-        refused: why it cannot be run on the implementation, or saw nothing of it; empty if it did its work.
-        sample: calls of several threads as they overlapped, where all went right.
-        no_proof: why the first search that was not exhaustive for that alone proves nothing: ``FILE:LINE: what``.
-        proved: the bound of which all programs are right in every interleaving: ``threads``, ``calls`` of each, and how
-            many ``programs`` there are; empty if there is none.
+        inconclusive: the reason why no finding does not mean ``ok``; empty if it does.
+        finding: its first finding.
+        findings: the number of its findings.
+        refused: why it cannot run on the implementation, or could observe nothing of it; empty if it did its work.
+        sample: a history of overlapping calls of several threads without a fault.
+        no_proof: the only obstacle to a proof in the first search that has just one: ``FILE:LINE: what``.
+        proved: the bound whose programs are all correct in every interleaving: ``threads``, ``calls`` of each, and
+            the number of ``programs``; empty if there is none.
     """
 
     phase: str
@@ -117,12 +117,12 @@ class PhaseFinished:
 
     @property
     def rounds(self) -> int:
-        """How often programs were run with real threads, which may be more than once for each."""
+        """The number of runs of programs with real threads; a program may run more than once."""
         return self.counts.get("rounds", self.counts.get("programs", 0))
 
     @property
     def few_overlaps(self) -> str:
-        """Why rounds with real threads that went well say little; empty if enough of them had overlapping calls."""
+        """The reason why passed rounds with real threads prove little; empty if enough rounds had overlapping calls."""
         met = self.counts.get("overlapping")
         rounds = self.rounds
         is_enough = met is None or (met > 0 and met * _ROUNDS_PER_OVERLAP >= rounds)
@@ -135,13 +135,13 @@ class SuiteResult:
 
     Attributes:
         status: OK, VIOLATION, or UNKNOWN if some phase could not do its work.
-        findings: what is wrong, one for each symptom, in the order in which to mend them; advice comes last.
+        findings: one finding for each symptom, in the order in which to fix them; advice comes last.
         phases: the phases that ran to their end.
         not_tested: operations and features that the implementation does not support.
         reasons: why the status is UNKNOWN.
-        seconds: how long it took.
-        unsettled: saved failures of which it is not known whether they still are there.
-        is_interrupted: whether the user stopped it.
+        seconds: the duration of the run.
+        unsettled: saved failures that were not replayed to a clear answer.
+        is_interrupted: whether the user stopped the run.
         tested: version and file of the code under test; empty if it was not loaded.
         methods: which methods were called, left out and not compared; empty for types that have no methods.
     """
@@ -161,7 +161,7 @@ class SuiteResult:
     def verdict(self) -> str:
         """The status in words.
 
-        ``ok, without the explorer`` where nothing else is missing; ``incomplete`` where methods were not called.
+        ``ok, without the explorer`` if nothing else is missing; ``incomplete`` if methods never returned.
         """
         if self.is_interrupted:
             return f"{self.status.value}, interrupted"
@@ -173,13 +173,13 @@ class SuiteResult:
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether calls of methods are missing that nobody has left out, beside phases at most that were refused."""
+        """Whether only methods that never returned, and refused phases, prevent an ``ok``."""
         missing = incomplete_reasons(self.methods)
         return self.status is Status.UNKNOWN and bool(missing) and self.reasons[-1:] == missing
 
     @property
     def shown(self) -> str:
-        """What an ``ok`` rests on: the bound that was proved, or what was tried; empty if no programs were counted."""
+        """The evidence for ``ok``: the proved bound, or the work that was done; empty if no programs were counted."""
         for phase in self.phases:
             if phase.proved:
                 return proved_text(**phase.proved)
@@ -198,7 +198,7 @@ class SuiteResult:
 
 
 def incomplete_reasons(methods: MethodsReport) -> tuple[str, ...]:
-    """Why a run is incomplete: one line for all methods that never returned; none if there are no such methods."""
+    """Return why a run is incomplete: one line for all methods that never returned; empty if there are none."""
     if not methods.missing:
         return ()
     names = ", ".join(f"{name} ({reason})" for name, reason in methods.missing)
@@ -211,11 +211,11 @@ _WORDS: Final = ("no", "one", "two", "three", "four")
 
 
 def proved_text(programs: int, threads: int = 0, calls: int = 0) -> str:
-    """``all 6 programs of two threads with up to two calls are correct in every interleaving``.
+    """Return the text ``all 6 programs of two threads with up to two calls are correct in every interleaving``.
 
     Args:
-        programs: how many.
-        threads: the most threads of a program; 0 where the programs are no bound's.
+        programs: the number of programs.
+        threads: the most threads of a program; 0 if the programs do not belong to a bound.
         calls: the most calls of a thread.
     """
     what, verb = ("the program", "is") if programs == 1 else (f"all {programs} programs", "are")
@@ -229,7 +229,7 @@ Event = TargetLoaded | PhaseStarted | PhaseProgress | FindingMade | FindingAdded
 
 
 class Listener(Protocol):
-    """Told of events as they happen."""
+    """A function that receives events as they happen."""
 
     def __call__(self, event: Event, /) -> None:
-        """Something happened."""
+        """Handle an event."""

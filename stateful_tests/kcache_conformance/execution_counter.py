@@ -1,4 +1,4 @@
-"""Progress within one program: its executions are counted while it is explored, which may take all of a budget."""
+"""Progress within one program: counts its executions while it is explored, which may take all of a budget."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _REPORT_SECONDS: Final = 0.3
 
 
 class ExecutionCounter:
-    """Passes everything on to another :class:`~kcache_model.progress.ProgressListener`, and counts executions.
+    """Forwards all calls to another :class:`~kcache_model.progress.ProgressListener`, and counts executions.
 
     Args:
-        watch: the other one.
-        on_executions: told now and then how many executions there were since :meth:`reset`.
-        report_seconds: how long at least between two such reports.
+        watch: the other listener.
+        on_executions: called from time to time with the number of executions since :meth:`reset`.
+        report_seconds: the shortest time between two such calls.
     """
 
     def __init__(
@@ -31,11 +31,11 @@ class ExecutionCounter:
         self.note, self.append, self.rest = watch.note, watch.append, watch.rest
 
     def reset(self) -> None:
-        """Count from 0: another program is explored."""
+        """Restart the count at 0, for another program."""
         self._count = 0
 
     def alive(self) -> None:
-        """One more execution begins."""
+        """Count an execution that begins now."""
         self._watch.alive()
         self._count += 1
         now = time.monotonic()

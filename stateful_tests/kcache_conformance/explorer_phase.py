@@ -1,4 +1,4 @@
-"""The explorer as a phase: program after program of any target type, until a finding or the end of the time."""
+"""The explorer as a phase: explores programs of any target type, one by one, until a finding or the end of the time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .symptoms import Known
 _LEAST_SECONDS: Final = 1.0
 _QUICKLY_SECONDS: Final = 1.5
 _MOST_REFUSED: Final = 5
-"""So many programs that are all refused say that the others will be, too."""
+"""The number of programs, all refused, after which the phase ends: the other programs would be refused as well."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class Search:
     """One program to explore.
 
     Attributes:
-        exploration_target: where.
-        program: which one.
-        options: how.
-        on_explored: told what that gave.
+        exploration_target: the target to explore it on.
+        program: the program.
+        options: the options of the search.
+        on_explored: called with the result.
     """
 
     exploration_target: ExplorationTarget[Any, Any]
@@ -48,10 +48,10 @@ class Search:
 def explore_for_more(
     search: Search, known: Known, watch: ProgressListener, on_finding: Callable[[Finding], None]
 ) -> Explored:
-    """Explore a program for what is not known yet: behind a known fault the search goes on.
+    """Explore a program for new findings: after a known finding, the search continues.
 
-    Most known faults are recognised by the functions that meet. A fault whose schedule does not show them is recognised
-    when it has been made smaller; the program is then searched once more for other kinds of faults.
+    Most known findings are recognised by the functions in conflict. If the schedule does not show them, a finding is
+    recognised once it has been made smaller; the program is then searched again, for other kinds of findings.
     """
     kinds: frozenset[FindingKind] = frozenset()
     executions, began, options = 0, time.monotonic(), search.options
@@ -66,7 +66,7 @@ def explore_for_more(
         if found is None or not known.has(found):
             return explored
         left = search.options.seconds - (time.monotonic() - began)
-        if found.kind in kinds or explored.refused or left <= 0:  # of kinds, it is of a smaller program
+        if found.kind in kinds or explored.refused or left <= 0:  # of kinds: the finding is of a smaller program
             return replace(explored, finding=None, spared=explored.spared + 1)
         kinds |= {found.kind}
         options = replace(search.options, seconds=left)
@@ -80,14 +80,14 @@ def explorer_phase(
     *,
     least: int = 0,
 ) -> PhaseOutcome:
-    """Explore program after program. One that goes wrong without concurrency tells nothing here.
+    """Explore programs one by one. Programs that fail without concurrency are not findings of this phase.
 
     Args:
         context: of the phase.
-        searches: what to explore of the target of a name. Raises CannotExploreError.
-        called: what such a target is called.
-        alone: what goes wrong with a program when its calls are made one after another.
-        least: programs that are explored however little time there is.
+        searches: yields the programs to explore, for the name of a target. Raises CannotExploreError.
+        called: the noun for such a target in messages.
+        alone: returns the finding of a program whose calls run one at a time; ``None`` if they pass.
+        least: the number of programs that are explored however little time there is.
     """
     if context.spec is None:
         return PhaseOutcome({}, refused=f"the {called} cannot be imported by name, so not instrumented either")

@@ -20,10 +20,10 @@ class Example:
         path: its file.
         factory: the name of the factory, or function, in it.
         is_correct: whether it must pass.
-        kind: ``"sequential"`` or ``"concurrent"``, after the runs that can show the fault; ``"design"`` if correct.
+        kind: ``"sequential"`` or ``"concurrent"``, by the runs that can show the fault; ``"design"`` if it is correct.
         summary: one line.
         source: where the bug was seen; empty if it is merely plausible.
-        is_strict: whether it is one by ``--strict`` only: client-go does the same.
+        is_strict: whether it is faulty only under ``--strict``: client-go behaves in the same way.
     """
 
     name: str
@@ -41,8 +41,8 @@ class QueueExample(Example):
     """One queue.
 
     Attributes:
-        makes: what ``kcache check --kind`` takes.
-        found_by: the first phase that finds the fault.
+        makes: the target type, as for ``kcache check --kind``.
+        found_by: the first phase that detects the fault.
     """
 
     makes: str
@@ -51,10 +51,10 @@ class QueueExample(Example):
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionExample(Example):
-    """One index function, called ``index_func``; its kind is ``"plain"`` or ``"hard"``, after how it can be found.
+    """One index function, called ``index_func``; its kind is ``"plain"`` or ``"hard"``, by how hard it is to detect.
 
     Attributes:
-        rules: what it breaks.
+        rules: the rules that it breaks.
         is_held_out: written by somebody who did not know the strategies, and not looked at before they were final.
     """
 
@@ -63,7 +63,7 @@ class FunctionExample(Example):
 
 
 def gallery() -> list[Example]:
-    """All example Indexers, faulty ones first.
+    """Return all example Indexers, faulty ones first.
 
     Raises:
         FileNotFoundError: they were not installed.
@@ -75,7 +75,7 @@ def gallery() -> list[Example]:
 
 
 def queue_gallery(makes: str = "") -> list[QueueExample]:
-    """All example queues, or those of one target type, faulty ones first.
+    """Return all example queues, or those of one target type, faulty ones first.
 
     Raises:
         FileNotFoundError: they were not installed.
@@ -86,7 +86,7 @@ def queue_gallery(makes: str = "") -> list[QueueExample]:
 
 
 def informer_gallery() -> list[Example]:
-    """All example informers, faulty ones first.
+    """Return all example informers, faulty ones first.
 
     Raises:
         FileNotFoundError: they were not installed.
@@ -96,7 +96,7 @@ def informer_gallery() -> list[Example]:
 
 
 def function_gallery() -> list[FunctionExample]:
-    """All example index functions, faulty ones first.
+    """Return all example index functions, faulty ones first.
 
     Raises:
         FileNotFoundError: they were not installed.
@@ -113,7 +113,7 @@ def _by_kind(example: Example) -> tuple[int, str]:
 
 
 def _catalog(name: str, table: str, factory: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """The entries of a gallery's catalog: what all examples have, and what only those of the gallery have."""
+    """Return the entries of a gallery's catalog: the keys of all galleries, and the keys of this gallery alone."""
     folder = _folder(name)
     found = []
     for entry in tomllib.loads((folder / "catalog.toml").read_text(encoding="utf-8"))[table]:
@@ -134,7 +134,7 @@ def is_example(file: Path) -> bool:
 
 
 def _folder(name: str) -> Path:
-    """``examples/NAME`` of the checkout, or the folder that an installation put it in."""
+    """Return ``examples/NAME`` of the checkout, or the folder where an installation put it."""
     checkout = Path(__file__).resolve().parents[2] / "examples" / name
     if checkout.is_dir():
         return checkout

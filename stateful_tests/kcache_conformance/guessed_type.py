@@ -1,4 +1,4 @@
-"""The type of a target, on a command line or in a file: as it is said, or guessed from its source."""
+"""Type of a target named on a command line or in a file: as the user states it, or guessed from the source."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ if TYPE_CHECKING:
 TEST: Final = "test"
 _MARK: Final = "interleaved"
 _MACHINES: Final = ("Machine", "machine_of")
-"""What machines are derived from, or made by."""
+"""Names that machines are derived from or created by."""
 _OF_INDEXERS: Final = ("get_by_key", "list_keys", "index_keys", "by_index", "list_index_func_values", "get_indexers")
-"""Methods of Indexers that hardly any other class has."""
+"""Methods of Indexers that few other classes have."""
 _PATIENCE_SECONDS: Final = 30.0
-"""For the import of a target."""
+"""Seconds for the import of a target."""
 _MOST_BASES: Final = 20
 _MOST_NAMES: Final = 20
-"""Of a file, that are told."""
+"""The most names of a file in a message."""
 
 
 def type_of_target(
     spec: str | None, said: str | None, model: str | None = None, leave_out: Sequence[str] = ()
 ) -> TargetType:
-    """The type of a target; of a class, with what it is compared with.
+    """Return the type of a target. The type of a class includes its model.
 
     Args:
         spec: the target; ``None`` for kcache's own.
-        said: the name of its type, ``class`` for any class; ``None`` if nothing is said.
-        model: what a class is compared with; ``None`` if nothing is said.
+        said: the name of its type, ``class`` for any class; ``None`` if the user states none.
+        model: the model that a class is compared with; ``None`` if the user states none.
         leave_out: the methods of a class that are never called.
 
     Raises:
-        TargetError: there is no such type, it cannot be made, or is no class that could be compared.
+        TargetError: there is no such type, it cannot be created, or the target is not a class that can be compared.
     """
     if spec and ":" not in spec:
         _require_name(spec)
@@ -70,7 +70,7 @@ def _require_not_async(spec: str) -> None:
     """Refuse a coroutine function.
 
     Raises:
-        TargetError: it is one.
+        TargetError: the target is a coroutine function.
     """
     named = target_name(spec)
     if isinstance(definition(named.location, named.attribute)[0], ast.AsyncFunctionDef):
@@ -81,10 +81,10 @@ def _require_not_async(spec: str) -> None:
 
 
 def _require_name(place: str) -> None:
-    """Refuses a file or module without a name in it, and says what there is: its tests, or all that has a name.
+    """Refuse a file or module without a name in it; the message lists its tests, or if it has none, its public names.
 
     Raises:
-        TargetError: it is one.
+        TargetError: the place is a file or module with public names.
     """
     _, module = Home(place, None).read()
     own = [name for node in module for name in names_of(node) if not name.startswith("_")]
@@ -97,13 +97,13 @@ def _require_name(place: str) -> None:
 
 
 def guessed_type(spec: str) -> str:
-    """The name of a target type, from the source: nothing of the target is run in this process.
+    """Guess the name of a target type from the source: no code of the target runs in this process.
 
-    It is ``test`` for what pytest takes for one, what is marked ``interleaved``, and for a function or a method that
-    needs no arguments and gives nothing; ``class`` for a machine, for a class whose objects are made without arguments,
-    for a class that takes any arguments and has none of the methods that only an Indexer has, and for a function or a
-    class method that gives something without arguments; else the default. If the source does not say what a name is, a
-    child process loads it.
+    ``test``: a function that pytest collects, a function marked ``interleaved``, and any other function or method that
+    needs no arguments and returns nothing. ``class``: a machine; a class whose objects need no arguments; a class that
+    takes ``*args``, or whose constructor is not in the source, without the methods that only an Indexer has; a class
+    method, or a function that returns something, without arguments. Everything else has the default type. If the
+    source is not sufficient, a child process loads the target.
 
     Args:
         spec: ``package.module:name`` or ``path/to/file.py:name``.
@@ -112,10 +112,10 @@ def guessed_type(spec: str) -> str:
 
 
 def _guessed_target(spec: str) -> str:
-    """The same as :func:`guessed_type`, for something that can be a target.
+    """Guess a type as in :func:`guessed_type`, and refuse anything that cannot be a target.
 
     Raises:
-        TargetError: it is an object, a module or a value.
+        TargetError: the name refers to an object, a module or a value.
     """
     name, refusal = _type_and_refusal(spec)
     if refusal:
@@ -141,7 +141,7 @@ def _type_and_refusal(spec: str) -> tuple[str, str]:
 
 
 def _is_machine(made: ast.expr | None) -> bool:
-    """Whether it is the base of machines, or makes one of a class."""
+    """Whether an expression is the base class of machines, or creates a machine from a class."""
     if made is None:
         return False
     named = made.func if isinstance(made, ast.Call) else made
@@ -161,13 +161,13 @@ def _type_of_function(function: ast.FunctionDef, home: Home, is_method: bool) ->
 
 
 def _takes_anything(function: ast.FunctionDef) -> bool:
-    """Whether it is a function that passes its arguments on: what it makes, its source does not say."""
+    """Whether a function passes all its arguments on: its source does not show its result."""
     is_test = function.name.startswith(TEST) or any(_MARK in ast.unparse(one) for one in function.decorator_list)
     return function.args.vararg is not None and not _takes(function) and not is_test
 
 
 def _gives(function: ast.FunctionDef) -> bool:
-    """Whether it returns something, as tests do not."""
+    """Whether a function returns something, as tests do not."""
     todo: list[ast.AST] = [*function.body]
     while todo:
         node = todo.pop()
@@ -179,7 +179,7 @@ def _gives(function: ast.FunctionDef) -> bool:
 
 
 def _needs_arguments(kind: ast.ClassDef, home: Home) -> bool | None:
-    """Whether objects of a class are made with arguments; ``None`` if the source does not say."""
+    """Whether objects of a class need arguments; ``None`` if the source does not show it."""
     for _ in range(_MOST_BASES):
         own = (node for node in kind.body if isinstance(node, ast.FunctionDef) and node.name in ("__init__", "__new__"))
         made = next(own, None)
@@ -199,7 +199,7 @@ def _needs_arguments(kind: ast.ClassDef, home: Home) -> bool | None:
 
 
 def _is_indexer(kind: ast.ClassDef, home: Home) -> bool | None:
-    """Whether a class has a method that only an Indexer has, or may have any; ``None`` if its source does not say."""
+    """Whether a class has a method that only an Indexer has, or ``__getattr__``; ``None`` if its source is missing."""
     todo = [(kind, home)]
     for kind, home in todo:
         if {name for node in statements(kind.body) for name in names_of(node)} & {*_OF_INDEXERS, "__getattr__"}:
@@ -214,7 +214,7 @@ def _is_indexer(kind: ast.ClassDef, home: Home) -> bool | None:
 
 
 def _type_of_loaded(spec: str) -> tuple[str, str]:
-    """The type of what a child process finds under a name, and why that is no target; the default if nothing loads."""
+    """Return the type of a target loaded in a child process, and why it is no target; the default if loading fails."""
     found: list[dict[str, Any]] = []
     run_job(
         f"{__name__}:look_job",
@@ -229,9 +229,9 @@ def _type_of_loaded(spec: str) -> tuple[str, str]:
 
 
 def look_job(outlet: Outlet, spec: str) -> None:
-    """Runs in the child: sends whether a name stands for a class that is no Indexer, or why it is no target.
+    """Send whether a name refers to a class that is not an Indexer, or why it is not a target; runs in the child.
 
-    What a function makes whose source does not say it, as ``threading.RLock``, is looked at, too.
+    A function whose source does not show its result, such as ``threading.RLock``, is called, and its result is used.
     """
     with outlet.loading(spec):
         found = load_object(spec)
@@ -242,12 +242,12 @@ def look_job(outlet: Outlet, spec: str) -> None:
 
 
 def _kind_made_by(found: Any) -> type | None:
-    """The class of what a function makes without arguments; ``None`` if that is a plain value, or nothing."""
+    """Return the class of a function's result, called without arguments; ``None`` for a plain value or an error."""
     if not inspect.isroutine(found):
         return None
     try:
         kind = type(found())
-    except (Exception, SystemExit):  # the run itself says so, in the words of what is missing
+    except (Exception, SystemExit):  # the run itself reports the error
         return None
     return None if kind.__module__ == "builtins" else kind
 
@@ -269,7 +269,7 @@ def _refusal(spec: str, kind: type) -> str:
 
 
 def _takes(function: ast.FunctionDef) -> float:
-    """How many arguments a function needs, ``self`` included; any number if it needs some by name."""
+    """Return how many arguments a function needs, including ``self``; infinity if it needs keyword arguments."""
     given = function.args
     if not all(given.kw_defaults):
         return float("inf")

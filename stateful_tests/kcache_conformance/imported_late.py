@@ -1,4 +1,4 @@
-"""Functions that are imported when they are called, so that nobody waits for what a run does not come to."""
+"""Late imports: functions whose module is imported at the first call, so that runs without the call do not wait."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def imported_late(name: str) -> Callable[..., Any]:
-    """The function ``package.module:function``; its module is imported when it is first called."""
+    """Return a function that calls ``package.module:function``; the module is imported at the first call."""
 
     def call(*arguments: Any, **options: Any) -> Any:
         return pkgutil.resolve_name(name)(*arguments, **options)

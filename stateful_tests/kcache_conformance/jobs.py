@@ -1,4 +1,4 @@
-"""The phases of a run as a job: in a child process, or in a thread of this one."""
+"""Jobs that run the phases of a run: in a child process, or in a thread of this process."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ if TYPE_CHECKING:
 OnProgress: TypeAlias = Callable[[float, PhaseOutcome], None]
 
 _LONGEST_STEP_SECONDS: Final = 300.0
-"""Between two signs of progress, for budgets that are longer or count work."""
+"""The longest time between two signs of progress, for budgets that are longer or that count work."""
 
 _SEEDS_APART: Final = 1_000_000
-"""Between the seeds of a phase that goes on after a finding."""
+"""The distance between the seeds of a phase's attempts: after a finding, a phase continues with another seed."""
 
 _LEAST_SECONDS: Final = 5.0
-"""Of the process's own CPU time: the least work of a run may take that long, however small the budget is."""
+"""Seconds of the process's own CPU time: the minimum work of a run may take this long, however small the budget is."""
 
 _MOST_IDLE_SECONDS: Final = 1.0
-"""A target that waits for longer gets no such time beyond the budget: it would be spent on waiting, too."""
+"""Seconds. A target that waited longer than this gets no time beyond the budget: it would wait then, too."""
 
 _MOST_SHARE: Final = 0.5
-"""Of the budget that is left, how much a turn may take for its least programs while other turns are to come."""
+"""The share of the remaining budget that a turn may spend on its minimum work while other turns follow."""
 
 _MOST_REPEATED: Final = 3
-"""So often may a phase find what is known before its turn is over."""
+"""The number of known findings after which a turn of a phase ends."""
 
 
 def run_phases_in_child(
@@ -63,7 +63,7 @@ def run_phases_in_child(
     listener: Listener,
     is_over: Callable[[float], bool] | None = None,
 ) -> JobEnd:
-    """Run the phases in a child process, which is ended once ``is_over``, as in :func:`.run_job`; how it ended."""
+    """Run the phases in a child process and return its end; ``is_over`` ends it early, see :func:`.run_job`."""
     target_type = target_type_named(options.kind)
     return run_job(
         f"{__name__}:_phases_job",
@@ -82,7 +82,7 @@ def run_phases_in_child(
 
 
 def run_phases_in_thread(target: Any, options: SuiteOptions, known: Known, listener: Listener) -> JobEnd:
-    """Run the phases in a thread of this process; a thread that hangs stays behind."""
+    """Run the phases in a thread of this process; if the thread hangs, it is abandoned."""
     from kcache_conformance.isolation.watchdog import Watchdog
 
     ends: queue.Queue[JobEnd] = queue.Queue()
@@ -121,7 +121,7 @@ def run_phases_in_thread(target: Any, options: SuiteOptions, known: Known, liste
 
 
 def load_in_child(spec: str, options: SuiteOptions) -> TargetLoaded:
-    """Load a target in a child process; what it is, and what it does not offer, by its word and by the options.
+    """Load a target in a child process; return its version and the features it lacks, by itself and by the options.
 
     Raises:
         TargetError: there is no such target.
@@ -136,13 +136,13 @@ def load_in_child(spec: str, options: SuiteOptions) -> TargetLoaded:
         patience_seconds=options.patience_seconds,
     )
     raise_if_failed(end)
-    if not loaded:  # it has ended the process, and will do so again where that is a finding
+    if not loaded:  # loading ended the process; it will do so again in a phase, where that is a finding
         return TargetLoaded(())
     return TargetLoaded(tuple(loaded[0]["not_tested"]), loaded[0]["tested"])
 
 
 def load_job(outlet: Outlet, spec: str, kind: str, declared: list[str]) -> None:
-    """Runs in the child: loads the target, and sends what it is."""
+    """Load the target and send its description; runs in the child process."""
     from kcache_stress.modules.tested_code import describe_tested
 
     target_type = target_type_named(kind)
@@ -154,8 +154,8 @@ def load_job(outlet: Outlet, spec: str, kind: str, declared: list[str]) -> None:
 
 def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[dict[str, Any]], began: float) -> None:
     passed, loaded_from = min(max(0.0, time.time() - began), STARTUP_SECONDS), time.monotonic()
-    # Not for the parent, which need not know the explorer; and before the target is loaded, for a socket.py that lies
-    # beside the target must not take the place of the standard library's.
+    # Imported here: the parent process does not need the explorer. Imported before the target is loaded: a socket.py
+    # beside the target must not replace the module of the standard library.
     from kcache_stress.modules.tested_code import describe_tested
     from kcache_stress.recorded_imports import require_recorded_files, use_imports
 
@@ -165,13 +165,13 @@ def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[
         use_imports(decoded.import_path, decoded.module_files)
     with outlet.loading(spec):
         target = target_type.load(spec)
-    gc.freeze()  # code under test may collect garbage in each execution, and would look through all of this each time
+    gc.freeze()  # code under test may collect garbage in each execution; the collection need not scan all of this
     require_recorded_files()
     codec = target_type.codec
     found = Known(target_type.rules)
     for data in known:
         found = found.adding(decode_finding(data, codec))
-    # Starting and loading count towards the budget of a run, but not towards the small one of a test of a suite.
+    # Starting and loading count towards the budget of a run, but not towards the small budget of a suite's test.
     deadline = decoded.budget_seconds + (time.monotonic() if decoded.shrink_seconds else loaded_from - passed)
 
     def send(event: Event) -> None:
@@ -192,7 +192,7 @@ def _run_phases(
     listener: Listener,
     loading_seconds: float = 0.0,
 ) -> None:
-    """Run the phases on a loaded target."""
+    """Run the phases on a loaded target, and report events to the listener."""
     exhausted: set[Any] = set()
     target_type = target_type_named(options.kind)
     advised_against = {**target_type.advised_against, **target_type.advised(target)}
@@ -241,7 +241,7 @@ def _run_phases(
 
 @dataclass
 class _Turns:
-    """The phases by turns within the budget; each goes on after a finding, for others."""
+    """The turns of the phases within the budget; after a finding, a phase continues and searches for others."""
 
     options: SuiteOptions
     start: Callable[[BudgetSlice, int, float, int | None, Known, OnProgress], PhaseOutcome]
@@ -254,19 +254,19 @@ class _Turns:
     found: Counter[str] = field(default_factory=Counter)
 
     def run(self) -> None:
-        """All turns, or as many as it takes to find the most that is wanted."""
+        """Run all turns, or stop once there are as many violations as the options allow."""
         under_way: dict[str, None] = {}
         options = self.options
         for turn in budget_slices(options.phases, self.deadline - time.monotonic(), options.programs):
             if turn.phase in under_way and self._is_proved:
-                self._finish(turn.phase)  # everything small is exhausted: a long turn shows nothing new
+                self._finish(turn.phase)  # all small programs are exhausted: a long turn shows nothing new
                 del under_way[turn.phase]
                 continue
             self.listener(PhaseStarted(turn.phase, turn.seconds))
             under_way[turn.phase] = None
             self._turn(turn)
             if self._is_enough:
-                for phase in under_way:  # those, too, that had a short turn before
+                for phase in under_way:  # also the phases that had a short turn before
                     self._finish(phase)
                 return
             if turn.is_last:
@@ -282,7 +282,7 @@ class _Turns:
 
     @property
     def _is_proved(self) -> bool:
-        """Whether all interleavings of all programs up to a size are right, and nothing else was found wrong."""
+        """Whether all interleavings of all programs up to a bound are correct, and no other finding exists."""
         return not self.known.findings and any(outcome.proved for outcome in self.outcomes.values())
 
     def _turn(self, turn: BudgetSlice) -> None:
@@ -332,7 +332,7 @@ class _Turns:
         self.listener(_finished(phase, outcome, self.found[phase], few))
 
     def _too_few(self, phase: str) -> str:
-        """Why a phase that the budget has cut short proves too little; empty if it has done what it must."""
+        """The reason why a phase that the budget cut short proves too little; empty if it did its minimum of work."""
         if self.options.programs is not None or not self.is_spent():
             return ""
         return too_few(phase, self._programs(phase))
@@ -358,7 +358,7 @@ _EVENTS: Mapping[str, type[Event]] = {
 
 
 def encode_event(event: Event, codec: Codec) -> dict[str, Any]:
-    """An event as plain JSON."""
+    """Return an event as plain JSON."""
     data = dict(vars(event))
     if data.get("finding") is not None:
         data["finding"] = encode_finding(data["finding"], codec)
@@ -368,7 +368,7 @@ def encode_event(event: Event, codec: Codec) -> dict[str, Any]:
 
 
 def decode_event(data: dict[str, Any], codec: Codec) -> Event:
-    """The inverse of :func:`encode_event`."""
+    """Invert :func:`encode_event`."""
     fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
     kind = _EVENTS[fields.pop("event")]
     if fields.get("finding") is not None:

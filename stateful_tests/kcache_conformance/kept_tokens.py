@@ -1,7 +1,7 @@
-"""Replays kept in the folder ``.kcache`` under short names: ``kcache replay 1a2b3c4d`` fits on a line.
+"""Short names of replays: ``kcache replay 1a2b3c4d`` fits on a line; the folder ``.kcache`` holds the arguments.
 
-Each is a file of its own, so several processes may write at once. A code in the file shows that this user has written
-it: what the user has run once needs no ``--trust``, and a file that comes with a stranger's checkout does.
+Each replay has its own file, so several processes may write at once. A code in the file proves that this user wrote it.
+A replay that this user kept therefore needs no ``--trust``; a file from somebody else's checkout does.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from kcache_model.suggestion import did_you_mean
 from .replay_request import ReplayRequest, plain_request, request_of
 
 FOLDER: Final = Path(".kcache")
-"""Within the current directory."""
+"""The folder of kept replays, relative to the current directory."""
 
 SCHEMA: Final = "kcache/replay/1"
 
 _DIGITS: Final = (8, 16, 64)
-"""Of a name, the first that no other replay has."""
+"""Lengths of a name: the first length is used at which no other replay has the name."""
 _MOST: Final = 500
-"""Once there are more, the older half is forgotten."""
+"""The most replays kept. Once there are more, all but the newest half of this number are deleted."""
 _IGNORED: Final = "# Made by kcache.\n*\n"
 _OFF: Final = frozenset({"0", "false", "no", "off"})
 
 
 @dataclass(frozen=True)
 class KeptReplay:
-    """A replay that was kept.
+    """A replay read from the folder.
 
     Attributes:
         request: the replay.
-        is_own: whether this user has kept it.
+        is_own: whether this user wrote the file.
     """
 
     request: ReplayRequest
@@ -49,20 +49,20 @@ class KeptReplay:
 
 
 def is_short_name(word: str) -> bool:
-    """Whether a word has the form of the name of a kept replay."""
+    """Whether a word has the form of a kept replay's name."""
     return re.fullmatch(r"[0-9a-f]{8,64}", word) is not None
 
 
 def kept_command(request: ReplayRequest, *, is_last: bool = True, folder: Path = FOLDER) -> str:
     """Keep a replay, and return the short command for it.
 
-    It is the long command where another machine may have to run it (``CI`` is set), where nothing is to be kept
-    (``KCACHE_SAVED=0``), and where the folder cannot be written.
+    Return the long command instead if another machine may have to run it (``CI`` is set), if keeping is switched
+    off (``KCACHE_SAVED=0``), and if the folder cannot be written.
 
     Args:
         request: the replay.
         is_last: whether ``kcache replay --last`` is to run it.
-        folder: where it is kept.
+        folder: the folder to keep it in.
     """
     if os.environ.get("CI") or os.environ.get("KCACHE_SAVED", "1").lower() in _OFF:
         return request.command
@@ -84,10 +84,10 @@ def kept_command(request: ReplayRequest, *, is_last: bool = True, folder: Path =
 
 
 def kept_replay(name: str, folder: Path = FOLDER) -> KeptReplay:
-    """The replay with a name, or with a name that begins so.
+    """Return the replay whose name is, or begins with, ``name``.
 
     Raises:
-        FormatError: there is none.
+        FormatError: there is no such replay, or its file is damaged.
     """
     files = sorted((folder / "replays").glob(f"{name}*.json"))
     if not files:
@@ -105,7 +105,11 @@ def kept_replay(name: str, folder: Path = FOLDER) -> KeptReplay:
 
 
 def last_replay(folder: Path = FOLDER) -> KeptReplay | None:
-    """The replay that was kept last, of those to be mended first; ``None`` if there is none."""
+    """Return the replay that ``kcache replay --last`` runs; ``None`` if there is none.
+
+    Raises:
+        FormatError: the replay was deleted, or its file is damaged.
+    """
     try:
         name = (folder / "last").read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
@@ -114,10 +118,10 @@ def last_replay(folder: Path = FOLDER) -> KeptReplay | None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make the folder, which version control ignores.
+    """Create the folder with a ``.gitignore`` that ignores all of it.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be created.
     """
     folder.mkdir(exist_ok=True)
     if not (folder / ".gitignore").exists():
@@ -125,14 +129,14 @@ def make_folder(folder: Path) -> None:
 
 
 def _write(file: Path, text: str) -> None:
-    """All or nothing, whoever writes at the same time."""
+    """Replace a file atomically, even if several processes write at the same time."""
     unfinished = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
     unfinished.write_text(text, encoding="utf-8")
     unfinished.replace(file)
 
 
 def _data(file: Path) -> dict[str, Any]:
-    """The replay in a file without its code; empty if it cannot be read."""
+    """Return the replay in a file without its code; empty if the file cannot be read."""
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
         data.pop("code", None)
@@ -144,20 +148,20 @@ def _data(file: Path) -> dict[str, Any]:
 def _forget_old(folder: Path) -> None:
     files = list(folder.iterdir())
     if len(files) > _MOST:
-        with contextlib.suppress(OSError):  # another process forgets them, too
+        with contextlib.suppress(OSError):  # another process may delete them at the same time
             for file in sorted(files, key=lambda file: file.stat().st_mtime)[: -_MOST // 2]:
                 file.unlink(missing_ok=True)
 
 
 def _code(data: dict[str, Any]) -> str:
-    """What only this user can write for a replay; empty if there is no place for the user's key."""
+    """Return an authentication code of a replay that only this user can compute; empty if the key cannot be stored."""
     key = _key()
     text = json.dumps([str(Path.cwd()), data], sort_keys=True)
     return hmac.new(key, text.encode(), "sha256").hexdigest() if key else ""
 
 
 def _key() -> bytes:
-    """The key of this user, made when it is needed first."""
+    """Return the secret key of this user, created at the first call; empty if it cannot be stored securely."""
     try:
         file = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kcache" / "key"
         if not file.exists():

@@ -1,4 +1,4 @@
-"""Phases: what one works with, and what it did."""
+"""Phases: their input, :class:`PhaseContext`, and their result, :class:`PhaseOutcome`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .suite_options import SuiteOptions
 from .symptoms import Known, weighed
 
 _LEAST_SECONDS: Final = 1.0
-"""For making a finding smaller that comes late."""
+"""Seconds for making a finding smaller that comes late in the budget."""
 
 Coverage: TypeAlias = Counter[tuple[str, str]]
 """(operation, result) -> how often; results are ``ok`` or the kind of an error."""
@@ -27,23 +27,23 @@ Coverage: TypeAlias = Counter[tuple[str, str]]
 
 @dataclass(frozen=True)
 class PhaseContext:
-    """What a phase works with.
+    """The input of a phase.
 
     Attributes:
-        target: what the target type's ``load`` made.
-        spec: the name of the target, by which a private copy of it can be loaded; ``None`` if it has none.
+        target: the target, as returned by the target type's ``load``.
+        spec: the name of the target, from which a private copy can be loaded; ``None`` if it has no name.
         options: of the run; its budget is not the phase's.
-        seed: of everything random in the phase.
+        seed: the seed of everything random in the phase.
         seconds: how long the phase may search.
         programs: how many programs it may run; ``None`` for no limit.
-        deadline: when the budget of the run is spent, on the clock of ``time.monotonic``.
-        watch: told of everything that the target is asked.
-        on_progress: told how far the phase is, 0 to 1, and what it has done so far.
-        known: what was found before; the phase looks for something else.
-        on_finding: told of a finding before it is made smaller, which may take a while or end the process.
-        exhausted: programs of which the turns of the phase have covered all interleavings; the phase adds to them.
-        met: counts violations that are known, as ``known``.
-        is_spent: whether the phase is to end, however little it has done: what it tries is slow.
+        deadline: the end of the run's budget, on the clock of ``time.monotonic``.
+        watch: receives each operation before it runs on the target.
+        on_progress: called with the progress of the phase, 0 to 1, and its outcome so far.
+        known: earlier findings; the phase searches for others.
+        on_finding: called with a finding before it is made smaller, which may take a while or end the process.
+        exhausted: programs whose interleavings are all covered by turns of the phase; the phase adds to them.
+        met: counts known violations under the key ``known``.
+        is_spent: whether the phase must end, however little it has done, because the target is slow.
     """
 
     target: Any
@@ -62,15 +62,15 @@ class PhaseContext:
     is_spent: Callable[[], bool] = lambda: False
 
     def steps(self, *, at_once: int = 1, least: int = 1) -> Iterator[tuple[int, float]]:
-        """How many programs to run next, and how far the turn is, until it is over; see :func:`.work_steps`."""
+        """Yield the number of programs to run next, and the progress of the turn; see :func:`.work_steps`."""
         return work_steps(self.seconds, self.programs, at_once=at_once, least=least, is_spent=self.is_spent)
 
     def seconds_within(self, most: float) -> float:
-        """How long something of at most so many seconds may take beside the search: within the budget, or a little."""
+        """Return ``most``, or the seconds left of the budget if that is less, but at least ``_LEAST_SECONDS``."""
         return min(most, max(_LEAST_SECONDS, self.deadline - time.monotonic()))
 
     def is_known(self, finding: Finding) -> bool:
-        """Whether the same has been found before; if it has, and is a violation, that is counted."""
+        """Whether the finding is known; if it is known and a violation, it is counted in ``met``."""
         is_known = self.known.has(finding)
         if is_known and weighed(finding, self.known.rules, self.options).status is Status.VIOLATION:
             self.met["known"] += 1
@@ -79,19 +79,19 @@ class PhaseContext:
 
 @dataclass(frozen=True)
 class PhaseOutcome:
-    """What a phase did.
+    """The result of a phase.
 
     Attributes:
-        counts: what was counted: ``programs``, ``operations``, ``rounds``, ``undecided`` ...
-        finding: what is wrong, if anything.
-        coverage: (operation, outcome) -> how often.
+        counts: the counts: ``programs``, ``operations``, ``rounds``, ``undecided`` ...
+        finding: the finding, if there is one.
+        coverage: (operation, outcome) -> number of calls.
         overlapped: the same for calls that really overlapped a call of another thread.
-        skipped: operations left out because the implementation does not support them, or values that cannot be made.
-        refused: why the phase cannot be run on the implementation, or saw nothing of it; empty if it did its work.
-        sample: calls as they overlapped, where all went right.
-        no_proof: why the first search that was not exhaustive for that alone proves nothing: ``FILE:LINE: what``.
-        proved: the bound of which all programs are right in every interleaving: ``threads``, ``calls`` of each, and how
-            many ``programs`` there are; empty if there is none.
+        skipped: operations left out because the implementation does not support them, or values cannot be created.
+        refused: why the phase cannot run on the implementation, or could observe nothing; empty if it did its work.
+        sample: a history of overlapping calls without a fault.
+        no_proof: the only obstacle to a proof in the first search that has just one: ``FILE:LINE: what``.
+        proved: the bound whose programs are all correct in every interleaving: ``threads``, ``calls`` of each thread,
+            and the number of ``programs``; empty if there is none.
     """
 
     counts: Mapping[str, int]
@@ -105,9 +105,9 @@ class PhaseOutcome:
     proved: Mapping[str, int] = field(default_factory=dict)
 
     def merged(self, later: PhaseOutcome) -> PhaseOutcome:
-        """Both turns of a phase as one."""
+        """Return the outcomes of two turns of a phase as one outcome."""
         counts = dict(Counter(self.counts) + Counter(later.counts))
-        if "of" in counts:  # the same ones again
+        if "of" in counts:  # both turns run the same recordings
             counts["of"] = later.counts.get("of", counts["of"])
         return PhaseOutcome(
             counts,
@@ -123,7 +123,7 @@ class PhaseOutcome:
 
     @property
     def inconclusive(self) -> str:
-        """Why it is not the whole answer although nothing was found; empty if it is. Time is never the reason."""
+        """The reason why no finding does not mean ``ok``; empty if it does. Lack of time is never the reason."""
         if self.refused:
             return ""
         if self.finding is not None and self.finding.status is Status.UNKNOWN:
@@ -136,5 +136,5 @@ class PhaseOutcome:
 
 
 Phase: TypeAlias = Callable[[PhaseContext], PhaseOutcome]
-"""A phase stops at its first finding that is not known, and makes it as small as it can; what a factory raises passes
-through it."""
+"""A function that stops at its first unknown finding and makes the finding as small as it can. Exceptions of a factory
+pass through it."""

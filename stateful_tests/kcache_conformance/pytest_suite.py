@@ -16,7 +16,7 @@ __all__ = ["pytest_generate_tests", "test_kcache_conformance"]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Makes one test of each phase."""
+    """Create one test for each phase."""
     if metafunc.function is test_kcache_conformance:
         metafunc.parametrize("phase", tuple(target_type_named(metafunc.config.option.kcache_type).phases))
 

@@ -1,4 +1,4 @@
-"""A hang is repeated alone before it is reported: no verdict comes from the speed of a busy machine."""
+"""Repetition of hangs: a hang is run again alone before it is reported, so no verdict depends on a busy machine."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _DEADLINE_SECONDS: Final = 30.0
 
 
 def hangs_alone(finding: Finding, target_type: TargetType, target: str | None, patience_seconds: float) -> bool:
-    """Whether the program of a hang hangs, or fails in another way, in a process of its own and with more patience.
+    """Whether the program of a hang fails again, by a hang or otherwise, in its own process and with more patience.
 
-    True where that cannot be tried: the target has no name, or nothing is known of the program.
+    ``True`` if this cannot be tried: the target has no name, or the program is unknown.
 
     Args:
-        finding: of a call or an execution that did not return.
+        finding: a finding about a call or an execution that did not return.
         target_type: of the target.
         target: its name.
-        patience_seconds: how long a call took when it was given up.
+        patience_seconds: the patience after which the call was given up.
     """
     if finding.kind is not FindingKind.HANG or target is None:
         return True
     patience, answers = _MORE_PATIENCE * patience_seconds, list[Any]()
     if finding.schedule:
-        # Under the explorer, code in C waits for ever for what another virtual thread holds: real threads decide.
+        # Under the explorer, C code waits forever for a lock that another virtual thread holds: real threads decide.
         seconds = 0.0 if isinstance(finding.program, ObjectProgram) else _SEARCH_SECONDS
         end = run_job(
             "kcache_conformance.replays:replay_job",

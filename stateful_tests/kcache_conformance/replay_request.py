@@ -1,4 +1,4 @@
-"""Replay of a finding, as the arguments of ``kcache replay``: what a report prints, and what is saved."""
+"""Replay requests: the arguments of ``kcache replay`` for a finding, as reports print and ``.kcache`` saves them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from kcache_model.rules import Contract, rules_in
 
 @dataclass(frozen=True)
 class ReplayRequest:
-    """What shows a finding again.
+    """The arguments that replay a finding.
 
     Attributes:
         words: a replay token; or a target and a program, which carries no schedule.
-        strict_errors: whether kcache's error types are asked for; a token says so itself.
-        contract: by which promises the target is judged; likewise.
+        strict_errors: whether the target must raise kcache's error types; a token contains this itself.
+        contract: the contract that the target is judged by; a token contains this itself.
     """
 
     words: tuple[str, ...]
@@ -29,8 +29,8 @@ class ReplayRequest:
 
     @property
     def command(self) -> str:
-        """The line to paste."""
-        from .token_trust import needs_trust  # not for a run that finds nothing
+        """The command line to paste into a terminal."""
+        from .token_trust import needs_trust  # imported here: a run without findings does not need it
 
         options = " --strict-errors" * self.strict_errors + " --strict" * (self.contract is Contract.STRICT)
         options += " --trust" * needs_trust(self.words)
@@ -38,7 +38,7 @@ class ReplayRequest:
 
 
 def plain_request(request: ReplayRequest) -> dict[str, Any]:
-    """A replay as plain JSON."""
+    """Return a replay request as plain JSON."""
     return {
         "words": list(request.words),
         "strict_errors": request.strict_errors,
@@ -47,13 +47,16 @@ def plain_request(request: ReplayRequest) -> dict[str, Any]:
 
 
 def request_of(data: Mapping[str, Any]) -> ReplayRequest:
-    """The inverse of :func:`plain_request`; anything else raises what it leads to."""
+    """Invert :func:`plain_request`; on other data, the errors of reading it are raised (KeyError, TypeError, ...)."""
     words = tuple(map(str, data["words"]))
     return ReplayRequest(words, bool(data["strict_errors"]), Contract(data["contract"]))
 
 
 def replay_request(finding: Finding, target: str, *, strict_errors: bool = False) -> ReplayRequest | None:
-    """How the finding is shown again; ``None`` if it is not: it has no program, or a local factory made the target."""
+    """Return the request that replays a finding.
+
+    ``None`` if the finding has no program, or if a local factory built the target (its name contains ``<``).
+    """
     if "<" in target:
         return None
     if finding.schedule:
@@ -66,7 +69,7 @@ def replay_request(finding: Finding, target: str, *, strict_errors: bool = False
 
 
 def long_command(request: ReplayRequest) -> str:
-    """The command that works on any machine."""
+    """Return the command that works on any machine."""
     return request.command
 
 
@@ -77,6 +80,6 @@ def replay_command(
     strict_errors: bool = False,
     command_of: Callable[[ReplayRequest], str] = long_command,
 ) -> str | None:
-    """The command that shows the finding again; ``None`` if there is none. ``command_of`` may be a shorter one."""
+    """Return the command that replays the finding; ``None`` if there is none. ``command_of`` may shorten it."""
     request = replay_request(finding, target, strict_errors=strict_errors)
     return None if request is None else command_of(request)

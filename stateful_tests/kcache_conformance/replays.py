@@ -1,4 +1,4 @@
-"""Findings shown again, perhaps on a changed target: the replay of a token, in a child process."""
+"""Replays: run the finding of a replay token again in a child process, perhaps on a changed target."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 _SECONDS: Final = 30.0
 
 _RUNS: Final = 20
-"""Of a sequential program, in one process: what earlier runs leave behind may be what it takes to fail."""
+"""Runs of a sequential program in one process: state from earlier runs may be necessary for the failure."""
 
 _MOST_RUNS: Final = 2_000
-"""Of one that does not fail each time, in each process."""
+"""Runs, in each process, of a program that does not fail each time."""
 
 
 def replay_in_child(
     target_type: TargetType, word: str, *, seconds: float = SEARCH_SECONDS, patience_seconds: float = 3.0
 ) -> Replayed:
-    """Show again what the replay token ``word`` stands for.
+    """Replay the token ``word``.
 
     Args:
         target_type: of its target.
@@ -49,7 +49,7 @@ def replay_in_child(
     Raises:
         FormatError: the token is damaged.
         TargetError: there is no such target.
-        CannotExploreError: it cannot be scheduled any more.
+        CannotExploreError: the target cannot be scheduled any more.
         HarnessError: the harness failed.
     """
     token: ReplayToken[Any] = target_type.tokens.decode(word)
@@ -87,7 +87,7 @@ def replay_in_child(
 
 
 def replay_job(outlet: Outlet, target_type: str, word: str, seconds: float = SEARCH_SECONDS) -> None:
-    """Runs in the child: sends what became of the finding."""
+    """Replay a token and send the answer; runs in the child process."""
     from kcache_stress.runtime.threads.virtual_thread import UncontrolledError
 
     try:
@@ -109,9 +109,9 @@ def replay_program_in_child(
     strict_errors: bool = False,
     contract: Contract = Contract.CLIENT_GO,
 ) -> Replayed:
-    """Run a program without a schedule: a few times if it is sequential, else again and again for ``seconds``.
+    """Run a program without a schedule: a few times if it is sequential, otherwise repeatedly for ``seconds``.
 
-    One that did not fail each time before runs again and again, too, and by two hash seeds.
+    A program that failed only sometimes before also runs repeatedly, with two hash seeds.
 
     Raises:
         TargetError: there is no such target.
@@ -155,18 +155,18 @@ def replay_program_in_child(
 def replay_requested(
     request: ReplayRequest, named: Collection[str], *, seconds: float = _SECONDS, patience_seconds: float = 3.0
 ) -> Replayed:
-    """Show again what the arguments of ``kcache replay`` stand for.
+    """Replay the arguments of ``kcache replay``.
 
     Args:
         request: the arguments.
-        named: targets that the user has named: the request may run these, and the code of the project.
+        named: targets that the user has named: the request may run them, and the code of the project.
         seconds: how long to try a program whose schedule cannot be repeated.
         patience_seconds: how long one call may take.
 
     Raises:
         FormatError: a word is damaged.
         TargetError: there is no such target, or it is neither named nor the project's.
-        CannotExploreError: it cannot be scheduled any more.
+        CannotExploreError: the target cannot be scheduled any more.
         HarnessError: the harness failed.
     """
     match request.words:

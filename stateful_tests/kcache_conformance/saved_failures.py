@@ -1,4 +1,4 @@
-"""Failures saved in the folder ``.kcache`` of a project: the next run begins with them, as long as they fail."""
+"""Saved failures in the folder ``.kcache`` of a project: the next run begins with them, until they are fixed."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from .suite_options import SuiteOptions
 SCHEMA: Final = "kcache/failures/1"
 
 _MOST: Final = 20
-"""Of one target."""
+"""The most saved failures of one target."""
 
 _SECONDS: Final = 3.0
-"""For a program whose schedule cannot be repeated."""
+"""Seconds for a program whose schedule cannot be repeated."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class TargetFailures:
     """The failures of one target.
 
     Attributes:
-        requests: how each is shown again.
-        not_tested: what the target did not offer then; whoever declares more no longer asks about what failed.
+        requests: the replay request of each failure.
+        not_tested: the features that the target lacked then; a target that lacks more now is not replayed.
     """
 
     requests: tuple[ReplayRequest, ...] = ()
@@ -48,20 +48,20 @@ class SavedFailures:
 
     Attributes:
         targets: name of a target type and name of a target -> its failures.
-        last: of the run before, what was to be mended first; ``None`` if nothing was wrong.
+        last: the first finding to fix of the last run; ``None`` if there was none.
     """
 
     targets: Mapping[str, TargetFailures]
     last: ReplayRequest | None = None
 
     def of(self, target_type: str, target: str) -> TargetFailures:
-        """Those of a target."""
+        """Return the failures of a target."""
         return self.targets.get(f"{target_type} {target}", TargetFailures())
 
     def with_those_of(
         self, target_type: str, target: str, requests: Iterable[ReplayRequest], not_tested: tuple[str, ...]
     ) -> SavedFailures:
-        """The same, but for those of a target, each once."""
+        """Return a copy in which the failures of one target are replaced, without duplicates."""
         name = f"{target_type} {target}"
         others = {one: kept for one, kept in self.targets.items() if one != name}
         kept = tuple(dict.fromkeys(requests))[:_MOST]
@@ -69,7 +69,7 @@ class SavedFailures:
 
 
 def read_failures(folder: Path = FOLDER) -> SavedFailures:
-    """What is saved in a folder; nothing if the file is missing, or not one of this version's."""
+    """Return the failures saved in a folder; empty if the file is missing or of another version."""
     try:
         data = json.loads((folder / "failures.json").read_text(encoding="utf-8"))
         if data["schema"] != SCHEMA:
@@ -81,9 +81,10 @@ def read_failures(folder: Path = FOLDER) -> SavedFailures:
 
 
 def write_failures(failures: SavedFailures, folder: Path = FOLDER) -> None:
-    """Save failures, all or none; a folder where nothing was ever wrong is not made.
+    """Save failures atomically; the folder is not created if there are none.
 
-    Where the folder cannot be written, in a read-only checkout for one, nothing is saved: the verdict is what counts.
+    If the folder cannot be written, for example in a read-only checkout, nothing is saved and no error is raised: the
+    verdict matters more.
     """
     if not failures.targets and not folder.exists():
         return
@@ -95,7 +96,7 @@ def write_failures(failures: SavedFailures, folder: Path = FOLDER) -> None:
         },
         "last": None if failures.last is None else plain_request(failures.last),
     }
-    unfinished = folder / f"failures.json.{os.getpid()}"  # two runs at once do not write into one file
+    unfinished = folder / f"failures.json.{os.getpid()}"  # two concurrent runs do not write into one file
     with contextlib.suppress(OSError):
         make_folder(folder)
         unfinished.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
@@ -108,12 +109,12 @@ def _failures(data: Mapping[str, Any]) -> TargetFailures:
 
 @dataclass(frozen=True)
 class FailuresAgain:
-    """What became of saved failures.
+    """The result of replaying saved failures.
 
     Attributes:
-        findings: what still fails.
+        findings: the findings that still fail.
         fixed: how many do not fail any more.
-        unsettled: those of which that is not known: real threads did not fail again, or the user stopped.
+        unsettled: requests without an answer: real threads did not fail again, or the user stopped the run.
         tested: version and file of the target.
     """
 
@@ -124,21 +125,21 @@ class FailuresAgain:
 
     @property
     def count(self) -> int:
-        """How many were shown again."""
+        """The number of failures that were replayed."""
         return len(self.findings) + self.fixed + len(self.unsettled)
 
 
 def show_again(saved: TargetFailures, target: str, options: SuiteOptions) -> FailuresAgain:
     """Replay saved failures in child processes, all of them unless the user stops.
 
-    Those that cannot be read or scheduled any more count as fixed: the code is another one. So do all if the target
-    declares more than it did.
+    Failures that cannot be read or scheduled any more count as fixed, because the code has changed. If the target lacks
+    more features than before, all count as fixed.
 
     Raises:
         TargetError: the target cannot be loaded any more.
         HarnessError: the harness failed.
     """
-    # Most runs have saved nothing, and need not wait for what replays it.
+    # Imported here: most runs have no saved failures and need not wait for these imports.
     from kcache_stress.target.replay_answer import ReplayAnswer
 
     from .replays import replay_requested

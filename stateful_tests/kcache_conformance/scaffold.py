@@ -1,7 +1,7 @@
-"""Files with which a project begins to check a cache of its own: adapter, test and configuration.
+"""Scaffolds: generate an adapter, a test and a configuration with which a project begins to check its own cache.
 
-What the class does otherwise than an Indexer is found by running the sequential phases on it; only what is a matter of
-taste is declared, and each declaration carries what was seen. What loses or invents data stays a finding.
+The sequential phases run on the class to detect how it differs from an Indexer. Only harmless differences are declared,
+each with the observation that required it. A difference that loses or invents data remains a finding.
 """
 
 from __future__ import annotations
@@ -33,28 +33,28 @@ from .suite_options import SuiteOptions
 from .target_types import target_type_named
 
 TASTE: Final = frozenset({DEFAULT, IDENTITY, LISTS, NONE_VALUES, SORTED_KEYS, UNKNOWN_INDEX, "multiple_values"})
-"""Declarations that are made for a cache that needs them; every other one could hide a loss."""
+"""Declarations that are added if a cache needs them; any other declaration could hide a loss."""
 
 _PROBING: Final = SuiteOptions(phases=("smoke", "stateful"), budget_seconds=6.0)
 _MOST_RUNS: Final = 8
 _LINE: Final = 100
-"""Characters of what was seen that fit beside a declaration."""
+"""Characters of an observation that fit beside a declaration."""
 
 
 @dataclass(frozen=True)
 class Scaffold:
-    """What is written for one class.
+    """The content to write for one class.
 
     Attributes:
-        name: of the target, in the configuration.
+        name: the name of the target in the configuration.
         spec: the class, ``package.module:Class`` or ``file.py:Class``.
-        module: from which the adapter imports it.
-        folder: where the files go.
-        python_path: what pytest needs in ``PYTHONPATH`` to find that module; empty for nothing.
-        calls: operation -> what of the class does it.
-        lacking: operations that nothing does, which the adapter finds out for itself.
+        module: the module from which the adapter imports the class.
+        folder: the folder of the files.
+        python_path: the entry that pytest needs in ``PYTHONPATH`` to find that module; empty for nothing.
+        calls: operation -> the call of the class that performs it.
+        lacking: operations that no call performs; the adapter detects them itself.
         pairs: whether lookups by key return ``(value, exists)``.
-        declared: declaration -> what was seen without it.
+        declared: declaration -> the observation without it.
     """
 
     name: str
@@ -79,14 +79,14 @@ class Scaffold:
 
     @property
     def configuration(self) -> Path:
-        """The file that configures targets here, or is to do so."""
+        """The file that configures targets here, or that will be created for it."""
         here = Path.cwd()
         projects = (folder / "pyproject.toml" for folder in (here, *here.parents))
         used = find_configuration(here).file or next((file for file in projects if file.exists()), here / FILES[0])
         return _from_here(used)
 
     def adapter_text(self) -> str:
-        """The adapter's source."""
+        """Return the adapter's source."""
         attribute = self.spec.rpartition(":")[2]
         imports = (f"from {self.module} import {attribute.partition('.')[0]}", "from kcache.adapting import adapt")
         lines = [
@@ -106,7 +106,7 @@ class Scaffold:
         return "\n".join([*lines, ")", ""])
 
     def test_text(self) -> str:
-        """The test's source."""
+        """Return the test's source."""
         imports = [f"from {self.adapter.stem} import new_indexer\n", "from kcache.testing import run_conformance"]
         if (self.folder / "__init__.py").exists():
             imports = [f"{imports[1]}\n", imports[0].replace("from ", "from .").rstrip()]
@@ -117,10 +117,10 @@ class Scaffold:
         )
 
     def configuration_text(self) -> str:
-        """The whole configuration with the target in it.
+        """Return the whole configuration including the target.
 
         Raises:
-            TargetError: there is one already, or the file takes no further table.
+            TargetError: the file already has this target, or cannot take a further table.
         """
         file = self.configuration
         old = file.read_text(encoding="utf-8") if file.exists() else ""
@@ -148,11 +148,11 @@ def _source(call: Call) -> str:
 def planned_scaffold(
     spec: str, folder: Path, name: str | None = None, methods: Mapping[str, Operation] = MappingProxyType({})
 ) -> Scaffold:
-    """How the class is called: by ``methods``, and as far as the names and parameters of the others tell.
+    """Plan the calls of the class: by ``methods``, and for other operations by names and parameters.
 
     Raises:
-        TargetError: there is no such class, it cannot be made or added to, or its file lies elsewhere; the message says
-            what to do.
+        TargetError: there is no such class, it cannot be created or added to, or its file lies elsewhere; the message
+            says what to do.
     """
     location, _, attribute = spec.rpartition(":")
     installed = [path for path in sys.path if path not in ("", str(Path.cwd()))]
@@ -181,10 +181,10 @@ def planned_scaffold(
 
 
 def _module_in(file: Path, folder: Path) -> str:
-    """The name under which a module in a folder can import a file.
+    """Return the name under which a module in a folder can import a file.
 
     Raises:
-        TargetError: it cannot.
+        TargetError: it cannot import the file.
     """
     where = import_paths(folder.resolve())
     roots = map(Path, (str(folder.resolve()), *where.configured, *where.usual))
@@ -196,7 +196,7 @@ def _module_in(file: Path, folder: Path) -> str:
 
 
 def _python_path(module: str, folder: Path, installed: list[str]) -> str:
-    """The folder where kcache finds a module, from here; empty if pytest finds it, too."""
+    """Return the folder where kcache finds a module, relative to here; empty if pytest finds the module, too."""
     where = import_paths(folder)
     of_conftest = (path for path in where.usual if (Path(path) / "conftest.py").is_file())
     if PathFinder.find_spec(module, [str(folder), *of_conftest, *where.configured, *installed]) is not None:
@@ -206,10 +206,10 @@ def _python_path(module: str, folder: Path, installed: list[str]) -> str:
 
 
 def with_declarations(scaffold: Scaffold) -> tuple[Scaffold, int]:
-    """The scaffold with the declarations that its adapter, which is in its file, turns out to need.
+    """Add the declarations that the adapter needs; its file must have been written.
 
     Returns:
-        It, and how many violations are left that no declaration of :data:`TASTE` takes away.
+        The new scaffold, and the number of violations that no declaration of :data:`TASTE` removes.
 
     Raises:
         TargetError: the adapter cannot be run.

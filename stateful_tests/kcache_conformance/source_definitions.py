@@ -1,4 +1,4 @@
-"""Definitions of names, found in source files: nothing is imported and nothing is run."""
+"""Definitions of names in source files; they are read without importing or running anything."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Home(NamedTuple):
 
     Attributes:
         location: its name or file.
-        folder: from which it imports; ``None`` for the current one.
+        folder: the folder from which it imports; ``None`` for the current folder.
     """
 
     location: str
     folder: Path | None
 
     def read(self) -> tuple[str, list[ast.stmt]]:
-        """Its file, and its statements; nothing where there is none in Python."""
+        """Return its file and statements; empty if it has no Python source."""
         file = self.location if self.location.endswith(".py") else file_of_module(self.location, self.folder)
         if file is None or not os.path.isfile(file):
             return "", []
@@ -38,19 +38,19 @@ class Home(NamedTuple):
 
     @property
     def has_tests(self) -> bool:
-        """Whether pytest looks for tests there."""
+        """Whether pytest collects tests from the module."""
         name = Path(self.location).stem if self.location.endswith(".py") else self.location.rpartition(".")[2]
         return name.startswith("test_") or name.endswith("_test")
 
 
 def definition(location: str, name: str, folder: Path | None = None, depth: int = 0) -> tuple[ast.stmt | None, Home]:
-    """Where something is defined that a module defines or imports, and which module that is.
+    """Find the definition of a name that a module defines or imports; return the statement and its module.
 
     Args:
-        location: of the module that is asked, by name or file.
-        name: what is looked for, dotted where it is within something.
-        folder: from which modules are found, if it is not the current one.
-        depth: how many imports have led there.
+        location: the module to search, by name or file.
+        name: the name, dotted if it is defined within a class.
+        folder: the folder from which modules are found, if it is not the current folder.
+        depth: the number of imports followed so far.
     """
     home = Home(location, Path(location).resolve().parent if location.endswith(".py") else folder)
     file, module = home.read()
@@ -70,7 +70,7 @@ def definition(location: str, name: str, folder: Path | None = None, depth: int 
 
 
 def _imported(module: list[ast.stmt], name: str, package: str) -> Iterator[tuple[str, str]]:
-    """From which modules a name may come, and what it is called there."""
+    """Yield the modules from which a name may be imported, and its name there."""
     first, dot, rest = name.partition(".")
     for node in module:
         if isinstance(node, ast.ImportFrom):
@@ -92,7 +92,7 @@ def _imported(module: list[ast.stmt], name: str, package: str) -> Iterator[tuple
 
 
 def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of a module or class, also those within ``if``, ``try`` and ``with``."""
+    """Yield the statements of a module or class, also those within ``if``, ``try`` and ``with``."""
     for node in body:
         yield node
         if isinstance(node, (ast.If, ast.Try, ast.With)):
@@ -101,7 +101,7 @@ def statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def names_of(node: ast.stmt) -> list[str]:
-    """What a statement defines."""
+    """Return the names that a statement defines."""
     if isinstance(node, (ast.Assign, ast.AnnAssign)):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         return [target.id for target in targets if isinstance(target, ast.Name)]

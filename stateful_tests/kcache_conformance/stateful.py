@@ -1,7 +1,7 @@
-"""Hypothesis state machines, run for the first thing that they find.
+"""Hypothesis state machines, run until the first failure.
 
-Hypothesis generates and does not shrink: a failing program is made smaller by the minimiser of its target type, which
-also serves programs that nobody generated, and which can try candidates in processes of their own.
+Hypothesis generates programs and does not shrink them: a failing program is made smaller by the minimiser of its target
+type. The minimiser also serves programs that Hypothesis did not generate, and can try candidates in child processes.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ STEPS = 30
 
 
 class FoundError(AssertionError):
-    """A state machine has found something.
+    """A state machine has detected a failure.
 
     Attributes:
-        found: what.
+        found: the failure.
         is_steady: whether it came again when Hypothesis ran the same program once more.
     """
 
@@ -33,12 +33,12 @@ class FoundError(AssertionError):
 def run_examples(
     machine: type[RuleBasedStateMachine], examples: int, random_seed: int, steps: int = STEPS
 ) -> FoundError | None:
-    """Run so many random programs; what the first failing one shows, not made smaller; ``None`` if none fails.
+    """Run random programs; return the failure of the first failing program, not made smaller; ``None`` if none fails.
 
     Args:
-        machine: appends each error that it raises to its class attribute ``raised``: Hypothesis keeps to itself what
-            does not happen again.
-        examples: how many programs.
+        machine: appends each error that it raises to its class attribute ``raised``, because Hypothesis hides errors
+            that do not happen again.
+        examples: the number of programs.
         random_seed: decides everything random.
         steps: the most operations in one program.
     """
@@ -59,7 +59,7 @@ def run_examples(
 
 
 def quiet_settings(examples: int, steps: int = STEPS) -> settings:
-    """So many random programs, and nothing else: nothing is remembered, made smaller, or printed."""
+    """Return settings that run ``examples`` random programs and neither store, shrink nor print anything."""
     return settings(
         max_examples=examples,
         stateful_step_count=steps,

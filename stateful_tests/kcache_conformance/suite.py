@@ -1,4 +1,4 @@
-"""The suite: all phases within one budget, the implementation in a process or thread of its own."""
+"""The suite: runs all phases within one budget, with the target in a child process or in a thread."""
 
 from __future__ import annotations
 
@@ -41,25 +41,25 @@ from .target_types import target_type_named
 __all__ = ["SuiteOptions", "run_suite"]
 
 SAVED: Final = "saved"
-"""What findings of earlier runs that still fail say for their phase."""
+"""The name of the phase of findings from earlier runs that still fail."""
 
 _NO_TIME_TO_CONFIRM: Final = "the budget was spent before real threads had run it"
 
 _LEAST_SHARE: Final = 0.2
-"""Of the budget, for the phases behind one that ended the process, or behind saved failures."""
+"""The share of the budget for the phases after one that ended the process, or after saved failures."""
 
 _TELLING_SECONDS: Final = 30.0
-"""For what was found while a test was explored: without its interleaving it says nothing."""
+"""Seconds for findings that were detected while a test was explored: without an interleaving they explain nothing."""
 
 _MOST_BUDGET: Final = 1.15
-"""Of the budget, how much a phase may use that has done the least of its work; then its process is ended."""
+"""The multiple of the budget that a phase may use once it has done its minimum of work; then its process is ended."""
 
 _LONG_LOADING: Final = 3.0
-"""Seconds: what is loaded faster is loaded again for the phases that are left, however small the budget is."""
+"""Seconds. A target that loads faster is loaded again for the remaining phases, however small the budget is."""
 
 _LEAST_LIFE: Final = 7.0
-"""Seconds for which a child may run, once the target is loaded, before it counts as late: then its target is slow, or
-waits for the outside world."""
+"""Seconds that a child may run, once the target is loaded, before it counts as late: the target is slow, or waits for
+the outside world."""
 
 
 def run_suite(
@@ -73,20 +73,19 @@ def run_suite(
     """Run the phases one after another, and collect one finding for each distinct symptom.
 
     Args:
-        target: the name of a factory that a child process can load, or a target that must run in this process: for
-            another kind than Indexers, its factory. Only a child can be ended if it spins without giving up the
-            interpreter, or survived if it crashes.
-        options: what to run.
-        listener: told what happens.
-        saved: failures of earlier runs of a target with a name, which are shown again first; what still fails counts as
-            found.
-        spent_seconds: of the budget, what was spent before, to look at the target.
+        target: the name of a factory that a child process can load, or a target that must run in this process; for
+            other types than Indexers, its factory. Only a child process can be ended if it loops without releasing the
+            interpreter, and survived if it crashes.
+        options: the options of the run.
+        listener: receives the events.
+        saved: failures of earlier runs of a named target. They are replayed first; failures that remain are findings.
+        spent_seconds: the part of the budget that was spent before, to inspect the target.
 
     Raises:
         TargetError: the target cannot be loaded or is no Indexer.
         HarnessError: the harness failed.
     """
-    __tracebackhide__ = True  # pytest shows what it raises
+    __tracebackhide__ = True  # pytest shows the exceptions of this function at its caller
     began = time.monotonic() - spent_seconds
     target_type = target_type_named(options.kind)
     options = replace(options, phases=options.phases or tuple(target_type.phases))
@@ -123,7 +122,7 @@ def run_suite(
                 break
             spec = target if isinstance(target, str) else None
             log.ended(Stopped(spec, end.how == "hang", log.phase, end.note, end.message, options), end.outside)
-        # The phases behind the one that ended the process, with what is left of the time.
+        # The phases after the phase that ended the process use the remaining time.
         phases = tuple(phase for phase in left.phases if phase not in log.finished and phase != log.phase)
         is_known = end.how == "over" and log.is_violated  # what the others would do changes no verdict any more
         is_too_late = end.how == "over" and log.is_too_late
@@ -136,13 +135,13 @@ def run_suite(
 
 
 def _programs_for_each_processor() -> float:
-    """How much longer everything takes because other programs run, too: 1.0 on a machine that is not busy."""
+    """Return the slowdown caused by other programs: 1.0 on a machine that is not busy."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 1.0
     return max(1.0, load / (os.cpu_count() or 1))
 
 
 class _Log:
-    """Passes events on and keeps what the result needs."""
+    """The log of a run: forwards events to the listener and stores the data for the result."""
 
     def __init__(self, listener: Listener, target_type: TargetType, options: SuiteOptions) -> None:
         self._listener = listener
@@ -181,7 +180,7 @@ class _Log:
         self._listener(event)
 
     def show_again(self, saved: TargetFailures, target: str) -> None:
-        """Saved failures come first, all of them."""
+        """Replay all saved failures before the phases."""
         self._not_tested = saved.not_tested  # as long as the target is not loaded, for a run may end here
         self(PhaseStarted(SAVED, 0.0))
         again = show_again(saved, target, self._options)
@@ -203,17 +202,17 @@ class _Log:
 
     @property
     def has_provisional(self) -> bool:
-        """Whether something was found that is being made smaller."""
+        """Whether there is a finding that is still being made smaller."""
         return self._provisional is not None
 
     @property
     def is_enough(self) -> bool:
-        """Whether as much was found as is wanted."""
+        """Whether there are as many violations as the options allow."""
         return self._violations >= self._options.most_findings
 
     @property
     def is_violated(self) -> bool:
-        """Whether anything was found that is wrong."""
+        """Whether there is a violation."""
         return self._violations > 0
 
     @property
@@ -221,11 +220,11 @@ class _Log:
         return sum(finding.status is Status.VIOLATION for finding in self.known.findings)
 
     def ended(self, stopped: Stopped, outside: str) -> None:
-        """The target hung, or ended its process: while a finding was made smaller, that is what is told.
+        """Record that the target hung or ended its process; a finding that was being made smaller is reported instead.
 
         Args:
-            stopped: how and where.
-            outside: the wait for the outside world in which it stood; then it did not hang.
+            stopped: the call and how it stopped.
+            outside: the wait for the outside world that the call is in; then it did not hang.
         """
         if self._provisional is None and outside:
             self(PhaseFinished(self.phase, {}, refused=f"a call waits for {outside}"))
@@ -239,16 +238,16 @@ class _Log:
 
     @property
     def has_worked(self) -> bool:
-        """Whether a phase has done something: from then on, no error of the target takes that away."""
+        """Whether a phase has done any work: later errors of the target do not discard it."""
         return bool(self._phases) or any(any(done.counts.values()) for done in self._so_far.values())
 
     def became_unusable(self, why: str) -> None:
-        """The target turned out to be unusable in a phase, which ends without a verdict; the others go on."""
+        """End the current phase without a verdict, because the target is unusable; the other phases continue."""
         done = self._so_far.get(self.phase)
         self(PhaseFinished(self.phase, {} if done is None else done.counts, inconclusive=" ".join(why.split())))
 
     def interrupted(self) -> None:
-        """The user stopped the run: what was done of each phase is told, and what was being made smaller."""
+        """Record that the user stopped the run: the work of each phase, and the finding that was being made smaller."""
         self._is_interrupted = True
         if self._provisional is not None:
             self._added(self._provisional)
@@ -259,14 +258,14 @@ class _Log:
 
     @property
     def has_done_the_least(self) -> bool:
-        """Whether the phase under way is a random one that has run as many programs as it must, or found something."""
+        """Whether the current phase is a random one that has run its minimum of programs, or has a finding."""
         return self.phase in LEAST_PROGRAMS and (self._provisional is not None or self._is_done(self.phase))
 
     def is_late(self, lived: float, most_seconds: float) -> bool:
-        """Whether the random phase under way is so slow that it is ended before it has done the least.
+        """Whether the current random phase is so slow that it is ended before it has done its minimum of work.
 
         Args:
-            lived: for how many seconds its process has had a chance to run.
+            lived: the seconds for which its process could run.
             most_seconds: its budget, and a little more.
         """
         is_random = self.phase in LEAST_PROGRAMS and self._options.programs is None
@@ -277,7 +276,7 @@ class _Log:
 
     @property
     def is_too_late(self) -> bool:
-        """Whether another child, which has to load the target again, would come too late for the phases left."""
+        """Whether another child, which must load the target again, would be too late for the remaining phases."""
         is_long = self.loading_seconds > max(_LEAST_SHARE * self._options.budget_seconds, _LONG_LOADING)
         return is_long or not self.has_done_the_least
 
@@ -296,7 +295,7 @@ class _Log:
         return self._so_far[phase].counts.get("programs", 0) if phase in self._so_far else 0
 
     def over(self) -> None:
-        """The phase under way did not come back after the budget was spent: what all have done by then counts."""
+        """End the current phase, which did not return after the budget was spent; the work of all phases counts."""
         if self._provisional is not None:
             unconfirmed = _NO_TIME_TO_CONFIRM if self.has_to_confirm else self._provisional.unconfirmed
             self._added(replace(self._provisional, unconfirmed=unconfirmed))
@@ -308,7 +307,7 @@ class _Log:
                 self._finish(phase, few)
 
     def goes_on_with(self, phase: str) -> None:
-        """Another child does the rest."""
+        """Continue with a phase in another child process."""
         self.phase = phase
         self._so_far.pop(phase, None)
 
@@ -332,7 +331,7 @@ class _Log:
         return weighed(finding, self._type.rules, self._options, self._type.advised_against)
 
     def _added(self, finding: Finding) -> tuple[Finding, bool]:
-        """A finding as it is told, which is kept if it is new; whether it is."""
+        """Return the finding as it is reported, and whether it is new; a new finding is stored."""
         finding = self._weighed(replace(finding, phase=finding.phase or self.phase))
         is_new = not self.known.has(finding)
         if is_new:
@@ -340,7 +339,7 @@ class _Log:
         return finding, is_new
 
     def result(self, seconds: float, *, has_name: bool) -> SuiteResult:
-        """The outcome of the whole."""
+        """Return the result of the whole run."""
         reasons = [f"{phase.phase}: {phase.inconclusive}" for phase in self._phases if phase.inconclusive]
         reasons += [
             f"{phase}: it did not run to its end" for phase in self._options.phases if phase not in self.finished
@@ -386,7 +385,7 @@ class _Log:
 
 
 def _urgency(finding: Finding) -> tuple[bool, bool, int]:
-    """What to mend first: what one thread shows, in small programs; advice last."""
+    """Return the sort key for the order of fixing: findings of one thread first, small programs first, advice last."""
     program = finding.program
     size = 0 if program is None or not hasattr(program, "operations") else len(list(program.operations()))
     return finding.is_advice or finding.is_waived, bool(getattr(program, "threads", ())), size

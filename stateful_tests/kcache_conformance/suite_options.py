@@ -13,14 +13,14 @@ from kcache_model.rules import Contract
 DEFAULT_TYPE: Final = "indexer"
 
 MOST_FINDINGS: Final = 20
-"""Findings of one run; who has more of them mends these first."""
+"""The most findings of one run. If there are more, fixing these comes first."""
 
 OLD_NAMES: Final = {"vectors": "recorded", "machine": "stateful", "scenarios": "litmus"}
-"""What users may still call a phase -> its id."""
+"""Old name of a phase, still accepted -> its id."""
 
 
 def phase_ids(names: Iterable[str], offered: Collection[str]) -> tuple[str, ...]:
-    """The ids of the phases that a user names, once each; what is not offered under any name stays as it is."""
+    """Return the ids of the phases that a user names, once each; names that are not offered stay as they are."""
 
     def phase_id(name: str) -> str:
         current = OLD_NAMES.get(name, name)
@@ -31,32 +31,32 @@ def phase_ids(names: Iterable[str], offered: Collection[str]) -> tuple[str, ...]
 
 @dataclass(frozen=True)
 class SuiteOptions:
-    """What to run and how long.
+    """The extent of a run.
 
     Attributes:
-        semantics: which generation of client-go decides; of types that know it.
-        strict_errors: ask for kcache's error types.
-        contract: by which promises the target is judged; of types that know it.
-        seed: of everything random.
-        budget_seconds: for all phases together. What ends by itself always runs to its end.
+        semantics: the generation of client-go that defines correct results; for types that know it.
+        strict_errors: require kcache's error types.
+        contract: the promises that the target is judged by; for types that know it.
+        seed: the seed of everything random.
+        budget_seconds: for all phases together. Phases that end by themselves always run to their end.
         programs: how many programs each random phase runs; ``None`` for as many as there is time for.
-        shrink_seconds: beyond that, for making a finding of a test small and for confirming it.
+        shrink_seconds: additional time to make a finding of a test small and to confirm it.
         patience_seconds: how long one call of the implementation may take.
         phases: which phases of the type to run; empty for all.
-        threads: how many threads run at the same time under stress; ``None`` for a few, now more and now fewer.
+        threads: how many threads run at the same time under stress; ``None`` for a few, in varying numbers.
         kind: the name of the target type, see :data:`~.target_types.TARGET_TYPES`.
         instrument: further packages that the explorer instruments.
-        most_findings: after so many of distinct symptoms the run ends.
-        declared: what the target does otherwise, beside what its factory declares; of types that know declarations.
-        leave_out: the methods of a class that are never called; the name of its type has them, too.
-        waived: ids of rules, or ``RULE:CALL``, whose findings are no violations.
-        shape: the most threads of a program, and the most calls of each; ``None`` for some of several shapes.
-        data_races: let the explorer report data races, too; a search of its own for each program.
-        parameters: the positions of the values of a test's parameters in what it is parametrized with; of tests.
-        import_path: the one of the process that ran the test, see :mod:`kcache_stress.recorded_imports`; empty where
-            modules are found as for any command.
-        module_files: of that process.
-        usual: exceptions that end threads of a test although it passes, each with its place.
+        most_findings: the number of distinct symptoms after which the run ends.
+        declared: differences of the target, beside those that its factory declares; for types that know declarations.
+        leave_out: the methods of a class that are never called; the name of its type contains them, too.
+        waived: ids of rules, or ``RULE:CALL``, whose findings are not violations.
+        shape: the most threads of a program, and the most calls of each; ``None`` for several shapes.
+        data_races: let the explorer report data races, too; this takes an additional search for each program.
+        parameters: the positions of a test's parameter values in its parametrization; for tests.
+        import_path: the import path of the process that ran the test, see :mod:`kcache_stress.recorded_imports`; empty
+            if modules are found as for any command.
+        module_files: the files of the modules of that process.
+        usual: exceptions that end threads of a test although the test passes, each with its place.
     """
 
     semantics: Semantics = Semantics.CLASSIC
@@ -84,28 +84,28 @@ class SuiteOptions:
 
     @property
     def is_strict(self) -> bool:
-        """Whether more is asked for than client-go promises."""
+        """Whether the contract requires more than client-go promises."""
         return self.contract is Contract.STRICT
 
     def within(self, given: Container[str]) -> SuiteOptions:
-        """The same without a limit in time where only a number of programs is among the options that are given."""
+        """Remove the time limit if only a number of programs is among the ``given`` options."""
         is_counted = self.programs is not None and "budget_seconds" not in given
         return replace(self, budget_seconds=inf) if is_counted else self
 
     @property
     def budget_text(self) -> str:
-        """``30 s``, ``100 programs``, or ``30 s or 100 programs``."""
+        """The limits as text: ``30 s``, ``100 programs``, or ``30 s or 100 programs``."""
         seconds = "" if self.budget_seconds == inf else f"{self.budget_seconds:g} s"
         return " or ".join(filter(None, (seconds, "" if self.programs is None else f"{self.programs} programs")))
 
 
 def encode_options(options: SuiteOptions) -> dict[str, Any]:
-    """Options as plain JSON."""
+    """Return options as plain JSON."""
     return {**asdict(options), "semantics": options.semantics.value, "contract": options.contract.value}
 
 
 def decode_options(data: Mapping[str, Any]) -> SuiteOptions:
-    """The inverse of :func:`encode_options`."""
+    """Invert :func:`encode_options`."""
     fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
     enums = {"semantics": Semantics(fields["semantics"]), "contract": Contract(fields["contract"])}
     return SuiteOptions(**{**fields, **enums})

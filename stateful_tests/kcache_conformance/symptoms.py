@@ -1,4 +1,4 @@
-"""Symptoms: what two findings have in common if they tell of the same fault; and what is known of a target so far."""
+"""Symptoms: features that two findings share if they report the same fault; and the known findings of a target."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _STANDSTILLS: Final = (FindingKind.DEADLOCK, FindingKind.HANG)
 _DESCRIBES: Final = re.compile(
     r"n_\w+|num_\w+|has_(pending_\w+|waiters)|waiters|waiting|owner|qsize|stat(s|us|istics)|get_stat(s|us|istics)|describe|debug_info"
 )
-"""Names of calls that describe an object rather than promise something: documentation calls them approximate."""
+"""Names of calls that describe an object and promise nothing: documentation calls their results approximate."""
 
 _ENDS: Final = (FindingKind.HANG, FindingKind.CRASH)
-"""What costs the whole process."""
+"""Kinds of findings that end the whole process."""
 
 
 _ALSO: Final[Mapping[str, tuple[str, ...]]] = {"hang": ("deadlock", "livelock")}
-"""Rule -> what the explorer calls that."""
+"""Rule -> the explorer's rules for the same fault."""
 
 
 def _has_threads(finding: Finding) -> bool:
@@ -33,12 +33,12 @@ def _has_threads(finding: Finding) -> bool:
 
 @dataclass(frozen=True)
 class Symptom:
-    """What shows of a fault.
+    """A symptom of a fault.
 
     Attributes:
-        rule: the id of the rule that is broken; :data:`RAISED` of exceptions, which may break several by one line.
-        call: the call that failed, or left behind what a later one shows; of threads, the calls that met.
-        place: the line of the target that raised, or a function in which threads met; empty if that is not known.
+        rule: the id of the broken rule; :data:`RAISED` for exceptions, since one line may break several rules.
+        call: the call that failed, or that caused a later failure; for threads, the calls in conflict.
+        place: the line of the target that raised, or a function in which threads conflict; empty if it is unknown.
     """
 
     rule: str
@@ -50,16 +50,16 @@ RAISED: Final = "raised"
 
 
 def _says_more(finding: Finding, other: Finding) -> bool:
-    """Whether a confirmed finding tells of the same, and has an interleaving where the other one has none."""
+    """Whether a confirmed finding reports the same fault, and has an interleaving that the other finding lacks."""
     has_more = finding.interleaving is not None and other.interleaving is None and not finding.unconfirmed
     return has_more and _has_threads(other) and finding.rule == other.rule
 
 
 def symptoms_of(finding: Finding, rules: Mapping[str, Rule]) -> frozenset[Symptom]:
-    """The symptoms of a finding, by the rules of its target type; findings that share one tell of the same fault.
+    """Return the symptoms of a finding, by the rules of its target type; findings that share one report the same fault.
 
-    What a call raises is the same fault whatever calls lead to the line. What is accepted or advice stands for its own
-    calls alone: it must not hide a violation.
+    An exception from one line is the same fault, whatever calls lead to the line. An accepted finding, or advice, has
+    symptoms for its own calls only: it must not hide a violation.
     """
     rule, call = rules.get(finding.rule), call_of(finding, rules)
     if finding.location and finding.kind is not FindingKind.DATA_RACE:
@@ -73,7 +73,7 @@ def symptoms_of(finding: Finding, rules: Mapping[str, Rule]) -> frozenset[Sympto
 
 
 def call_of(finding: Finding, rules: Mapping[str, Rule]) -> str:
-    """The call of the symptoms of a finding; empty if threads met at a place that is known, whatever they called."""
+    """Return the call of a finding's symptoms; empty if threads conflict at a known place, whatever they called."""
     if _places(finding):
         return ""
     rule = rules.get(finding.rule)
@@ -85,7 +85,7 @@ def _error_type(finding: Finding) -> str:
 
 
 def _places(finding: Finding) -> frozenset[str]:
-    """Where threads race, wait for each other, or interrupt each other; empty if that is not known."""
+    """Return where threads race, wait for each other, or interrupt each other; empty if it is unknown."""
     told = finding.interleaving
     if finding.kind is FindingKind.DATA_RACE:
         return frozenset({finding.location})
@@ -113,7 +113,7 @@ def _call(finding: Finding, *, is_of_state: bool) -> str:
 
 
 def _done(finding: Finding) -> list[Any]:
-    """The operations up to the one that shows it."""
+    """Return the operations up to the operation that shows the fault."""
     operations = list(finding.program.operations())
     return operations if finding.step is None else operations[: finding.step + 1]
 
@@ -124,13 +124,13 @@ def _name(operation: object) -> str:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a target in the course of a run.
+    """The known findings of a target during a run.
 
     Attributes:
         rules: of the target type.
-        findings: of distinct symptoms, in the order in which they were made.
-        symptoms: theirs.
-        spared: the declarations with which programs are spared what is known to be wrong.
+        findings: findings with distinct symptoms, in the order of their discovery.
+        symptoms: the symptoms of the findings.
+        spared: declarations that keep programs from running into known faults.
     """
 
     rules: Mapping[str, Rule] = field(default_factory=dict)
@@ -139,9 +139,10 @@ class Known:
     spared: frozenset[str] = field(default_factory=frozenset)
 
     def has(self, finding: Finding) -> bool:
-        """Whether the same has been found before; of real threads, which show no lines, something of the same rule.
+        """Whether the fault of a finding is known.
 
-        What real threads show is new as long as nothing of its rule is confirmed.
+        Real threads show no lines. Their finding is known if a confirmed finding of its rule, or one with the same
+        symptom, exists; otherwise it is new.
         """
         if not _has_threads(finding) or finding.interleaving is not None:
             return not self.symptoms.isdisjoint(self._symptoms(finding))
@@ -153,11 +154,11 @@ class Known:
         return any(not symptoms.isdisjoint(self.symptoms_of(one)) for one in confirmed)
 
     def symptoms_of(self, finding: Finding) -> frozenset[Symptom]:
-        """The symptoms of a finding."""
+        """Return the symptoms of a finding."""
         return symptoms_of(finding, self.rules)
 
     def _symptoms(self, finding: Finding) -> Iterator[Symptom]:
-        """Its symptoms; of a state that is wrong, also as if an earlier write of the program had left it so."""
+        """Yield its symptoms; for a wrong state, also as if an earlier write of the program had caused it."""
         symptoms = self.symptoms_of(finding)
         yield from symptoms
         rule = self.rules.get(finding.rule)
@@ -167,17 +168,17 @@ class Known:
                     yield from (replace(symptom, call=_name(operation)) for symptom in symptoms)
 
     def adding(self, finding: Finding) -> Known:
-        """The same and one finding more; what real threads showed of its rule gives way to an interleaving."""
+        """Return a copy with one more finding; a finding of real threads gives way to an interleaving of its rule."""
         rule = self.rules.get(finding.rule)
         spared = self.spared | ({rule.declaration} if rule is not None and rule.declaration else set())
         if finding.kind in _ENDS and getattr(finding.program, "is_sequential", False):
-            spared |= {call_of(finding, self.rules)}  # it is not called again
+            spared |= {call_of(finding, self.rules)}  # the call is not made again
         symptoms = self.symptoms | self.symptoms_of(finding)
         others = (one for one in self.findings if not _says_more(finding, one))
         return Known(self.rules, (*others, finding), symptoms, frozenset(spared))
 
     def adding_all(self, findings: Iterable[Finding]) -> Known:
-        """The same and those findings that are not known."""
+        """Return a copy with the findings that are not known yet."""
         known = self
         for finding in findings:
             known = known if known.has(finding) else known.adding(finding)
@@ -190,19 +191,19 @@ def weighed(
     options: SuiteOptions,
     advised_against: Mapping[str, str] = _NOTHING,
 ) -> Finding:
-    """The finding as advice, if the contract does not ask for its rule; as accepted, if the project waives it.
+    """Mark the finding as advice if the contract does not require its rule, and as accepted if the project waives it.
 
     Args:
-        finding: to be weighed.
+        finding: the finding.
         rules: of the target type.
         options: of the run.
-        advised_against: the name of a call -> why threads are not to make it. What goes wrong with it is advice.
+        advised_against: the name of a call -> why threads should not make it. A finding with such a call is advice.
     """
     rule = rules.get(finding.rule)
     is_advice = rule is not None and rule.severity(options.contract) is Severity.ADVICE
     made = [_name(operation) for thread in getattr(finding.program, "threads", ()) for operation in thread]
     name = next((name for name in made if name in advised_against), None)
-    if name is not None and not (finding.kind in _STANDSTILLS and len(made) == 1):  # what waits for itself is wrong
+    if name is not None and not (finding.kind in _STANDSTILLS and len(made) == 1):  # a call that blocks itself is wrong
         finding, is_advice = replace(finding, advice=f"{name}() {advised_against[name]}"), True
     told = [_name(finding.calls[position].operation) for position in finding.core]
     if finding.kind is FindingKind.NONLINEARIZABLE and told and all(map(_DESCRIBES.fullmatch, told)):
@@ -213,5 +214,5 @@ def weighed(
 
 
 def waiver_of(finding: Finding, rules: Mapping[str, Rule]) -> str:
-    """``RULE:CALL``, with which this finding and no other of its rule is waived."""
+    """Return ``RULE:CALL``, which waives this finding and no other finding of its rule."""
     return f"{finding.rule}:{call_of(finding, rules)}"

@@ -1,4 +1,4 @@
-"""A target type: what the suite needs to know to hold a target against its specification."""
+"""Target types: the functions and data that the suite needs to compare a target with its specification."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .isolation import JobEnd
 from .phase import Phase
 from .suite_options import SuiteOptions
 
-if TYPE_CHECKING:  # what a type is made of is loaded where it is used
+if TYPE_CHECKING:  # the parts of a type are imported where they are used
     from kcache_stress.engine.granularity import Granularity
     from kcache_stress.target.exploration_target import ExplorationTarget
     from kcache_stress.target.replay_answer import Replayed
     from kcache_stress.target.replay_token import ReplayToken, TokenFormat
 
 REPLAY: Final = "replay"
-"""The phase in which a token is replayed."""
+"""The name of the phase in which a token is replayed."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class Stopped:
     """A call that never returned, or that ended the process of the target.
 
     Attributes:
-        spec: the name of the target; ``None`` if it has none.
-        is_hang: whether it never returned.
-        phase: which phase it was in.
-        note: what the target was being asked, in the words of the phase.
-        detail: the stacks, or the end of the error output.
-        options: of the run.
+        spec: the name of the target; ``None`` if it has no name.
+        is_hang: whether the call never returned.
+        phase: the phase that made the call.
+        note: the last operation on the target, as the phase described it.
+        detail: the stacks if it hung, or the end of the error output if it crashed.
+        options: the options of the run.
     """
 
     spec: str | None
@@ -51,7 +51,7 @@ class Stopped:
 
     @property
     def name(self) -> str:
-        """The name of the target, or what stands for it."""
+        """The name of the target, or ``<local factory>``."""
         return self.spec or "<local factory>"
 
 
@@ -61,19 +61,21 @@ def _as_loaded(target: Any, options: SuiteOptions) -> Any:  # noqa: ARG001
 
 @dataclass(frozen=True)
 class Exploring:
-    """What the explorer's commands need of a target type.
+    """The functions that the explorer's commands need from a target type.
 
     Attributes:
-        exploration_target: of the target of a name, with further packages to instrument, at a granularity. Raises
-            TargetError, CannotExploreError.
-        stand_in: a target by name and what it does not offer, for who only asks that: it makes nothing.
-        random_program: for a target, a seed, a shape (threads and operations of each at most), and semantics.
-        programs: a Hypothesis strategy for a target, semantics, fewest and most threads and operations. Raises
-            TargetError.
+        exploration_target: builds the exploration target from a target's name, further packages to instrument, and a
+            granularity. Raises TargetError, CannotExploreError.
+        stand_in: returns a placeholder for a target, from its name and the features it lacks. It answers only which
+            features are missing, and builds no target.
+        random_program: generates a program for a target, a seed, a shape (most threads, most operations of each thread)
+            and semantics.
+        programs: a Hypothesis strategy for a target, semantics, fewest and most threads, fewest and most operations.
+            Raises TargetError.
         small_scope: all programs of a bound for a target and semantics, until a deadline on ``time.monotonic``.
-        count: how many these are; ``None`` if they cannot be counted in time.
-        lonely_calls: programs of one call each that are explored before random ones: it may wait for ever.
-        only: the one program that there is; ``None`` if there are more.
+        count: the number of these programs; ``None`` if they cannot be counted before the deadline.
+        lonely_calls: programs of one call each, explored before random programs, because such a call may wait forever.
+        only: the one program of the type; ``None`` if there are more programs.
         walk: see :class:`~kcache_stress.target.explore.ExploreOptions`.
     """
 
@@ -89,10 +91,10 @@ class Exploring:
 
 
 class Replays(Protocol):
-    """How a token is replayed."""
+    """A function that replays a token."""
 
     def __call__(self, token: ReplayToken[Any], watch: ProgressListener, seconds: float = ..., /) -> Replayed:
-        """What became of the finding."""
+        """Replay the token and return the answer."""
         ...
 
 
@@ -100,35 +102,34 @@ class Replays(Protocol):
 class TargetType:
     """A type of targets.
 
-    All its functions run in a child process, but for ``stopped``.
+    All its functions run in a child process, except ``stopped``.
 
     Attributes:
-        name: what ``--type`` (or ``--kind``) takes.
-        summary: what such a target is, in a few words.
-        reference: the name of kcache's own.
-        phases: name -> phase, in order; those that are not open-ended come first.
-        load: the target of a name, or of a factory. Raises TargetError.
-        not_tested: what the target does not offer.
-        calls: the names of the calls that a target offers, if each must have returned for a run to be ``ok``.
-        stopped: the finding for a target that hung or crashed.
-        examples: the shipped ones, see :mod:`.gallery`.
-        codec: how its programs are written in findings.
-        tokens: how the replay tokens are written that its findings carry as ``schedule``.
-        owns: whether a program is one of this type, where several types share a prefix of tokens.
-        replay: shows again what such a token stands for; where its schedule fails no more, its program is searched for
-            some seconds.
-        declared: a target from a factory and what it does not offer; ``None`` if the factory alone says that. Raises
-            TargetError.
-        prepare: makes the first use of a loaded target, as the options ask. Raises TargetError.
+        name: the value for ``--type`` (or ``--kind``).
+        summary: a description of such targets in a few words.
+        reference: the name of kcache's own target of this type.
+        phases: name -> phase, in order; the phases that end by themselves come first.
+        load: loads the target from a name or a factory. Raises TargetError.
+        not_tested: returns the features that the target does not offer.
+        calls: returns the names of the target's calls, if a run is ``ok`` only after each of them has returned.
+        stopped: returns the finding for a target that hung or crashed.
+        examples: returns the shipped examples, see :mod:`.gallery`.
+        codec: writes the programs of this type in findings.
+        tokens: the format of the replay tokens that findings carry as ``schedule``.
+        owns: whether a program belongs to this type; needed where several types share a prefix of tokens.
+        replay: replays a token. If its schedule does not fail any more, its program is searched for some seconds.
+        declared: builds a target from a factory and the features that it lacks; ``None`` if the factory alone
+            states them. Raises TargetError.
+        prepare: uses a loaded target for the first time, as the options require. Raises TargetError.
         knows: the options that not all types have: ``semantics``, ``strict``, ``threads``.
-        specification: of what a program makes, by which recordings are judged; ``None`` if they are judged otherwise.
-        exact_errors: whether it counts in recordings which error a call gave.
-        exploring: what the commands explore and verify need; ``None`` if its programs are explored by phases only.
-        rules: id -> rule, of what its findings break.
-        advised_against: the name of a call -> why threads are not to make it: what goes wrong with it is advice.
-        advised: the same, of what only a loaded target shows.
-        spare: the target, spared what these declarations stand for.
-        hash_seed: the hash seed of the process in which it is tested, for a seed of the run.
+        specification: the specification of a program's object, by which recordings are judged; ``None`` otherwise.
+        exact_errors: whether recordings must match in the type of error that a call raised.
+        exploring: the functions for the commands explore and verify; ``None`` if only phases explore its programs.
+        rules: id -> rule, for the rules that its findings break.
+        advised_against: the name of a call -> why threads should not make it. Findings with such a call are advice.
+        advised: further entries of this kind that are known only once the target is loaded.
+        spare: returns the target without the features that some declarations exclude.
+        hash_seed: returns the hash seed of the child process, for a seed of the run.
     """
 
     name: str
@@ -166,7 +167,7 @@ def execution_stopped(
     instrument: tuple[str, ...],
     patience_seconds: float,
 ) -> Finding:
-    """The finding for an execution under the explorer, or a replay, that hung or crashed in a child process."""
+    """Return the finding for an execution under the explorer, or a replay, that hung or crashed in a child process."""
     options = SuiteOptions(
         kind=target_type.name, strict_errors=strict_errors, instrument=instrument, patience_seconds=patience_seconds
     )

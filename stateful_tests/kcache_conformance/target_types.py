@@ -1,4 +1,4 @@
-"""The target types. To add one, describe it and enter where it is described in :data:`_BUILT_IN`."""
+"""Target types by name. To add a type, define it and enter the place of its definition in :data:`_BUILT_IN`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ENTRY_POINTS: Final = "kcache.target_types"
 """The group of entry points under which other packages offer target types, or object types."""
 
 SPECIFIED: Final = "spec="
-"""How the name of a target type begins that is a specification and nothing else; its name follows."""
+"""The prefix of names of target types that consist of a specification only; the specification's name follows."""
 
 _BUILT_IN: Final[Mapping[str, str]] = {
     "indexer": "indexers.target_type:INDEXER",
@@ -44,7 +44,7 @@ _PREFIXES: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 class _Loaded(Mapping[str, TargetType]):
-    """The types that come with kcache, each imported when it is asked for: half of them would be most of the start."""
+    """The types that come with kcache, each imported on demand: half of them would take most of the start-up time."""
 
     def __getitem__(self, name: str) -> TargetType:
         return _built_in(name)
@@ -62,14 +62,14 @@ TARGET_TYPES: Final[Mapping[str, TargetType]] = _Loaded()
 
 @functools.cache
 def target_type_named(name: str) -> TargetType:
-    """The target type of a name.
+    """Return the target type with a name.
 
-    It is one of :data:`TARGET_TYPES`, ``spec=`` and the name of a specification, one that an installed package offers
-    under the entry point group ``kcache.target_types``, or ``package.module:NAME`` of a target type or an object
-    type.
+    The name is one of :data:`TARGET_TYPES`, ``class=`` with a class, ``spec=`` with the name of a specification, a name
+    that an installed package offers under the entry point group ``kcache.target_types``, or ``package.module:NAME`` of
+    a target type or an object type.
 
     Raises:
-        TargetError: there is no such thing.
+        TargetError: there is no such target type.
     """
     if name in TARGET_TYPES:
         return TARGET_TYPES[name]
@@ -83,7 +83,7 @@ def target_type_named(name: str) -> TargetType:
         return _as_target_type(name, type_of_specification(name.removeprefix(SPECIFIED)))
     if ":" in name:
         return _as_target_type(name, load_object(name, wanted="TYPE"))
-    from importlib.metadata import entry_points  # 15 ms, for what few have installed
+    from importlib.metadata import entry_points  # takes 15 ms, and few users have such packages installed
 
     offered = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
     if name not in offered:
@@ -111,29 +111,29 @@ def _as_target_type(name: str, found: object) -> TargetType:
 
 
 def trusted_type_of_token(token: str, *, is_trusted: bool = False, named: Collection[str] = ()) -> TargetType | None:
-    """The same as :func:`type_of_token`, after a check of all that the token names: before anything is imported.
+    """Return :func:`type_of_token` after a check of all names in the token, which runs before anything is imported.
 
     Args:
         token: the token.
-        is_trusted: whether the user trusts whoever wrote the token: it may name any code.
-        named: targets that the user has named, which the token may name, too.
+        is_trusted: whether the user trusts the author of the token: it may then name any code.
+        named: targets that the user has named; the token may name them, too.
 
     Raises:
         FormatError: the token is damaged.
-        UntrustedError: replaying it would run code that is not the project's.
+        UntrustedError: replaying it would run code from outside the project.
         TargetError: its target type is not installed here.
     """
     if not token.startswith((OBJECT_TOKENS, *_PREFIXES)):
         return None
     if not is_trusted:
-        from .token_trust import require_trusted  # most processes replay nothing
+        from .token_trust import require_trusted  # imported here: most processes replay nothing
 
         require_trusted([token], named)
     return type_of_token(token)
 
 
 def type_of_token(token: str) -> TargetType | None:
-    """The target type whose findings carry such replay tokens; the type of a class is made by importing the class.
+    """Return the target type whose findings have such tokens, or ``None``; the class in a token is imported.
 
     Raises:
         FormatError: the token is damaged.

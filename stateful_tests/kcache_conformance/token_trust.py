@@ -1,4 +1,4 @@
-"""Trust in replay tokens: replaying a token imports and calls what the token names, so not everything may be named.
+"""Trust in replay tokens: replaying imports and calls the code that a token names, so tokens may not name any code.
 
 The check runs before anything is imported: the token is read as plain data, and names are looked up in source files.
 """
@@ -37,11 +37,11 @@ _ALL_CALLS: Final = plain_codec((), plain_value)
 _CLASS: Final = "$"
 """The key that marks an instance in the arguments of calls; see ``fuzzing/objects/trees.py``."""
 _MOST_ALIASES: Final = 5
-"""Names in a row that only stand for other names."""
+"""The longest chain of names that only refer to another name."""
 
 
 class UntrustedError(TargetError):
-    """A token names code that is not the project's; the message says which, and how to run it nevertheless."""
+    """A token names code from outside the project; the message says which code, and how to run it nevertheless."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class TokenNames:
     """The names in a token that lead to code.
 
     Attributes:
-        targets: what is imported and called: the target, a model, a target type.
-        packages: what is instrumented.
-        classes: of the arguments of calls, as ``module:Class``; their instances are filled in.
-        folders: from which modules are imported.
+        targets: names that are imported and called: the target, a model, a target type.
+        packages: names of packages that are instrumented.
+        classes: classes in the arguments of calls, as ``module:Class``; their instances are filled in.
+        folders: folders from which modules are imported.
     """
 
     targets: tuple[str, ...]
@@ -69,11 +69,11 @@ def require_trusted(words: Collection[str], named: Collection[str] = ()) -> None
 
     Args:
         words: a token, or a target and a program.
-        named: targets that the user has named.
+        named: names of targets that the user has named.
 
     Raises:
         FormatError: the token is damaged.
-        UntrustedError: the replay would run something else.
+        UntrustedError: the replay would run code that is not allowed.
         TargetError: the arguments of a target are not plain values.
     """
     names = _names_of_token(*words) if len(words) == 1 else TokenNames(tuple(words)[:1])
@@ -83,7 +83,7 @@ def require_trusted(words: Collection[str], named: Collection[str] = ()) -> None
         _require_project(target_name(target), known)
     for package in names.packages:
         first = package.partition(".")[0]
-        # To look for a package imports nothing; to look for a part of a package imports the package.
+        # Finding a top-level package imports nothing; finding a submodule imports its package.
         if "." in package and not (first in locations or _is_below_here(file_of_module(first)) or first in _OWN):
             raise _untrusted(f"imports {package}")
     for folder in names.folders:
@@ -109,10 +109,10 @@ def needs_trust(words: Collection[str]) -> bool:
 
 
 def _names_of_token(word: str) -> TokenNames:
-    """The names in a token.
+    """Return the names in a token.
 
     Raises:
-        FormatError: it is damaged.
+        FormatError: the token is damaged.
     """
     if word.startswith("kf1."):
         data = unpack("kf1.", word, "replay token")
@@ -129,7 +129,7 @@ def _names_of_token(word: str) -> TokenNames:
             _require_calls(token.program)
         else:
             targets.append(name.removeprefix("spec="))
-    # Names without a colon are those of built-in models and types.
+    # A name without a colon is the name of a built-in model or type.
     loaded = tuple(target for target in targets if target is token.target or ":" in target)
     path = token.program.get("path") if isinstance(token.program, dict) else None
     folders = tuple(entry for entry in path if entry and isinstance(entry, str)) if isinstance(path, list) else ()
@@ -137,10 +137,10 @@ def _names_of_token(word: str) -> TokenNames:
 
 
 def _require_calls(program: Any) -> None:
-    """Refuse what is no program of calls.
+    """Refuse data that is not a program of calls.
 
     Raises:
-        FormatError: it is none.
+        FormatError: it is not a program.
     """
     try:
         _ALL_CALLS.decode_program(program)
@@ -151,7 +151,7 @@ def _require_calls(program: Any) -> None:
 
 
 def _classes(data: Any) -> Iterator[str]:
-    """The classes of instances anywhere in plain data. Members of enums are only looked up, so they do not count."""
+    """Yield the classes of all instances in plain data. Members of enums are only looked up, so they do not count."""
     todo = [data]
     while todo:
         part = todo.pop()
@@ -164,7 +164,7 @@ def _classes(data: Any) -> Iterator[str]:
 
 
 def _configured() -> Iterator[str]:
-    """The targets, models and types that the configuration of the project names."""
+    """Yield the targets, models and types that the configuration of the project names."""
     with contextlib.suppress(FormatError, OSError):
         configuration = find_configuration(Path.cwd())
         names = [configuration.kind]
@@ -174,18 +174,18 @@ def _configured() -> Iterator[str]:
 
 
 def _require_project(target: TargetName, known: Collection[tuple[str, str]]) -> None:
-    """Refuse a target that is neither the project's nor named by the user.
+    """Refuse a target that neither belongs to the project nor was named by the user.
 
     Raises:
-        UntrustedError: it is not.
-        TargetError: its arguments are not plain values.
+        UntrustedError: the target is refused.
+        TargetError: the arguments of the target are not plain values.
     """
     if target.call:
         target.arguments()
     parts = target.attribute.split(".")
     is_missing = target.location.endswith(".py") and not Path(target.location).is_file()
     if is_missing or (target.location, target.attribute) in known:
-        return  # that a file is missing is said by whoever loads it
+        return  # loading the target reports a missing file
     is_plain = not any(part.startswith("__") or not part for part in parts)
     if is_plain and (_is_own(target) if target.location.partition(".")[0] in _OWN else _is_defined_here(target)):
         return
@@ -200,9 +200,9 @@ def _untrusted(what: str) -> UntrustedError:
 
 
 def _is_own(target: TargetName) -> bool:
-    """Whether it is a class or a function of kcache that is called without arguments: others could run any code."""
+    """Whether a target is a class or function of kcache, called without arguments: arguments could run any code."""
     found, home = definition(target.location, target.attribute)
-    is_named = found is None and "." not in target.attribute  # a module of kcache may import late what it offers
+    is_named = found is None and "." not in target.attribute  # modules of kcache import some of their names late
     return not target.call and (is_named or home.location.partition(".")[0] in _OWN)
 
 
@@ -228,7 +228,7 @@ def _is_defined_here(target: TargetName) -> bool:
 
 
 def _is_below_here(file: str | None) -> bool:
-    """Whether a file lies in the current folder or below and is not installed there; or is an example of kcache's."""
+    """Whether a file is in the current folder or below, and not installed there; or is an example of kcache's."""
     if not file:
         return False
     try:

@@ -1,1 +1,1 @@
-"""Runs of an Indexer under real threads and in processes that can be killed, and reports what was seen."""
+"""Stress runs of targets on real threads and in child processes, and exploration of their interleavings."""

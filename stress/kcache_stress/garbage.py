@@ -1,17 +1,17 @@
-"""No garbage is collected while threads run, nor while trees are built or recordings are read.
+"""Suspension of the garbage collector while virtual threads run, trees are built, or recordings are read.
 
-Within an execution, finalizers and callbacks of the collector are events that no schedule knows of. Trees and
-recordings are thousands of objects that are all needed: looking through them again and again takes as long as making
-them.
+Within an execution, finalizers and callbacks of the collector are events that no schedule contains. Trees and
+recordings consist of thousands of objects that are all needed: if the collector scans them again and again, that takes
+as long as building them.
 """
 
 import gc
 
 
 class NoCollections:
-    """While this is entered, no garbage is collected.
+    """Context manager that disables the garbage collector.
 
-    A class, for it is entered in each execution: a generator would take five times as long.
+    It is entered in each execution, so it is a class: a generator function would take five times as long.
     """
 
     __slots__ = ("_collects",)

@@ -1,7 +1,7 @@
-"""Import paths of a project: where its modules and the helpers of its tests lie, beside what is installed.
+"""Import paths of a project: the folders of its modules and test helpers, in addition to installed packages.
 
-pytest finds them by its option ``pythonpath`` and by where a ``conftest.py`` stands; commands that are run without
-pytest find the same here, so that what one of them prints works in another.
+pytest determines these folders from its option ``pythonpath`` and from the folders with a ``conftest.py``. Commands
+that run without pytest use the same folders, so that a target name printed by one command works in another.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any, Final
 
 _OWN_TOML: Final = ("pytest.toml", ".pytest.toml")
-"""Configure pytest 9 even if they are empty, before all others."""
+"""Files that configure pytest 9 even if they are empty; they take precedence over all other files."""
 
 _ROOT_MARKS: Final = (
     *_OWN_TOML,
     *("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "setup.py", ".git"),
 )
-"""Files of the folder in which a project is configured, above which pytest reads nothing."""
+"""Files that mark the root folder of a project; pytest reads no configuration above that folder."""
 
 _INI_SECTIONS: Final = {
     "pytest.ini": "pytest",
@@ -35,7 +35,7 @@ _INI_SECTIONS: Final = {
     "setup.cfg": "tool:pytest",
 }
 _WITHOUT_SECTION: Final = ("pytest.ini", ".pytest.ini")
-"""Configure pytest even if they are empty."""
+"""Files that configure pytest even if they have no section for it."""
 
 
 @dataclass(frozen=True)
@@ -43,33 +43,33 @@ class ImportPaths:
     """Folders from which a project imports.
 
     Attributes:
-        configured: what ``pythonpath`` of pytest names; before what is installed, as pytest has it.
-        usual: folders that hold a ``conftest.py``, ``src``, and the project itself; after what is installed.
+        configured: the folders in pytest's ``pythonpath``; they precede installed packages, as in pytest.
+        usual: the folders with a ``conftest.py``, ``src``, and the project root; they follow installed packages.
     """
 
     configured: tuple[str, ...]
     usual: tuple[str, ...]
 
     def around(self, path: list[str], *first: str) -> list[str]:
-        """An import path with these folders, each once.
+        """Return an import path with these folders added, without duplicates.
 
         Args:
-            path: the one without them.
-            first: what comes before all of it.
+            path: the import path to extend.
+            first: folders that precede all others.
         """
         return list(dict.fromkeys([*first, *self.configured, *path, *self.usual]))
 
 
 def project_root(folder: Path) -> Path | None:
-    """The nearest folder, this one or one above it, in which a project is configured."""
+    """Return the nearest folder, this one or one above it, that is the root of a project; ``None`` if none is."""
     return next((one for one in (folder, *folder.parents) if any((one / mark).exists() for mark in _ROOT_MARKS)), None)
 
 
 def import_paths(folder: Path) -> ImportPaths:
-    """Those of the project to which the modules of a folder belong.
+    """Return the import paths of the project to which the modules of a folder belong.
 
     Args:
-        folder: absolute.
+        folder: an absolute path.
     """
     here = Path.cwd()
     root = project_root(folder) or (here if folder.is_relative_to(here) else folder)
@@ -80,21 +80,21 @@ def import_paths(folder: Path) -> ImportPaths:
 
 
 def file_of_module(module: str, folder: Path | None = None) -> str | None:
-    """The file of a module, found without importing what it is in.
+    """Return the file of a module without importing its packages; ``None`` if there is no such module.
 
     Args:
-        module: its full name.
-        folder: of the module that imports it; the current one by default.
+        module: the full name of the module.
+        folder: the folder of the module that imports it; by default the working directory.
     """
     return _file_of(module, sys.path, folder)
 
 
 def is_found_here(module: str, file: Path) -> bool:
-    """Whether a command that is run here finds a module, where pytest has not put a folder on the import path.
+    """Whether a command in the working directory imports a module from ``file``, without the paths that pytest adds.
 
     Args:
-        module: its full name.
-        file: where it lies.
+        module: the full name of the module.
+        file: the file of the module.
     """
     named = {str(Path(path).resolve()) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path}
     lasting = [path for path in sys.path if path in named or path_from_here(Path(path)) is None]
@@ -103,7 +103,7 @@ def is_found_here(module: str, file: Path) -> bool:
 
 
 def path_from_here(file: Path) -> str | None:
-    """The path of a file of this project from the working directory; ``None`` if it is installed, or elsewhere."""
+    """Return the path of a file of this project relative to the working directory; ``None`` for all other files."""
     here, file = Path.cwd(), file.resolve()
     is_installed = "site-packages" in file.parts or file.is_relative_to(sysconfig.get_path("stdlib"))
     if is_installed or not file.is_relative_to(project_root(here) or here):
@@ -126,7 +126,7 @@ def _file_of(module: str, path: list[str], folder: Path | None = None) -> str | 
 
 
 def _configured(folder: Path) -> Iterator[Path]:
-    """What ``pythonpath`` names in the nearest configuration of pytest."""
+    """Yield the folders in ``pythonpath`` of the nearest configuration of pytest."""
     for home in (folder, *folder.parents):
         options = _options_of_pytest(home)
         if options is not None:
@@ -137,7 +137,7 @@ def _configured(folder: Path) -> Iterator[Path]:
 
 
 def _options_of_pytest(home: Path) -> dict[str, Any] | None:
-    """What configures pytest in a folder; ``None`` if nothing does, or only what cannot be read."""
+    """Return the pytest options of a folder; ``None`` if it does not configure pytest, or its file is unreadable."""
     own = next((home / name for name in _OWN_TOML if (home / name).is_file()), None)
     if own is not None:
         return dict(_toml(own).get("pytest", {}))

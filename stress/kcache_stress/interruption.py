@@ -1,4 +1,4 @@
-"""Interruption by the user: whatever works for long looks whether it is asked for, and ends with what it has."""
+"""Interruption by the user: long loops call :func:`is_interrupted` and end early with their partial results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _asked = threading.Event()
 
 
 class Interrupted(KeyboardInterrupt):
-    """A child process was ended because the user asked for it."""
+    """A child process was ended because the user asked to stop."""
 
 
 def is_interrupted() -> bool:
@@ -23,7 +23,7 @@ def is_interrupted() -> bool:
 
 @contextmanager
 def ending_children() -> Iterator[None]:
-    """Within it, all child processes end as if the user asked for it: nobody wants their answers any more."""
+    """End all child processes within the context, as if the user asked to stop: their results are not needed."""
     _asked.set()
     try:
         yield
@@ -33,9 +33,9 @@ def ending_children() -> Iterator[None]:
 
 @contextmanager
 def scratch_folder() -> Iterator[str]:
-    """A new folder for as long as this is entered, whenever a signal ends it.
+    """Create a folder, and remove it on exit, even if a signal handler raises at any moment.
 
-    ``tempfile.TemporaryDirectory`` leaves the folder behind if the handler of a signal raises right after it is made.
+    ``tempfile.TemporaryDirectory`` leaves the folder behind if a signal handler raises right after its creation.
     """
     import secrets
     import shutil
@@ -51,9 +51,9 @@ def scratch_folder() -> Iterator[str]:
 
 @contextmanager
 def heeding_interrupts() -> Iterator[None]:
-    """Within it, the first SIGINT only asks to stop; a second one raises ``KeyboardInterrupt``, as usual.
+    """Within the context, let the first SIGINT only ask to stop; a second one raises ``KeyboardInterrupt``, as usual.
 
-    It changes nothing in other threads than the main one, nor where SIGINT is somebody else's, or ignored.
+    It has no effect outside the main thread, or if SIGINT is ignored or has a handler other than Python's.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

@@ -1,4 +1,4 @@
-"""From a target's name to its factory."""
+"""Loader of targets: from the name of a target to its factory."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ from .import_paths import import_paths, is_found_here, path_from_here
 from .recorded_imports import are_recorded
 
 REFERENCE = "kcache:new_indexer"
-"""The reference implementation."""
+"""Name of the reference implementation."""
 
 TARGET_PREFIX = "kcache_target_"
-"""Begins the names of modules that were loaded from a file: a target called queue.py must not take the place of the
-real queue."""
+"""Prefix of the names of modules that were loaded from a file: a target in queue.py must not replace the module
+``queue`` of the standard library."""
 
 ADDED_TO_PATH: set[str] = set()
-"""Folders that are on the import path of this process because a target was loaded; other processes add their own."""
+"""Folders that loading a target added to the import path of this process; other processes add their own."""
 
 _LOADED: dict[str, tuple[ModuleType, Path, bytes]] = {}
-"""What was loaded from files, by name, with the file and its text: while that stays the same, so do the classes, and a
-model is given objects of the same classes as the target."""
+"""Module name -> module loaded from a file, with its file and text. While the file is unchanged, the module is not
+loaded again, so that a model and the target share their classes."""
 
 
 def load_target(spec: str) -> Target:
-    """The target called ``pkg.mod:factory`` or ``path/to/file.py:factory``.
+    """Return the target named ``pkg.mod:factory`` or ``path/to/file.py:factory``.
 
-    The working directory, or the folder of the file, is put on the import path, as Python does for a script; and
-    the :mod:`import_paths` of the project, as pytest does for a test.
+    The working directory, or the folder of the file, is added to the import path, as Python does for a script. The
+    :mod:`import_paths` of the project are added as well, as pytest does for a test.
 
     Raises:
-        TargetError: there is no such thing, or it cannot be a target; the message says what to do.
+        TargetError: the object does not exist, or it cannot be a target; the message says what to do.
     """
     return make_target(load_object(spec), spec)  # type: ignore[arg-type]
 
 
 def load_object(spec: str, *, wanted: str = "factory") -> object:
-    """Whatever is called ``pkg.mod:name`` or ``path/to/file.py:name``; ``wanted`` says in messages what it should be.
+    """Return the object named ``pkg.mod:name`` or ``path/to/file.py:name``; ``wanted`` is its role in messages.
 
     Raises:
-        TargetError: there is no such thing; the message says what to do.
+        TargetError: the object does not exist; the message says what to do.
     """
     named = target_name(spec)
     location, name = named.location, named.attribute
@@ -68,7 +68,7 @@ def load_object(spec: str, *, wanted: str = "factory") -> object:
 
 
 def named_packages(factory: object, spec: str) -> tuple[str, ...]:
-    """The packages that are instrumented because the factory, its module, or the one that ``spec`` names, say so."""
+    """Return the packages in ``kcache_instrument`` of the factory, of its module, and of the module in ``spec``."""
     found: list[str] = []
     for declares in (factory, sys.modules.get(getattr(factory, "__module__", None) or ""), loaded_module(spec)):
         named = getattr(declares, "kcache_instrument", ())
@@ -77,19 +77,19 @@ def named_packages(factory: object, spec: str) -> tuple[str, ...]:
 
 
 def loaded_module(spec: str) -> ModuleType | None:
-    """The module of a target's name, if it has been loaded."""
+    """Return the module in a target's name; ``None`` if it has not been loaded."""
     location = target_name(spec).location
     return sys.modules.get(name_of_file(Path(location)) if location.endswith(".py") else location)
 
 
 def name_of_file(path: Path) -> str:
-    """The name under which a file is loaded as a module; there may be a ``conftest.py`` in each folder above a test."""
+    """Return the module name for a file; each folder may have a ``conftest.py``, so its name includes the depth."""
     stem = path.stem
     return f"{TARGET_PREFIX}{stem}" + (f"_{len(path.resolve().parts)}" if stem == "conftest" else "")
 
 
 def load_module(location: str | Path) -> ModuleType:
-    """A module, by name or file.
+    """Return a module, imported by its name or loaded from its file.
 
     Raises:
         TargetError: there is no such module, or it cannot be imported.
@@ -98,7 +98,7 @@ def load_module(location: str | Path) -> ModuleType:
 
 
 def extend_import_path(folder: Path) -> None:
-    """Puts a folder on the import path of this process, with those of its project, unless imports are recorded."""
+    """Add a folder and its project's import paths to the import path of this process, unless imports are recorded."""
     if are_recorded():
         return
     before = {*sys.path}
@@ -107,10 +107,10 @@ def extend_import_path(folder: Path) -> None:
 
 
 def importable_spec(factory: object) -> str | None:
-    """How a process that is started here can load ``factory``, a function or a class; ``None`` if none can.
+    """Return the name by which a process started here can load a function or a class; ``None`` if it cannot.
 
-    By the name of its module if that is found from the working directory, without what pytest alone has put on the
-    import path; else by the path of its file.
+    The name contains the name of the module if the module can be imported from the working directory, without the
+    folders that only pytest puts on the import path. Otherwise the name contains the path of the file.
     """
     module, name = getattr(factory, "__module__", None), getattr(factory, "__qualname__", "<")
     if module in (None, "__main__") or "<" in name or not _names(sys.modules.get(module), name, factory):
@@ -184,7 +184,7 @@ def _load_file(path: Path) -> ModuleType:
 
 
 def _names_in(folder: Path, suffix: str = "") -> list[str]:
-    """The modules in a folder, by name or file."""
+    """Return the names of the modules in a folder, each followed by ``suffix``."""
     try:
         return [file.stem + suffix for file in folder.iterdir() if file.suffix in (".py", suffix)]
     except OSError:

@@ -1,4 +1,4 @@
-"""Waits for the outside world: a thread that stands in one is not hung, whatever it is that does not answer."""
+"""Waits for the outside world, such as the network: a thread that is in such a wait does not count as hung."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CALLS: Final = {
     **dict.fromkeys(("read", "readline", "readinto", "write", "open", "input"), "a file, a pipe or a terminal"),
     **dict.fromkeys(("flock", "lockf", "fcntl"), "a lock of the file system"),
 }
-"""The name of a function in C that waits for the outside world -> what it waits for."""
+"""Name of a function in C that waits for the outside world -> text that describes the awaited object."""
 _FILES: Final = {
     os.path.realpath(os.path.join(os.path.dirname(os.__file__), name)): what
     for name, what in {
@@ -31,16 +31,16 @@ _FILES: Final = {
         **dict.fromkeys(("subprocess.py",), "another process"),
     }.items()
 }
-"""Files of the standard library in which nobody waits for anything else."""
+"""File of the standard library in which all waits are for the outside world -> text for the awaited object."""
 
 
 def outside_wait(thread: int | None) -> str:
-    """The wait for the outside world in which a thread stands, such as ``the network (client.py:12)``.
+    """Return the wait for the outside world in which a thread is, such as ``the network (client.py:12)``.
 
-    Empty if it stands somewhere else: in Python code, at a lock, or asleep.
+    The result is empty if the thread is in no such wait: if it runs Python code, waits for a lock, or sleeps.
 
     Args:
-        thread: its ident.
+        thread: the ident of the thread.
     """
     frame = sys._current_frames().get(thread or 0)
     what = "" if frame is None else _awaited(frame)
@@ -52,15 +52,15 @@ def outside_wait(thread: int | None) -> str:
 
 
 def _awaited(frame: FrameType) -> str:
-    """What the innermost call of a frame waits for: that is one in C, for others have a frame of their own."""
+    """Return the object that the current call in C of the innermost frame waits for; empty if none is known."""
     found = _CALLS.get(_called(frame.f_code, frame.f_lasti), "")
     return found or _FILES.get(os.path.realpath(frame.f_code.co_filename), "")
 
 
 def _called(code: CodeType, offset: int) -> str:
-    """The name of the function that the instruction at an offset calls; empty if it calls none, or the code has none.
+    """Return the name of the function that the instruction at an offset calls; empty if unknown, or if it is no call.
 
-    The callee is the longest expression that begins where the call begins: ``a.recv`` in ``a.recv(len(text))``.
+    The callee is the longest expression that begins at the position of the call: ``a.recv`` in ``a.recv(len(text))``.
     """
     instructions = list(dis.get_instructions(code))
     call = next((one for one in instructions if one.offset == offset and one.opname.startswith("CALL")), None)

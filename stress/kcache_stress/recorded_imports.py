@@ -1,6 +1,6 @@
 """Imports of the process in which pytest runs a test, recorded for the process that explores the test.
 
-Both must load the same files, whatever has changed the import path: ``PYTHONPATH``, a ``conftest.py``, an option.
+Both processes must load the same files, even if ``PYTHONPATH``, a ``conftest.py`` or an option changes the import path.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from kcache_model.places import short_path
 from .import_paths import path_from_here
 
 PYTHON: Final = ""
-"""Stands in a recorded import path for the entries of Python itself: its library, and what is installed."""
+"""Placeholder in a recorded import path for the entries of Python itself: its library and installed packages."""
 
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 _SUFFIXES: Final = (".py", *EXTENSION_SUFFIXES)
 _NOT_RECORDED: Final = frozenset({"__main__", "conftest"})
-"""Every folder may have a ``conftest`` of its own: pytest loads one after another under that name."""
+"""Modules that are not recorded. Each folder may have a ``conftest``: pytest loads all of them under that name."""
 
 _recorded: dict[str, str] | None = None
 
 
 def record_import_path(path: Iterable[object]) -> tuple[str, ...]:
-    """Return an import path in its order, such that a process in the same folder can restore it, on any machine.
+    """Return an import path in a form that a process in the same folder can restore on any machine, in order.
 
     Args:
-        path: ``sys.path``, as it is or was. Folders of the project become relative to the working directory.
+        path: ``sys.path``, current or saved. Folders of the project become relative to the working directory.
     """
     recorded: list[str] = []
     for entry in dict.fromkeys(os.path.abspath(entry) for entry in path if isinstance(entry, str)):
@@ -52,10 +52,10 @@ def record_import_path(path: Iterable[object]) -> tuple[str, ...]:
 def record_module_files(harness: Iterable[str]) -> dict[str, str]:
     """Return the file of each module that this process has loaded, outside the standard library.
 
-    Modules that lie in the folder of their package are left out: whoever finds the package finds them.
+    Modules in the folder of their package are left out, because the import of the package determines their files.
 
     Args:
-        harness: packages that are left out, too.
+        harness: packages that are left out as well.
     """
     left_out = {*harness, *_NOT_RECORDED}
     modules = {name: _file_of(name, module) for name, module in list(sys.modules.items())}
@@ -70,11 +70,11 @@ def record_module_files(harness: Iterable[str]) -> dict[str, str]:
 
 
 def use_imports(path: Sequence[str], files: Mapping[str, str]) -> None:
-    """Import from now on as another process did; folders of targets are not put on the import path any more.
+    """Import from now on as the recorded process did; targets do not extend the import path any more.
 
     Args:
-        path: as :func:`record_import_path` returned it there.
-        files: as :func:`record_module_files` returned it there.
+        path: the result of :func:`record_import_path` in the recorded process.
+        files: the result of :func:`record_module_files` in the recorded process.
     """
     global _recorded
     named = {os.path.abspath(entry) for entry in path if entry}
@@ -86,7 +86,7 @@ def use_imports(path: Sequence[str], files: Mapping[str, str]) -> None:
 
 
 def are_recorded() -> bool:
-    """Whether this process imports as another one did."""
+    """Whether this process imports as a recorded process did."""
     return _recorded is not None
 
 
@@ -94,7 +94,7 @@ def require_recorded_files() -> None:
     """Require that all modules of this process come from the recorded files.
 
     Raises:
-        TargetError: one does not.
+        TargetError: a module was loaded from another file.
     """
     for name, file in (_recorded or {}).items():
         here = _file_of(name, sys.modules.get(name))
@@ -106,10 +106,10 @@ def require_recorded_files() -> None:
 
 
 class _RecordedFinder:
-    """Finds recorded modules where the import path leads to another file, or to none.
+    """Finder of recorded modules, for the cases in which the import path leads to another file or to no file.
 
     Args:
-        files: name -> file.
+        files: module name -> file.
     """
 
     def __init__(self, files: Mapping[str, str]) -> None:
@@ -121,7 +121,7 @@ class _RecordedFinder:
         path: Sequence[str] | None = None,
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
-        """Where the module was found; ``None`` where the other finders agree, and for modules that are unknown."""
+        """Return the spec of the recorded file; ``None`` if the import path leads to it, or the module is unknown."""
         file = self._files.get(name)
         if file is None or not os.path.isfile(file):
             return None
@@ -132,7 +132,7 @@ class _RecordedFinder:
 
 
 def _file_of(name: str, module: object) -> str:
-    """The file of a module; empty if it has none, or if it was put under another name than its own."""
+    """Return the file of a module; empty if it has no file, or is registered under a name other than its own."""
     names = own_attributes(module)
     file, spec = names.get("__file__"), names.get("__spec__")
     is_own = isinstance(spec, ModuleSpec) and spec.name == name

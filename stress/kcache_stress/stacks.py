@@ -1,4 +1,4 @@
-"""Stacks of the threads of this process, with the harness's own frames left out."""
+"""Stacks of the threads of this process, without the frames of the harness."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import kcache_model
 
 _STRESS = Path(__file__).parent
 OWN_FILES = f"{_STRESS}{os.sep}"
-"""The beginning of the file names of this package: of what runs threads, and of the explorer."""
+"""Prefix of the file names of this package, which runs threads and contains the explorer."""
 _HARNESS = tuple(
     f"{form}{os.sep}"
     for folder in (
@@ -26,15 +26,15 @@ _HARNESS = tuple(
     )
     for form in {folder, folder.resolve()}
 )
-"""The folders of the harness, as installed and as in a checkout, both as they are imported and without links."""
+"""Folders of the harness, when installed and in a checkout, both as imported and with symbolic links resolved."""
 
 _PLUMBING = (threading.__file__, "<frozen")
 _HYPOTHESIS = f"{os.sep}site-packages{os.sep}hypothesis{os.sep}"
-"""Runs the state machines: its frames are above all that a target does."""
+"""Folder of Hypothesis, which runs the state machines: its frames are outside all frames of a target."""
 
 _DEEPEST_FRAMES = 8
 _OWN_REFERENCES = 3
-"""To the dictionary of a frame that nobody else has got hold of by ``locals()``."""
+"""Reference count of a frame's dictionary if no ``locals()`` result refers to it."""
 
 
 def is_harness(filename: str) -> bool:
@@ -43,9 +43,10 @@ def is_harness(filename: str) -> bool:
 
 
 def variables_of(frame: FrameType) -> dict[str, object]:
-    """A copy of the variables of a frame, which goes on holding none of them.
+    """Return a copy of the variables of a frame, so that the frame keeps no extra reference to their values.
 
-    Until Python 3.12, what is looked at stays in a dictionary of the frame, and would not die when a variable goes.
+    Until Python 3.12, ``f_locals`` fills a dictionary of the frame, which would keep a value alive after its variable
+    is gone. The dictionary is cleared unless other code refers to it.
     """
     found = frame.f_locals
     copied = dict(found)
@@ -56,7 +57,7 @@ def variables_of(frame: FrameType) -> dict[str, object]:
 
 
 def stacks(first: Collection[int | None] = ()) -> str:
-    """One paragraph for each thread that is in somebody else's code, those with an ident in ``first`` first."""
+    """Return one paragraph for each other thread that runs code outside the harness, idents in ``first`` first."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     frames = sorted(sys._current_frames().items(), key=lambda entry: (entry[0] not in first, entry[0]))
     parts = []

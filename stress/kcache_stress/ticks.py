@@ -1,4 +1,4 @@
-"""Time as those feel it who wait for somebody else's thread on a busy machine."""
+"""Time measure for waiting on other threads, which accounts for the load of a busy machine."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _WORK_SECONDS = 0.001
 def tick(seconds: float) -> None:
     """Sleep, then use the processor for a moment.
 
-    A thread that only sleeps is woken at once even where everybody else is starved, so its sleeps say nothing about
-    whether the others had a chance to run. One that asks for processor time again and again gets no more than its fair
-    share; by then the thread that it waits for has had its share, too.
+    A thread that only sleeps is woken at once even if all other threads are starved, so its sleeps do not show whether
+    the other threads had a chance to run. A thread that uses the processor again and again gets no more than its fair
+    share; by then the awaited thread has had its share, too.
     """
     time.sleep(seconds)
     end = time.thread_time() + _WORK_SECONDS

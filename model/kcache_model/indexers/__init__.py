@@ -1,1 +1,1 @@
-"""Indexers: operations, programs, the sequential model, and the driver that asks an implementation."""
+"""Indexers: operations, programs, the sequential model, and the driver that calls an implementation."""

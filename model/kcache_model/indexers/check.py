@@ -1,4 +1,4 @@
-"""The public judgement on a history."""
+"""Linearizability check: the public function that judges a history, and the explanation of violations."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .just_in_time import judge_history, small_core, why_not
 from .program import History
 
 LONGEST_SEARCHED = 12
-"""Up to so many calls, histories are searched, which tells the order; longer ones are judged just in time, if they are
-of the kind for which that is made."""
+"""Histories of up to this many calls are searched: the search returns the order. Longer histories are judged just in
+time if :func:`.just_in_time.why_not` has no objection; otherwise they are searched as well."""
 
 _LONGEST_FOLLOWED = 200
-"""Up to so many calls, the order that gets furthest is told where there is no argument."""
+"""If there is no argument, reports of histories of up to this many calls describe the order that gets furthest."""
 
 _CORE_BUDGET = SearchBudget(seconds=0.5, steps=50_000)
 _CORE_SECONDS = 2.0
@@ -32,13 +32,13 @@ def check_linearizable(history: History, *, strict_errors: bool = False, budget:
     """Whether some order of the calls, each between its invocation and its response, explains all results.
 
     Sound and complete. Exponential in the number of concurrent writes in the worst case; linear in the number of calls
-    if that of threads is bounded and stamps are unique. A verdict of OK names the order for histories of up to
-    :data:`LONGEST_SEARCHED` calls.
+    if the number of threads is bounded and stamps are unique. A verdict of OK contains the order if the history was
+    searched, which always holds for up to :data:`LONGEST_SEARCHED` calls.
 
     Args:
         history: the calls.
-        strict_errors: ask for kcache's error types; by default any error is accepted where one is due.
-        budget: where to give up.
+        strict_errors: require kcache's error types; by default, any error is accepted where an error is expected.
+        budget: limits of time and steps; the verdict is UNKNOWN if they are exceeded.
     """
     budget = budget or SearchBudget()
     has_stamps = not why_not(history, strict_errors=strict_errors)
@@ -60,7 +60,7 @@ def check_linearizable(history: History, *, strict_errors: bool = False, budget:
 
 
 def explain_violation(history: History, core: Sequence[Call], *, strict_errors: bool = False) -> Explanation | None:
-    """The argument why no order explains the results of ``core``, calls of a history whose stamps are unique."""
+    """Return the argument why no order explains the results of ``core``: calls of a history with unique stamps."""
     return Explainer(history, strict_errors=strict_errors).explain(_positions(history, core))
 
 
@@ -79,13 +79,13 @@ def _judged_just_in_time(history: History, budget: SearchBudget, *, strict_error
 
 
 def violation_at(history: History, position: int, *, strict_errors: bool = False, steps: int = 0) -> Verdict:
-    """Why no order explains a history with unique stamps, if it is already known that none does.
+    """Return the verdict on a history with unique stamps that is already known to be not linearizable.
 
     Args:
         history: the calls.
-        position: the first call that nothing explains.
-        strict_errors: ask for kcache's error types.
-        steps: what it took to find that out.
+        position: the position of the first call that no order explains.
+        strict_errors: require kcache's error types.
+        steps: the number of configurations that were tried; copied into the verdict.
     """
     judge = _Judge(history, strict_errors)
     explainer = Explainer(history, strict_errors=strict_errors)
@@ -99,7 +99,7 @@ def violation_at(history: History, position: int, *, strict_errors: bool = False
 
 
 def _positions(history: History, core: Sequence[Call]) -> list[int]:
-    """Where these very calls stand."""
+    """Return the positions in the history of the calls of ``core``, compared by identity."""
     in_core = {id(call) for call in core}
     return [position for position, call in enumerate(history.calls) if id(call) in in_core]
 
@@ -120,7 +120,7 @@ class _Judge:
     def violation(
         self, core: Sequence[Call], explanation: Explanation | None, steps: int, first: Call | None = None
     ) -> Verdict:
-        """The verdict, with the argument if there is one, or else with the best that can be said."""
+        """Return the verdict. Its reason is the argument, or the call ``first``, or the order that gets furthest."""
         anomaly = None if explanation is None else explanation.anomaly
         if explanation is not None and explanation.argument:
             core, reason = explanation.calls, explanation.argument
@@ -136,7 +136,7 @@ class _Judge:
         )
 
     def _furthest(self, core: Sequence[Call]) -> str:
-        """Why no order explains the core: what the model gives in the order that gets furthest."""
+        """Describe the order that gets furthest, and the result that the model returns for the next call there."""
         in_core = {id(call) for call in core}
         calls = [call for call in self._history.calls if id(call) in in_core or call.operation.is_write]
         furthest = self.search(calls, _CORE_BUDGET).order

@@ -122,7 +122,7 @@ _ARGUMENTS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "resource_version": text_of,
     "values": lambda data: _decode_values(data),
 }
-"""How each argument of an operation is read."""
+"""Field name -> the function that decodes this argument of an operation."""
 
 _RESULT: Final = frozenset({"result"})
 _ERROR: Final = frozenset({"error"})
@@ -194,7 +194,7 @@ def decode_blob(blob: str) -> Program:
     """The inverse of :func:`encode_blob`.
 
     Raises:
-        FormatError: the word is none of ours, or was cut off.
+        FormatError: the text is no replay token of a program, or it was cut off.
     """
     return decode_program(unpack(_PREFIX, blob, "program word"))
 
@@ -202,7 +202,7 @@ def decode_blob(blob: str) -> Program:
 INDEXERS: Final = Codec(
     encode_program, decode_program, encode_operation, decode_operation, decode_outcome, decode_word=decode_blob
 )
-"""How programs on Indexers are written."""
+"""Codec of programs on Indexers."""
 
 
 def dump_history(history: History) -> Iterator[str]:

@@ -1,8 +1,8 @@
-"""Carries out operations on a real Indexer and reports what they gave, as plain data.
+"""Driver: calls operations of a real Indexer and returns their outcomes as plain data.
 
-The driver is a rude caller on purpose: it clears every list that it gave to or got from the Indexer, so that an
-implementation which keeps or hands out its own is found out by what follows. The mappings of index functions, which
-client-go shares with its callers, are cleared for strict targets only.
+The driver is a rude caller on purpose: it clears every list that it passed to the Indexer or received from it. If an
+implementation keeps a caller's list, or returns its own list, later results are then wrong. The mappings of index
+functions, which client-go shares with its callers, are cleared for strict targets only.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ERRORS: tuple[tuple[type[BaseException], ErrorKind], ...] = (
 
 _MOST_RESULTS = 10_000
 _LONGEST_TEXT = 1_000
-"""Programs are small: what is larger than this is wrong, and no report should carry it."""
+"""Limits of a result, in elements and characters. Programs are small: a larger result is wrong, and is cut short."""
 
 _TRANSACTION_TYPES = {
     WriteKind.ADD: TransactionType.ADD,
@@ -47,7 +47,7 @@ _TRANSACTION_TYPES = {
 
 @dataclass(frozen=True)
 class Prepared:
-    """A call that is ready to be made: nothing but the call itself happens between two looks at the clock."""
+    """A prepared call: only the call itself remains to be run between the two readings of the clock."""
 
     operation: Operation
     function: Callable[..., object]
@@ -55,15 +55,15 @@ class Prepared:
 
 
 class Driver:
-    """One Indexer of a target, and the objects that were given to it.
+    """One Indexer of a target, and the objects that are passed to it.
 
     Args:
-        target: the implementation; its factory is called at once, and what it raises passes through.
+        target: the implementation; its factory is called at once, and its exceptions pass through.
         indexes: the names of the indices to create it with.
-        semantics: which generation of client-go decides.
-        make_index_func: index name -> index function, for callers that want more to happen in one.
+        semantics: the generation of client-go that defines the correct results.
+        make_index_func: index name -> index function, for callers that need an instrumented index function.
         make_key_func: the key function.
-        things: the objects to use, by stamp, for callers that run one program many times; new ones are added.
+        things: stamp -> object, for callers that run one program many times; new objects are added to it.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Driver:
             spoil(indexers)
 
     def run(self, operation: Operation) -> Outcome:
-        """Make the call and wait for its outcome."""
+        """Call the operation and return its outcome."""
         if operation.name is OperationName.MUTATE:
             self._mutate(operation)
             return returned()
@@ -100,7 +100,7 @@ class Driver:
         return self.outcome(prepared, result)
 
     def prepare(self, operation: Operation) -> Prepared:
-        """Look up the method and make the objects for a call."""
+        """Look up the method and build the arguments of a call; if the lookup fails, the call raises its error."""
         try:
             method = getattr(self.indexer, operation.name.value)
         except Exception as error:
@@ -110,7 +110,7 @@ class Driver:
         return Prepared(operation, method, self.arguments(operation))
 
     def outcome(self, prepared: Prepared, result: object) -> Outcome:
-        """The outcome of a call that returned ``result``; what was passed or returned is cleared afterwards."""
+        """The outcome of a call that returned ``result``; then clear the containers that it received and returned."""
         name = prepared.operation.name
         outcome = self.outcome_so_far(name, result)
         self.spoil_given(name, prepared.arguments)
@@ -123,7 +123,7 @@ class Driver:
         return outcome
 
     def spoil_given(self, name: OperationName, arguments: Sequence[object]) -> None:
-        """Clear what a call was given."""
+        """Clear the container that was passed to ``replace`` or ``add_indexers``, if it belongs to the caller."""
         if name is OperationName.ADD_INDEXERS:
             is_callers = self._target.shares_nothing
         else:
@@ -132,7 +132,7 @@ class Driver:
             spoil(arguments[0])
 
     def outcome_so_far(self, name: OperationName, result: object) -> Outcome:
-        """As :meth:`outcome`, for a look at a result that is left as it is."""
+        """The outcome of a call that returned ``result``, as :meth:`outcome`; no container is cleared."""
         return returned(self._value(name, result))
 
     def outcome_of_error(self, error: BaseException) -> Outcome:
@@ -143,7 +143,7 @@ class Driver:
         return replace(raised(ErrorKind.OTHER, error_text(error)), where=place_of(error))
 
     def identify(self, obj: Any) -> object:
-        """What tells objects apart: themselves, or their stamps where the target returns copies."""
+        """The identity of an object: its ``id``, or its stamp if the target returns copies."""
         return getattr(obj, "stamp", None) if IDENTITY in self._target.unsupported else id(obj)
 
     def close(self) -> None:
@@ -154,14 +154,14 @@ class Driver:
                 close()
 
     def thing(self, item: Item) -> Thing:
-        """The one object that stands for this version of the item."""
+        """The one object that represents this version of the item; created at first use."""
         thing = self._things.get(item.stamp)
         if thing is None:
             thing = self._things[item.stamp] = materialise(item)
         return thing
 
     def arguments(self, operation: Operation) -> tuple[object, ...]:
-        """What the method is called with; lists and dicts among it are new."""
+        """The arguments for the method; lists and dicts among them are new."""
         match operation.name:
             case OperationName.ADD | OperationName.UPDATE | OperationName.DELETE:
                 return (self._given(operation),)
@@ -244,7 +244,7 @@ def missing_operations(indexer: object) -> list[OperationName]:
 
 
 def takes_default(driver: Driver, target: Target) -> bool:
-    """Whether ``get_by_key`` and ``get`` return the default that they are given for a missing key."""
+    """Whether ``get_by_key`` and ``get`` return the passed default for a missing key; true if that is not tested."""
     if DEFAULT in target.unsupported or not target.supports(OperationName.GET_BY_KEY):
         return True
     default = object()
@@ -255,7 +255,7 @@ def takes_default(driver: Driver, target: Target) -> bool:
 
 
 def _listed(result: object, convert: Callable[[Iterable[Any]], tuple[str, ...]]) -> Value:
-    # A view or a generator is not a result of its own: it may change when the store does.
+    # A view or a generator is rejected as a result: it may change when the store changes.
     if not isinstance(result, (list, tuple)):
         return f"<returned {_text(result)}>"
     if len(result) > _MOST_RESULTS:
@@ -271,7 +271,7 @@ def _raiser(error: BaseException) -> Callable[..., object]:
 
 
 def _snapshot(method: Callable[..., object]) -> Callable[..., object]:
-    """Copies a mapping before the call is over: it may be the store's own, which the next call changes."""
+    """Wrap ``method`` so that a mapping is copied before the call ends: the next call may change the store's own."""
 
     def copied() -> object:
         return snapshot(method())
@@ -281,12 +281,12 @@ def _snapshot(method: Callable[..., object]) -> Callable[..., object]:
 
 
 def snapshot(result: object) -> object:
-    """A copy of a mapping; anything else as it is."""
+    """Return a copy of a mapping; return any other result unchanged."""
     return {**result} if isinstance(result, Mapping) else result
 
 
 def spoil(container: object) -> None:
-    """Clear what was given to or got from an Indexer, as a rude caller would."""
+    """Clear a list, dict or set that was passed to an Indexer or returned by it, as a rude caller would."""
     if isinstance(container, (list, dict, set)):
         with contextlib.suppress(Exception):  # a frozen list is as good as a new one
             container.clear()

@@ -1,7 +1,8 @@
 """The specification of an Indexer that may drop objects by itself, at any moment: a cache of limited size or time.
 
-A state holds the objects that may be there: each may be gone already, and none that is gone comes back without a write.
-Two contents that both explain what a call gave are explained by their union, too; so the largest one stands for all.
+A state contains the objects that may be stored. Each may already be evicted; an evicted object does not come back
+without a write. If two contents both explain the result of a call, then their union explains it, too; so the largest
+content represents all of them.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ from .program import History, Program
 
 @dataclass(frozen=True)
 class EvictingModel(IndexerModel):
-    """The specification under one of the two semantics, where objects may be evicted."""
+    """The specification under one of the two semantics, if objects may be evicted."""
 
     def effects(self, state: State, operation: Operation) -> Sequence[tuple[State, Outcome]]:
-        """One for each outcome, whatever was evicted before it: what nothing is evicted for comes first."""
+        """One effect for each possible outcome, over all evictions before the call; the first evicts nothing.
+
+        Exponential in the number of stored objects.
+        """
         if operation.is_write and operation.name is not OperationName.ADD_INDEXERS:
             return super().effects(state, operation)
         found: dict[Outcome, tuple[State, Outcome]] = {}
@@ -32,7 +36,10 @@ class EvictingModel(IndexerModel):
         return tuple(found.values())
 
     def respond(self, state: State, operation: Operation, observed: Outcome | None) -> tuple[State, Outcome]:
-        """The same effect that ``effects`` has for what was observed; the first one if it has none."""
+        """The effect with the outcome ``observed``, as in ``effects``.
+
+        If no effect has this outcome, or if it is an error, return the effect without evictions.
+        """
         whole = self.apply(state, operation)
         if observed is None or observed == whole[1] or observed.error is not None:
             return whole
@@ -48,7 +55,7 @@ class EvictingModel(IndexerModel):
 
 
 def model_of(told: Program | History) -> IndexerModel:
-    """The specification that decides a program or a history."""
+    """The specification that judges a program or a history."""
     return (EvictingModel if told.may_evict else IndexerModel)(told.semantics)
 
 
@@ -64,7 +71,7 @@ def _texts(outcome: Outcome) -> tuple[str, ...]:
 
 
 def _shown(key: str, stored: Stored, operation: Operation) -> Sequence[str]:
-    """What a read gives because this object is there."""
+    """The texts that a read returns because this object is stored: its key, index values or stamp."""
     match operation.name:
         case OperationName.LIST_KEYS | OperationName.INDEX_KEYS:
             return (key,)

@@ -1,7 +1,7 @@
 """The sequential specification of an Indexer. Read this first: everything else is judged by it.
 
-A state is a map from keys to what is stored there. What is stored under a key is the object and the index values that
-it had when it was written; a lookup goes by these. ``apply`` never changes a state, it returns a new one.
+A state maps each key to the stored object, together with the index values that the object had when it was written.
+Lookups use these index values. ``apply`` never changes a state; it returns a new state.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Stored:
     indexed: Mapping[str, tuple[str, ...]]
 
     def is_under(self, index: str, value: str) -> bool:
-        """Whether a lookup of ``value`` in ``index`` finds it."""
+        """Whether a lookup of ``value`` in ``index`` returns the object."""
         return value in self.indexed.get(index, ())
 
 
@@ -32,9 +32,9 @@ class State:
 
     Attributes:
         indexes: the names of its indices.
-        stored: key -> what is stored there.
-        resource_version: what ``last_sync_resource_version`` returns.
-        mutated: stamp -> the values of an object that was changed in place.
+        stored: key -> the object and its index values.
+        resource_version: the version that ``last_sync_resource_version`` returns.
+        mutated: stamp -> the present values of an object that was changed in place.
     """
 
     indexes: frozenset[str]
@@ -46,12 +46,12 @@ class State:
         return hash((frozenset((key, stored.item.stamp) for key, stored in self.stored.items()), self.resource_version))
 
     def values_of(self, item: Item, index: str) -> tuple[str, ...] | None:
-        """What the index function returns for the object now; ``None`` if it fails."""
+        """The values that the index function returns for the object now; ``None`` if it fails."""
         return self.mutated.get(item.stamp, item.values).get(index, ())
 
 
 class _CallFails(Exception):
-    """Ends an operation: it has no effect and gives an error."""
+    """Failure of an operation: the operation has no effect and raises this kind of error."""
 
     def __init__(self, error: ErrorKind) -> None:
         self.error = error
@@ -68,18 +68,21 @@ class IndexerModel:
         return State(frozenset(indexes))
 
     def apply(self, state: State, operation: Operation) -> tuple[State, Outcome]:
-        """The state after ``operation``, and what it gives. A failing operation changes nothing."""
+        """The state after ``operation``, and its outcome.
+
+        A failing operation changes nothing, except that a transaction keeps its entries that did not fail.
+        """
         try:
             return _RULES[operation.name](self, state, operation)
         except _CallFails as failure:
             return state, raised(failure.error)
 
     def effects(self, state: State, operation: Operation) -> Sequence[tuple[State, Outcome]]:
-        """All that ``operation`` may do and give; the first is what ``apply`` tells."""
+        """All possible pairs of next state and outcome of ``operation``; the first is the result of ``apply``."""
         return (self.apply(state, operation),)
 
     def respond(self, state: State, operation: Operation, observed: Outcome | None) -> tuple[State, Outcome]:  # noqa: ARG002
-        """The same as ``apply``, where ``observed`` decides what the specification leaves open."""
+        """The result of ``apply``; if the specification allows several outcomes, ``observed`` selects one."""
         return self.apply(state, operation)
 
     def _put(self, state: State, operation: Operation) -> tuple[State, Outcome]:
@@ -101,7 +104,7 @@ class IndexerModel:
                 last = item
             except _CallFails:
                 failed = True
-        if last is not None:  # the version of the last object, or the one before: those in between never count
+        if last is not None:  # either the last object's version or the version before the transaction; none between
             state = _versioned(replace(state, resource_version=before.resource_version), last)
         return state, raised(ErrorKind.TRANSACTION) if failed else returned()
 

@@ -1,7 +1,8 @@
 """Invariants of any Indexer between two writes, checked through its public methods alone.
 
-An implementation may also offer ``kcache_snapshot() -> {"items": {key: object}, "indices": {index: {value: keys}}}``,
-its inner state; the same rules are then checked on that.
+An implementation may also offer its inner state as
+``kcache_snapshot() -> {"items": {key: object}, "indices": {index: {value: keys}}}``; the rules are then checked on the
+snapshot as well.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ IndexValues = Callable[[Any, str], Iterable[str] | None]
 """(object, index name) -> the values that the object was indexed under; ``None`` if that is not known."""
 
 Identify = Callable[[Any], object]
-"""Tells objects apart: ``id``, or something else for an implementation that returns copies."""
+"""Object -> its identity: ``id``, or a function such as the stamp for an implementation that returns copies."""
 
 
 @dataclass(frozen=True)
 class View:
-    """What an Indexer shows of itself.
+    """The content of an Indexer, as its public methods return it.
 
     Attributes:
         items: key -> object.
         listed: the objects that ``list`` returned.
-        indices: index name -> index value -> the keys under it, in the order given.
+        indices: index name -> index value -> the keys under it, in the returned order.
         objects: index name -> index value -> the objects under it.
     """
 
@@ -51,16 +52,17 @@ def broken_rules(
     may_evict: bool = False,
     seen: Callable[[View], None] = lambda _: None,
 ) -> list[BrokenRule]:
-    """The rules that do not hold of the Indexer now. What calls raise passes through.
+    """Return the rules that the Indexer breaks now. Exceptions of its calls pass through.
 
     Args:
         indexer: the Indexer.
-        indexes: its indices.
-        values_of: what objects were indexed under.
-        identify: tells them apart.
-        before: told of each call.
-        may_evict: whether objects may vanish by themselves. Each look may then lose one; the last one counts.
-        seen: told of each look.
+        indexes: the names of its indices.
+        values_of: returns the values that an object was indexed under.
+        identify: returns the identity of an object.
+        before: called with each operation before it is called.
+        may_evict: whether objects may be evicted at any time. An eviction during an observation can look like a broken
+            rule; so the Indexer is observed again, up to once for each object, and the last observation counts.
+        seen: called with each observation.
     """
     view = observe(indexer, indexes, before)
     seen(view)
@@ -79,7 +81,7 @@ def broken_rules(
 def observe(
     indexer: Indexer[Any], indexes: Iterable[str], before: Callable[[Operation], None] = lambda _: None
 ) -> View:
-    """Read everything, through the public methods. What they raise passes through."""
+    """Read the whole content through the public methods; ``before`` is called first. Exceptions pass through."""
     before(op.list_keys())
     keys = list(indexer.list_keys())
     indices: dict[str, dict[str, tuple[str, ...]]] = {}
@@ -102,7 +104,7 @@ def observe(
 
 
 def violations(view: View, values_of: IndexValues, identify: Identify = id) -> list[BrokenRule]:
-    """The rules that do not hold; empty if all do."""
+    """Return the rules that the content breaks; empty if all hold."""
     return [
         *_content(view, identify),
         *_empty_values(view),
@@ -113,7 +115,7 @@ def violations(view: View, values_of: IndexValues, identify: Identify = id) -> l
 
 
 def snapshot_violations(snapshot: Mapping[str, Any], values_of: IndexValues) -> list[BrokenRule]:
-    """The same, for the inner state that ``kcache_snapshot`` returned."""
+    """Return the rules that the inner state breaks which ``kcache_snapshot`` returned."""
     items = dict(snapshot["items"])
     indices = {
         index: {value: tuple(sorted(keys)) for value, keys in values.items()}

@@ -16,11 +16,11 @@ __all__ = ["Item", "Semantics", "Style", "Values", "values_text"]
 _MOST_VALUES = 12
 
 Values = Mapping[str, tuple[str, ...] | None]
-"""Index name -> what its index function returns for the object; ``None`` where the function fails."""
+"""Index name -> the values that its index function returns for the object; ``None`` if the function fails."""
 
 
 class Style(enum.StrEnum):
-    """How the Python object that stands for an item behaves; the meaning of the item is the same."""
+    """Behaviour of the Python object that represents an item. The specification ignores it."""
 
     PLAIN = "plain"
     EQUAL = "equal"
@@ -28,9 +28,9 @@ class Style(enum.StrEnum):
     FALSY = "falsy"
     """``bool(obj)`` is false, ``len(obj)`` is 0."""
     UNHASHABLE = "unhashable"
-    """Defines ``__eq__`` and no ``__hash__``, as the official Kubernetes client's models do."""
+    """With ``__eq__`` and without ``__hash__``, as the models of the official Kubernetes client."""
     TUPLES = "tuples"
-    """Its index functions return tuples, and ``None`` where there are no values."""
+    """Its index functions return tuples, and ``None`` if there are no values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class Item:
     """One version of one object.
 
     Attributes:
-        key: what the key function returns for it; ``None`` if the key function fails.
-        stamp: names this version; unique within a program, so that a result tells which write it saw.
-        values: its values under each index; an index that is missing here gives none.
+        key: the key that the key function returns for it; ``None`` if the key function fails.
+        stamp: the name of this version; unique within a program, so that a result identifies the write that it saw.
+        values: its values under each index; it has no values under an index that is missing here.
         resource_version: its resource version; ``None`` if it carries no metadata.
         style: see :class:`Style`.
     """
@@ -55,7 +55,7 @@ class Item:
         return hash((self.key, self.stamp))
 
     def __str__(self) -> str:
-        """``a/x@v3{node: n1}``: key, stamp and index values, as far as there are any."""
+        """Text such as ``a/x@v3{node: n1}``: key, stamp and index values; then resource version and style, if set."""
         key = "<no key>" if self.key is None else name_text(self.key)
         style = None if self.style is Style.PLAIN else self.style.value
         extras = (("rv", self.resource_version), ("style", style))
@@ -64,17 +64,17 @@ class Item:
 
     @property
     def bare(self) -> Item:
-        """Its key and stamp."""
+        """The item with only its key and stamp."""
         return Item(self.key, self.stamp)
 
     @property
     def plain(self) -> Item:
-        """The same without its style, and without indices where it has no values."""
+        """The item without its style, and without the indices under which it has no values."""
         values = {index: found for index, found in self.values.items() if found != ()}
         return replace(self, style=Style.PLAIN, values=values)
 
     def in_full(self, name: str) -> Iterator[tuple[str, str]]:
-        """Its text under a name, and the key and values that this cuts short."""
+        """Yield (name, text of the item), then (name, full text) of its key and values that the text cuts short."""
         yield name, str(self)
         if self.key is not None and len(self.key) > LONGEST_NAME:
             yield f"key of {name}", quoted(self.key)

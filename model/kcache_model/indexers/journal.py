@@ -1,4 +1,4 @@
-"""Journal of programs on an Indexer: what is being asked of it, for the case that it never answers."""
+"""Journal of programs on an Indexer: records each operation before its call, for the case that it never returns."""
 
 from __future__ import annotations
 
@@ -12,26 +12,29 @@ from .operations import Operation
 from .program import Program
 
 _READING = "#"
-"""Before what is read back."""
+"""Prefix of the lines of operations that read the content back and are no part of the program."""
 
 
 def begin(watch: ProgressListener, program: Program) -> None:
-    """Tell that a program is about to run on a new Indexer."""
+    """Record that a program is about to run on a new Indexer."""
     watch.note(json.dumps(encode_program(program)) + "\n", has_threads=not program.is_sequential)
 
 
 def step(watch: ProgressListener, operation: Operation) -> None:
-    """Tell that an operation is about to be done, as the next one of the program's prefix."""
+    """Record that an operation is about to be called, as the next operation of the program's prefix."""
     watch.append(json.dumps(encode_operation(operation)) + "\n")
 
 
 def reading(watch: ProgressListener, operation: Operation) -> None:
-    """Tell that everything is being read back, at present by this operation, which is no part of the program."""
+    """Record that the content is being read back, now by this operation, which is no part of the program."""
     watch.append(_READING + json.dumps(encode_operation(operation)) + "\n")
 
 
 def noted_program(text: str) -> Program | None:
-    """The program that was told of, with its steps so far; ``None`` if the text is none, or incomplete."""
+    """Return the recorded program with its steps so far, and the read that is under way, if any.
+
+    ``None`` if the text is no journal, or is incomplete.
+    """
     try:
         first, *lines = text.splitlines()
         program = decode_program(json.loads(first))

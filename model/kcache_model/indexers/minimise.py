@@ -1,8 +1,8 @@
-"""Shrinks a failing program: fewer operations, simpler objects.
+"""Minimisation of a failing program: fewer operations, simpler objects.
 
-Greedy, after delta debugging (A. Zeller, R. Hildebrandt, 2002): chunks of operations are left out, halves first, then
-single ones; operations are taken out of the threads; what is left is simplified piece by piece. Each step is kept if
-the program still fails.
+Greedy, after delta debugging (A. Zeller, R. Hildebrandt, 2002): chunks of operations are left out, from all of them
+down to single operations; operations are moved from the threads to the prefix; the remaining operations and objects
+are simplified one by one. A step is kept if the program still fails.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Fails = Callable[[Program], bool]
 
 @dataclass(frozen=True)
 class MinimiseBudget:
-    """Where minimisation stops.
+    """Limits of a minimisation.
 
     Attributes:
         seconds: of wall-clock time.
@@ -37,7 +37,7 @@ class _BudgetSpent(Exception):
 
 
 def minimise(program: Program, fails: Fails, budget: MinimiseBudget | None = None) -> Program:
-    """A program that fails still and is no larger than ``program``; as small as the budget allows."""
+    """Return a program that still fails and has no more operations; as small as the budget allows."""
     search = _Search(program, fails, budget or MinimiseBudget())
     try:
         size = None
@@ -80,7 +80,7 @@ class _Search:
                 chunk //= 2
 
     def begin_later(self) -> None:
-        """First operations of threads before all others: what happens alone is easier to follow."""
+        """Move first operations of threads to the end of the prefix: sequential calls are easier to follow."""
         for part in range(len(self.best.threads)):
             while self.best.threads[part]:
                 first, *rest = self.best.threads[part]
@@ -119,7 +119,7 @@ class _Search:
 
 
 def _items(program: Program) -> list[Item]:
-    """The objects of a program, each once."""
+    """Return the items of a program; the first item of each stamp."""
     found: dict[str, Item] = {}
     for operation in program.operations():
         for item in operation.given:
@@ -128,7 +128,7 @@ def _items(program: Program) -> list[Item]:
 
 
 def _with_item(program: Program, changed: Item) -> Program:
-    """``changed`` in the place of every item with its stamp: they stand for one object."""
+    """Replace every item that has the stamp of ``changed`` by ``changed``: these items represent one object."""
 
     def change(operations: Sequence[Operation]) -> tuple[Operation, ...]:
         return tuple(

@@ -1,4 +1,4 @@
-"""Python objects that stand for items, with the key function and the index functions that go with them."""
+"""Python objects that represent items, with their key function and index functions."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from .items import Item, Style, Values
 
 
 class KeyUnavailableError(Exception):
-    """What the harness's key function raises for an item without a key."""
+    """The error that the harness's key function raises for an item without a key."""
 
 
 class IndexUnavailableError(Exception):
-    """What the harness's index functions raise for an item that has no values there."""
+    """The error that the harness's index functions raise for an item whose values are ``None``."""
 
 
 class Metadata:
@@ -29,7 +29,7 @@ class Metadata:
 
 
 class Thing(Stamped):
-    """An object given to the implementation under test."""
+    """An object that is passed to the implementation under test."""
 
     __slots__ = ("__weakref__", "key", "metadata", "stamp", "values")
 
@@ -41,7 +41,7 @@ class Thing(Stamped):
         self.metadata = None if version is None else Metadata(item.key or "", version)
 
     def told(self) -> str:
-        """``key@stamp``."""
+        """Return ``key@stamp``."""
         return f"{self.key}@{self.stamp}"
 
     def __repr__(self) -> str:
@@ -61,7 +61,7 @@ class EqualThing(Thing):
 
 
 class FalsyThing(Thing):
-    """False in a boolean context, and empty."""
+    """An object that is false in a boolean context and has length 0."""
 
     __slots__ = ()
 
@@ -73,7 +73,7 @@ class FalsyThing(Thing):
 
 
 class UnhashableThing(Thing):
-    """Comparable, but of no use in sets and as a key of dicts."""
+    """An object that can be compared but not hashed: it cannot be in a set or be a key of a dict."""
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
@@ -83,7 +83,7 @@ class UnhashableThing(Thing):
 
 
 class TupleThing(Thing):
-    """Has its index values as tuples, and ``None`` for none."""
+    """An object whose index functions return a tuple, or ``None`` if there are no values."""
 
     __slots__ = ()
 
@@ -98,7 +98,7 @@ _CLASSES: dict[Style, type[Thing]] = {
 
 
 def materialise(item: Item) -> Thing:
-    """A new object that stands for ``item``."""
+    """Create an object that represents ``item``."""
     return _CLASSES[item.style](item)
 
 
@@ -114,7 +114,7 @@ def key_func(obj: Thing) -> str:
 
 
 def index_func(name: str) -> Callable[[Thing], Sequence[str] | None]:
-    """The index function of the index called ``name``; it raises IndexUnavailableError where the item says so."""
+    """The index function of the index ``name``; it raises IndexUnavailableError if the item's values are ``None``."""
 
     def values_of(obj: Thing) -> Sequence[str] | None:
         values = obj.values.get(name, ())

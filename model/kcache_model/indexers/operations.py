@@ -12,7 +12,7 @@ from .items import Item, Values, values_text
 
 
 class OperationName(enum.StrEnum):
-    """The calls of an Indexer; ``MUTATE`` is the user's own act of changing a stored object in place."""
+    """The methods of an Indexer; ``MUTATE`` is no method: the caller changes a stored object in place."""
 
     ADD = "add"
     UPDATE = "update"
@@ -71,11 +71,11 @@ OPTIONAL_OPERATIONS = frozenset(
         OperationName.ADD_INDEXERS,
     }
 )
-"""The operations that an Indexer may lack without a declaration; the report says that they were not tested."""
+"""The operations that an Indexer may lack without a declaration; the report lists them as not tested."""
 
 
 class WriteKind(enum.StrEnum):
-    """What one entry of a transaction does."""
+    """Kind of write of one entry of a transaction."""
 
     ADD = "add"
     UPDATE = "update"
@@ -84,19 +84,19 @@ class WriteKind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One call. Which of the fields are used depends on the name; see the functions of this module.
+    """One call. The name determines which fields are used; see the functions of this module.
 
     Attributes:
-        name: the call.
-        item: the object given to ``add``, ``update``, ``delete``, ``get`` and ``index``.
-        items: the objects given to ``replace``.
+        name: the method.
+        item: the object passed to ``add``, ``update``, ``delete``, ``get`` and ``index``.
+        items: the objects passed to ``replace``.
         entries: the writes of a ``transaction``.
-        key: the key given to ``get_by_key`` and ``mutate``.
-        index: the index name given to a lookup.
-        value: the index value given to a lookup.
+        key: the key passed to ``get_by_key`` and ``mutate``.
+        index: the index name passed to a lookup.
+        value: the index value passed to a lookup.
         names: the names of the indices that ``add_indexers`` adds.
-        resource_version: given to ``replace`` and ``bookmark``.
-        values: what ``mutate`` gives the stored object.
+        resource_version: the resource version passed to ``replace`` and ``bookmark``.
+        values: the new values that ``mutate`` sets on the stored object.
     """
 
     name: OperationName
@@ -111,17 +111,17 @@ class Operation:
     values: Values | None = None
 
     def __str__(self) -> str:
-        """The call as Python would write it."""
+        """Text of the call in the notation of Python."""
         return f"{self.name.value}({', '.join(self._arguments())})"
 
     @property
     def brief(self) -> Operation:
-        """The same with no more of the objects than their keys and stamps, for sentences."""
+        """The operation with only the keys and stamps of its objects, for use in sentences."""
         return self.with_items(lambda item: item.bare)
 
     @property
     def plain(self) -> Operation:
-        """The same without what of its objects is of no interest among other calls."""
+        """The operation with plain objects: without their styles and without indices that have no values."""
         return self.with_items(lambda item: item.plain)
 
     @property
@@ -155,7 +155,7 @@ class Operation:
 
     @property
     def in_full(self) -> Iterator[tuple[str, str]]:
-        """Name and text of each argument, in full; after an object, what its own text cuts short."""
+        """Yield (name, full text) of each argument; after an object, its key and values that its text cuts short."""
         for name, text in (("key", self.key), ("index", self.index), ("value", self.value)):
             if text is not None:
                 yield name, quoted(text)
@@ -280,5 +280,5 @@ def last_sync_resource_version() -> Operation:
 
 
 def mutate(key: str, values: Values) -> Operation:
-    """Changes the object stored under ``key`` in place, behind the store's back; nothing if there is none."""
+    """Change the object stored under ``key`` in place, without a call of the store; no effect if there is none."""
     return Operation(OperationName.MUTATE, key=key, values=values)

@@ -17,7 +17,7 @@ _ACCEPTED: Final[Mapping[str, str]] = {
     ErrorKind.INDEXERS_RUNNING: "indexer-conflict-accepted",
     ErrorKind.TRANSACTION: "transaction-error-swallowed",
 }
-"""The error that a call should have given -> the rule that it breaks by giving none."""
+"""The expected error of a call -> the id of the rule that the call breaks if it raises no error."""
 
 _LOOKUPS: Final = (OperationName.INDEX, OperationName.INDEX_KEYS, OperationName.BY_INDEX)
 
@@ -28,7 +28,7 @@ _RULES: Final[Mapping[OperationName, str]] = {
 
 
 def rule_of_outcome(operation: Operation, expected: Outcome, observed: Outcome) -> str:
-    """The id of the rule that a call breaks which gives ``observed`` where ``expected`` is due."""
+    """Return the id of the rule that a call breaks if its outcome is ``observed`` instead of ``expected``."""
     if expected.error is not None and observed.error is None:
         return _ACCEPTED.get(expected.error, "wrong-result")
     if observed.error is not None:

@@ -17,12 +17,13 @@ class Program(CallProgram[Operation]):
 
     Attributes:
         indexes: the names of the indices that the Indexer is created with.
-        prefix: runs first, in one thread.
-        threads: run at the same time afterwards. A sequential program has none.
-        semantics: which generation of client-go decides.
-        hash_seed: ``PYTHONHASHSEED`` of the process that runs it, by which sets of texts have their order.
+        prefix: the operations that run first, in one thread.
+        threads: the operations of each thread; the threads run concurrently after the prefix. A sequential program has
+            no threads.
+        semantics: the generation of client-go that defines the correct results.
+        hash_seed: ``PYTHONHASHSEED`` of the process that runs it; it determines the order of sets of texts.
         may_evict: whether the Indexer may drop objects by itself.
-        is_unsteady: whether it went wrong, and did not when it was run again: that it goes right is no proof.
+        is_unsteady: whether it failed once and then passed when it was run again; a passing run then proves nothing.
     """
 
     indexes: tuple[str, ...] = ()
@@ -34,7 +35,7 @@ class Program(CallProgram[Operation]):
     is_unsteady: bool = False
 
     def with_hash_seed(self, seed: int) -> Program:
-        """The same for a process with another hash seed."""
+        """The program with another hash seed."""
         return dataclasses.replace(self, hash_seed=seed)
 
 
@@ -45,7 +46,7 @@ class History:
     Attributes:
         indexes: the names of the indices that the Indexer was created with.
         calls: the calls.
-        semantics: which generation of client-go decides.
+        semantics: the generation of client-go that defines the correct results.
         may_evict: whether the Indexer may drop objects by itself.
     """
 

@@ -13,9 +13,10 @@ from .program import Program
 
 
 def with_short_names(program: Program) -> Program:
-    """The same program with keys a, b, ...; values n1, n2, ...; stamps v1, v2, ... in order of appearance.
+    """Return the program with keys a, b, ...; values n1, n2, ...; stamps v1, v2, ... in order of appearance.
 
-    Names that sort differently, or are odd, may matter to an implementation: the result need not behave the same.
+    The renamed program may behave differently: an implementation may depend on the sort order of names, or on
+    unusual names.
     """
     names = _Names()
     return replace(
@@ -55,7 +56,7 @@ class _Names:
 
 
 class _Numbering(dict[str, str]):
-    """Old name -> new name, the next one for each name that is new."""
+    """Old name -> new name; the lookup of an unknown old name assigns the next new name."""
 
     def __init__(self, names: Iterator[str]) -> None:
         super().__init__()

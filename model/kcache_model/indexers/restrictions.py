@@ -1,7 +1,7 @@
-"""Restrictions: what programs are spared on an implementation that declares that it does otherwise.
+"""Restrictions: features of programs that are removed for an implementation that declares them as unsupported.
 
-A program without these things tells nothing of them; so the same table says which of them a failing program needs, and
-thereby which rule is broken.
+A program without a feature cannot fail because of it. So the same table is used to test whether a failing program needs
+a feature; if it does, the rule of the feature is broken.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from .target import CONCURRENT_WRITES, FAILING_FUNCTIONS, FAILING_KEY_FUNCTIONS,
 
 @dataclass(frozen=True)
 class Restriction:
-    """One thing that programs can do without.
+    """One feature that can be removed from programs.
 
     Attributes:
         declaration: its name in ``kcache_unsupported``.
-        rule: the id of the rule that is broken where only programs with it fail.
-        without: the operation without it.
+        rule: the id of the rule that is broken if a program fails only with the feature.
+        without: operation -> the operation without the feature.
     """
 
     declaration: str
@@ -87,17 +87,20 @@ RESTRICTIONS: Final = (
     Restriction(FAILING_KEY_FUNCTIONS, "keyless-write-applied", lambda operation: operation.with_items(_some_key)),
     Restriction(FAILING_FUNCTIONS, "failed-write-applied", lambda operation: operation.with_items(_no_failure)),
 )
-"""In the order in which a failing program is asked whether it needs them."""
+"""All restrictions, in the order in which they are tried on a failing program."""
 
 _AVOIDED: Final[Mapping[str, str]] = {
     ErrorKind.KEY_FUNC: FAILING_KEY_FUNCTIONS,
     ErrorKind.INDEX_FUNC: FAILING_FUNCTIONS,
 }
-"""Kind of error -> the declaration with which calls that give it are left out."""
+"""Kind of error -> the declaration that excludes the calls that raise it."""
 
 
 def restricted(operation: Operation, target: Target) -> Operation:
-    """The operation without what the target does not offer; misuse by strict targets' users only."""
+    """Return the operation without the features that the target does not support.
+
+    Index functions that return tuples or ``None`` remain for strict targets only.
+    """
     operation = _without_idle_failures(operation)
     for restriction in RESTRICTIONS:
         is_spared = restriction.declaration == NONE_VALUES and not target.is_strict
@@ -107,10 +110,10 @@ def restricted(operation: Operation, target: Target) -> Operation:
 
 
 def _without_idle_failures(operation: Operation) -> Operation:
-    """A replacement without objects that fail and whose key a later one has.
+    """Remove from a ``replace`` the objects with a failing index function whose key a later object has, too.
 
-    Client-go never asks index functions about such an object. To ask about all first, and to refuse all if one fails,
-    is as right.
+    Client-go never calls index functions with such an object. An implementation that calls them with all objects
+    first, and refuses the ``replace`` if one fails, is correct as well.
     """
     if operation.name is not OperationName.REPLACE:
         return operation
@@ -122,7 +125,7 @@ def _without_idle_failures(operation: Operation) -> Operation:
 
 
 def restricted_program(program: Program, target: Target) -> Program:
-    """The program without what the target does not offer; with one writing thread, if it allows only one."""
+    """Return the program without unsupported features; with one writing thread if the target allows only one."""
     program = mapped(program, lambda operation: restricted(operation, target))
     prefix, *threads = restricted_threads((program.prefix, *program.threads), target, program.indexes, begin=1)
     return replace(program, prefix=prefix, threads=tuple(threads), may_evict=target.may_evict)
@@ -131,14 +134,14 @@ def restricted_program(program: Program, target: Target) -> Program:
 def restricted_threads(
     threads: tuple[tuple[Operation, ...], ...], target: Target, indexes: Iterable[str], *, begin: int = 0
 ) -> tuple[tuple[Operation, ...], ...]:
-    """Threads without the calls that the target's declarations rule out.
+    """Return the threads without the calls that the target's declarations exclude.
 
     Args:
-        threads: the calls of each.
-        target: if it allows one writer, the first thread that writes is the only one to do so; if it says nothing of
-            unknown indices, none but those that exist from the start are looked up.
-        indexes: those.
-        begin: the first thread that runs beside others.
+        threads: the calls of each thread.
+        target: if it declares ``concurrent_writes``, only the first concurrent thread that writes keeps its writes; if
+            it declares ``unknown_index``, lookups in other indices than ``indexes`` are removed.
+        indexes: the indices that exist from the start.
+        begin: the number of the first concurrent thread; the threads before it keep their writes.
     """
     if UNKNOWN_INDEX in target.unsupported:
         known = frozenset(indexes)
@@ -168,7 +171,7 @@ def mapped(program: Program, change: Callable[[Operation], Operation]) -> Progra
 
 
 def spared(program: Program) -> Iterator[tuple[Restriction, Program]]:
-    """The program without each of the things that it has."""
+    """Yield each restriction that changes the program, with the program after the change."""
     for restriction in RESTRICTIONS:
         without = mapped(program, restriction.without)
         if without != program:
@@ -176,13 +179,13 @@ def spared(program: Program) -> Iterator[tuple[Restriction, Program]]:
 
 
 def is_avoided(operation: Operation, error: str | None, target: Target, indexes: Container[str]) -> bool:
-    """Whether a call is left out on the target.
+    """Whether the target's declarations exclude a call.
 
     Args:
         operation: the call.
-        error: that it gives.
+        error: the kind of the error that it raises; ``None`` if it succeeds.
         target: the implementation.
-        indexes: the indices that there are.
+        indexes: the names of the existing indices.
     """
     if UNKNOWN_INDEX in target.unsupported and operation.index is not None and operation.index not in indexes:
         return True

@@ -1,4 +1,4 @@
-"""The implementation under test: a factory, and what it says of itself."""
+"""The implementation under test: a factory, and its declarations of unsupported operations and features."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ..outcomes import error_text
 from .operations import INDEX_OPERATIONS, OperationName
 
 Factory: TypeAlias = Callable[..., Indexer[Any]]
-"""``factory(key_func, indexers) -> Indexer``. If it takes a keyword ``semantics``, it is told ``"classic"`` or
-``"current"``."""
+"""``factory(key_func, indexers) -> Indexer``. If it takes a keyword ``semantics``, the value ``"classic"`` or
+``"current"`` is passed."""
 
 IDENTITY = "identity"
 """Declared as unsupported by an implementation that returns copies of the stored objects."""
@@ -26,43 +26,43 @@ DEFAULT = "default"
 """Declared as unsupported by an implementation whose ``get`` and ``get_by_key`` take no default."""
 
 FAILING_FUNCTIONS = "failing_functions"
-"""Declared as unsupported by an implementation that says nothing about index functions that fail."""
+"""Declared as unsupported by an implementation that does not specify its behaviour if an index function fails."""
 
 INDEXES = "indexes"
-"""Declared as unsupported by a plain Store; short for every operation on indices."""
+"""Declared as unsupported by a plain Store; implies every operation on indices."""
 
 _CONTENT = (OperationName.LIST, OperationName.LIST_KEYS, OperationName.GET_BY_KEY)
 _LOOKUPS = (OperationName.LIST_INDEX_FUNC_VALUES, OperationName.INDEX_KEYS, OperationName.BY_INDEX)
 
 FAILING_KEY_FUNCTIONS = "failing_key_functions"
-"""Declared as unsupported by an implementation that says nothing about key functions that fail."""
+"""Declared as unsupported by an implementation that does not specify its behaviour if the key function fails."""
 
 UNKNOWN_INDEX = "unknown_index"
-"""Declared as unsupported by an implementation that says nothing about lookups in an index that does not exist."""
+"""Declared as unsupported by an implementation that does not specify lookups in an index that does not exist."""
 
 NONE_VALUES = "none_values"
 """Declared as unsupported by an implementation whose index functions must return lists."""
 
 LIVE_RESULTS = "live_results"
-"""Declared as unsupported by an implementation whose callers must not change what they got."""
+"""Declared as unsupported by an implementation whose callers must not change the results that it returned."""
 
 KEPT_ARGUMENTS = "kept_arguments"
-"""Declared as unsupported by an implementation whose callers must not change what they gave to ``replace``."""
+"""Declared as unsupported by an implementation whose callers must not change the list passed to ``replace``."""
 
 LISTS = "lists"
-"""Declared as unsupported by an implementation that returns sets, views or generators where lists are due."""
+"""Declared as unsupported by an implementation that returns sets, views or generators instead of lists."""
 
 SORTED_KEYS = "sorted_keys"
-"""Declared as unsupported by an implementation whose ``index_keys`` has an order of its own."""
+"""Declared as unsupported by an implementation whose ``index_keys`` does not return keys in sorted order."""
 
 LIVE_INDEXERS = "live_indexers"
 """Declared as unsupported by an implementation that shares its mapping of index functions with its callers."""
 
 MAY_EVICT = "may_evict"
-"""Declared by an implementation that may drop objects by itself: what is gone does not come back without a write."""
+"""Declared by an implementation that may drop objects by itself; a dropped object comes back only with a write."""
 
 CONCURRENT_WRITES = "concurrent_writes"
-"""Declared as unsupported by an implementation that only one thread writes to."""
+"""Declared as unsupported by an implementation that only one thread may write to."""
 
 _FEATURES = frozenset(
     {
@@ -71,7 +71,7 @@ _FEATURES = frozenset(
         *("falsy_objects", "equal_objects", "empty_keys", "empty_values", "multiple_values"),
     }
 )
-"""What can be declared besides operations; programs are spared it, see :mod:`.restrictions`."""
+"""All features that can be declared besides operations; see :mod:`.restrictions` for the effect on programs."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,11 @@ class Target:
     """A factory with its name and its declarations.
 
     Attributes:
-        name: how reports call it.
-        factory: makes a new, empty Indexer.
-        unsupported: operations and features that it does not offer; they are not tested.
-        is_strict: whether it is asked for more than client-go promises, by callers who change stored objects in place,
-            or the mappings of index functions that they gave or got.
+        name: its name in reports.
+        factory: creates a new, empty Indexer.
+        unsupported: operations and features that it does not support; they are not tested.
+        is_strict: whether it is tested for more than client-go promises: by callers who change stored objects in
+            place, or change the mappings of index functions that they passed or received.
     """
 
     name: str
@@ -93,17 +93,17 @@ class Target:
 
     @property
     def asks_order(self) -> bool:
-        """Whether keys must be sorted."""
+        """Whether ``index_keys`` must return sorted keys."""
         return self.is_strict and SORTED_KEYS not in self.unsupported
 
     @property
     def may_evict(self) -> bool:
-        """Whether stored objects may be gone at any moment."""
+        """Whether stored objects may be dropped at any moment."""
         return MAY_EVICT in self.unsupported
 
     @property
     def shares_nothing(self) -> bool:
-        """Whether the mappings of index functions that callers gave or got are theirs."""
+        """Whether callers own, and may change, the mappings of index functions that they passed or received."""
         return self.is_strict and LIVE_INDEXERS not in self.unsupported
 
     def supports(self, operation: OperationName) -> bool:
@@ -111,13 +111,13 @@ class Target:
         return operation.value not in self.unsupported
 
     def observable(self, indexes: Iterable[str]) -> tuple[str, ...] | None:
-        """The indices that can be read back whole; ``None`` if not even the objects can be."""
+        """The indices that can be read back completely; ``None`` if not even the objects can be read back."""
         if not all(self.supports(name) for name in _CONTENT):
             return None
         return tuple(indexes) if all(self.supports(name) for name in _LOOKUPS) else ()
 
     def create(self, key_func: Callable[[Any], str], indexers: Any, semantics: Semantics) -> Indexer[Any]:
-        """A new Indexer.
+        """Create an Indexer.
 
         Raises:
             TargetError: the factory raised.
@@ -134,10 +134,11 @@ class Target:
 
 
 def make_target(factory: Factory, name: str | None = None, unsupported: Iterable[str] | None = None) -> Target:
-    """A target from a factory; declarations come from ``unsupported`` or the factory's ``kcache_unsupported``.
+    """Create a target; its declarations are ``unsupported`` or, by default, the factory's ``kcache_unsupported``.
 
     Raises:
-        TargetError: the factory cannot be called with a key function and indexers, or a declaration is unknown.
+        TargetError: the factory cannot be called with a key function and indexers, or a declaration is unknown, or the
+            declarations are one text instead of a list.
     """
     if not callable(factory):
         raise TargetError(
@@ -151,10 +152,10 @@ def make_target(factory: Factory, name: str | None = None, unsupported: Iterable
 
 
 def all_declared(declared: Iterable[str]) -> frozenset[str]:
-    """Declarations, and what follows from them.
+    """Return the declarations and the declarations that they imply.
 
     Raises:
-        TargetError: one is unknown.
+        TargetError: a declaration is unknown.
     """
     names = set(declared)
     known = _FEATURES | {operation.value for operation in OperationName}
@@ -164,16 +165,16 @@ def all_declared(declared: Iterable[str]) -> frozenset[str]:
     if INDEXES in names:
         names |= {operation.value for operation in INDEX_OPERATIONS}
     if names & {IDENTITY, OperationName.GET_BY_KEY.value, MAY_EVICT}:
-        names.add(OperationName.MUTATE.value)  # nobody outside can get at the stored object, or it may be gone
+        names.add(OperationName.MUTATE.value)  # the test cannot reach the stored object, or it may be dropped
     return frozenset(names)
 
 
 def class_hint(factory: object, name: str | None) -> str:
-    """Advice for whoever means a class that is no Indexer; empty for a function."""
+    """Advice for a user who wants to check a class that is no Indexer; empty if the factory is no class."""
     if not isinstance(factory, type):
         return ""
     named = "..."
-    with contextlib.suppress(TypeError, ValueError):  # parts in C tell no signature
+    with contextlib.suppress(TypeError, ValueError):  # callables written in C may have no signature
         given = inspect.signature(factory).parameters.values()
         named = ", ".join(f"{one.name}=..." for one in given if one.default is one.empty)
     return f". To check it as a class of any kind, say with which arguments: '{name}({named})'"

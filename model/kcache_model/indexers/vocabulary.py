@@ -1,7 +1,8 @@
 """The vocabulary of Indexers: one table from which every generator of programs takes its calls.
 
-A template makes a call from a source of arguments, of which each generator has its own: random ones for the explorer
-and for real threads, Hypothesis' for the state machine. The same table lists the calls of small programs, written out.
+A template builds a call with arguments from a source. Each generator has its own source: random arguments for the
+explorer and for real threads, Hypothesis strategies for the state machine. The table also lists the calls of small
+programs, with fixed arguments.
 """
 
 from __future__ import annotations
@@ -22,30 +23,30 @@ LATE_INDEXES: Final = ("zone", "tier")
 """The indices that ``add_indexers`` adds."""
 
 LATE_INDICES: Final = "late indices"
-"""The group of calls about indices that come late; they mean something only together, and to an empty store."""
+"""The group of calls about indices that are added later; they are useful only together, and on an empty store."""
 
 RESOURCE_VERSION: Final = "resource version"
-"""The group of calls about the resource version; they mean something only together."""
+"""The group of calls about the resource version; they are useful only together."""
 
 MISUSE: Final = "misuse"
-"""The group of what no user should do; only strict runs do."""
+"""The group of operations that a correct user avoids; only strict runs use them."""
 
 _OTHER_KEY: Final = "other key"
 
 
 class ArgumentSource(Protocol):
-    """Chooses the arguments of calls."""
+    """Source of the arguments of calls."""
 
     def item(self) -> Item:
         """A new version of an object."""
         ...
 
     def bare(self) -> Item:
-        """An object of which the key alone matters."""
+        """An object for a call that uses only its key."""
         return self.item()
 
     def query(self) -> Item:
-        """An object to look up others with."""
+        """An object for ``index``: the objects that share its index values are looked up."""
         return self.item()
 
     def items(self) -> tuple[Item, ...]:
@@ -65,7 +66,7 @@ class ArgumentSource(Protocol):
         ...
 
     def late_index(self) -> str:
-        """The name of an index that may be there by now."""
+        """The name of an index that may have been added by now."""
         ...
 
     def late_names(self) -> Sequence[str]:
@@ -86,14 +87,14 @@ class ArgumentSource(Protocol):
 
 
 class SmallSource(Protocol):
-    """Makes the objects of one place in a small program."""
+    """Source of the objects for one position in a small program."""
 
     def item(self, text: str) -> Item:
-        """``"ax"`` is an object with the key a and the value x; ``"axy"`` has two values, ``"a"`` none."""
+        """An object: ``"ax"`` has the key a and the value x; ``"axy"`` has two values; ``"a"`` has no value."""
         ...
 
     def version(self) -> str:
-        """A resource version, if anybody can see it."""
+        """A resource version, if any call of the program can observe it."""
         ...
 
 
@@ -102,9 +103,9 @@ class Letter:
     """One call of small programs.
 
     Attributes:
-        name: the call.
-        make: what makes it.
-        group: the calls that it comes with; empty for the core, which every program may have.
+        name: the method.
+        make: builds the operation.
+        group: the group of calls that it is used with; empty for the core, which every program may contain.
     """
 
     name: OperationName
@@ -117,12 +118,12 @@ class Template:
     """One operation of the vocabulary.
 
     Attributes:
-        name: the call.
-        make: makes one.
-        weight: how often it is chosen, compared with the others of its group.
-        group: the calls that it means something with; empty for those that always do.
-        small: its calls in small programs, each after the group of calls that it comes with; empty for the core, which
-            every program may have.
+        name: the method.
+        make: builds an operation.
+        weight: relative frequency among the templates of its group.
+        group: the group of calls that it is useful with; empty if it is useful on its own.
+        small: its calls in small programs, as pairs (group of calls that it is used with, builder); the group is empty
+            for the core, which every program may contain.
     """
 
     name: OperationName
@@ -306,27 +307,27 @@ def reads(group: str = "") -> Templates:
 
 
 def named(*names: OperationName) -> Templates:
-    """The templates of these calls that mean something by themselves, in the order of the table."""
+    """The templates of these calls that belong to no group, in the order of the table."""
     return tuple(template for template in VOCABULARY if template.name in names and not template.group)
 
 
 def mixed(weights: Mapping[OperationName, int]) -> Templates:
-    """These calls with other weights, in this order."""
+    """The first template of each of these calls with the given weight, in the order of ``weights``."""
     first = {template.name: template for template in reversed(VOCABULARY)}
     return tuple(replace(first[name], weight=weight) for name, weight in weights.items())
 
 
 def is_offered(name: OperationName, target: Target) -> bool:
-    """Whether the target supports a call: one without indices supports none that is about them."""
+    """Whether the target supports a call; a target without indices supports no call about indices."""
     return target.supports(name) and not (INDEXES in target.unsupported and name in INDEX_OPERATIONS)
 
 
 def offered(templates: Templates, target: Target) -> Templates:
-    """Those that the target supports."""
+    """The templates whose calls the target supports."""
     return tuple(template for template in templates if is_offered(template.name, target))
 
 
 def letters() -> list[Letter]:
-    """The calls of small programs, those of the core first."""
+    """The calls of small programs; the core comes first."""
     found = [Letter(template.name, make, group) for template in VOCABULARY for group, make in template.small]
     return sorted(found, key=lambda letter: bool(letter.group))

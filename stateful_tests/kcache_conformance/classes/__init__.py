@@ -1,4 +1,4 @@
-"""Any class as a target: its own behaviour in one thread, or a plain model's, is its specification."""
+"""Any class as a target: its specification is its own behaviour in one thread, or a model."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 CLASS: Final = "class"
-"""What ``--type`` takes for any class."""
+"""The value of ``--type`` for any class."""
 
 PREFIX: Final = f"{CLASS}="
-"""How the names of the types of single classes begin."""
+"""The prefix of the names of types of single classes."""
 
 BETWEEN: Final = "=="
-"""Between the class and its model in such a name; a single one may stand in its arguments."""
+"""The separator of class and model in such a name; a single ``=`` may occur in the arguments of the class."""
 
 
 LEAVE_OUT: Final = "~~"
-"""Before the names of the methods that a user leaves out; no file and no argument has two tildes in a row."""
+"""The separator before the methods that a user leaves out; no file and no argument has two tildes in a row."""
 
 
 class ClassTypeName(NamedTuple):
@@ -24,9 +24,9 @@ class ClassTypeName(NamedTuple):
 
     Attributes:
         target: ``package.module:Class`` or ``path/to/file.py:Class``.
-        model: a class with the same methods that returns what is right, or the name of a specification; empty for what
-            the class itself does in one thread.
-        leave_out: the methods that are never called, because the user says so.
+        model: a class with the same methods and correct results, or the name of a specification; empty if the class is
+            compared with its own behaviour in one thread.
+        leave_out: the methods that the user excludes from all calls.
     """
 
     target: str
@@ -35,14 +35,14 @@ class ClassTypeName(NamedTuple):
 
 
 def class_type_name(target: str, model: str = "", leave_out: Iterable[str] = ()) -> str:
-    """The name of the type of one class; see :class:`ClassTypeName`."""
+    """Return the name of the type of one class; see :class:`ClassTypeName`."""
     names = ",".join(dict.fromkeys(leave_out))
     compared = f"{BETWEEN}{model}" if model else ""
     return f"{PREFIX}{target}{compared}{LEAVE_OUT if names else ''}{names}"
 
 
 def parse_class_type_name(name: str) -> ClassTypeName:
-    """The inverse of :func:`class_type_name`."""
+    """Invert :func:`class_type_name`."""
     whole, _, names = name.removeprefix(PREFIX).partition(LEAVE_OUT)
     target, _, model = whole.partition(BETWEEN)
     return ClassTypeName(target, model, tuple(filter(None, names.split(","))))

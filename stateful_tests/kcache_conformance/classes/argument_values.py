@@ -1,6 +1,6 @@
-"""The values that are tried for a parameter: by its annotation, by its name, and, if these do not fit, others.
+"""Values that are tried for a parameter: by its annotation, by its name, and if these do not match, other values.
 
-An annotation never makes a test worse than no annotation: one that says nothing is passed over.
+An annotation never makes a test worse than no annotation: an annotation without information is ignored.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from kcache_model.object_types.callbacks import Behaviour, Callback
 
 Values: TypeAlias = Sequence[Any]
-"""Values to choose from; one that is listed twice is chosen twice as often."""
+"""Values to choose from; a value that is listed twice is chosen twice as often."""
 
 _VALUES: Final[dict[Any, Values]] = {
     int: (1, 2, 1, 2, 3),
@@ -24,18 +24,18 @@ _VALUES: Final[dict[Any, Values]] = {
     type(None): (None,),
 }
 FEW: Final = 2
-"""Values of each argument in small-scope verification; a third one is tried now and then."""
+"""Values of each argument in small-scope verification; a third value is tried less often."""
 _KEY_NAMES: Final = frozenset({"key", "k", "name", "id", "topic", "event", "item_id", "key_name"})
 _FILE_NAMES: Final = ("file", "files", "filename", "filenames", "file_name", "fname", "path", "paths", "pathname")
-"""Ends of the names of parameters that are never numbers: ``open(1)`` opens, and so closes, a file of this process."""
+"""Endings of names of parameters that never get numbers: ``open(1)`` opens and then closes a file of this process."""
 _INDEX_NAMES: Final = frozenset({"at", "i", "idx", "index", "pos", "position", "offset"})
 _INDEXES: Final[Values] = (0, 0, 1)
-"""Positions in what has few items."""
+"""Positions in sequences with few items."""
 _UNKNOWN: Final = frozenset({Any, object, Hashable, inspect.Parameter.empty})
 _LISTENER_NAMES: Final = frozenset(
     ("callback", "cb", "consumer", "handler", "hook", "listener", "observer", "receiver", "subscriber")
 )
-"""Names of callables that are called once for each event, so that it counts how often."""
+"""Names of callables that are called once for each event, so the number of calls is part of the result."""
 _CALLABLE_NAMES: Final = _LISTENER_NAMES | {
     *("action", "callable", "creator", "default_factory", "factory", "fn", "func", "function", "job", "loader"),
     *("on_change", "on_event", "predicate", "producer", "supplier", "target", "task", "thunk", "worker"),
@@ -43,18 +43,18 @@ _CALLABLE_NAMES: Final = _LISTENER_NAMES | {
 _OTHERS: Final[tuple[Values, ...]] = (
     *(_VALUES[str], _VALUES[int], _INDEXES, (0.5, 2.0), (True, False), ((1, 2), ()), (None,)),
 )
-"""What is tried where nothing else fits. Tuples come from JSON as tuples again."""
+"""Values to try if nothing else matches. Tuples come back from JSON as tuples."""
 
 
 def first_values(parameter: inspect.Parameter, methods: Sequence[str] = ()) -> Values:
-    """The values that an annotation or a name asks for.
+    """Return the values that an annotation or a name suggests.
 
     Args:
         parameter: of a method.
-        methods: of the same object, without parameters: what a callback may call back.
+        methods: methods of the same object, without parameters, for callbacks to call.
 
     Raises:
-        TargetError: no object of the annotation can be made; says why.
+        TargetError: no object of the annotation can be created; the message has the reason.
     """
     annotation = _meant(parameter.annotation)
     says_nothing = is_unknown(annotation)
@@ -70,19 +70,19 @@ def first_values(parameter: inspect.Parameter, methods: Sequence[str] = ()) -> V
 
 
 def usual_values(parameter: inspect.Parameter) -> Values:
-    """What is tried where an annotation says nothing."""
+    """Return the values to try if an annotation has no information."""
     if parameter.name.strip("_") in _INDEX_NAMES:
         return _INDEXES
     return _VALUES[str if names_key(parameter) or names_file(parameter) else int]
 
 
 def plain_values() -> list[Values]:
-    """What most methods take that do not tell their parameters."""
+    """Return values that most methods with unknown parameters accept."""
     return [_VALUES[str], _VALUES[int]]
 
 
 def other_values(parameter: inspect.Parameter | None, methods: Sequence[str] = ()) -> list[Values]:
-    """What to try where the first values do not fit."""
+    """Return the values to try if the first values do not match."""
     called = [callbacks(parameter, methods)] if parameter is not None else []
     others = [*called, *_OTHERS, *_containers()]
     is_file = parameter is not None and names_file(parameter)
@@ -90,22 +90,22 @@ def other_values(parameter: inspect.Parameter | None, methods: Sequence[str] = (
 
 
 def names_callable(parameter: inspect.Parameter) -> bool:
-    """Whether a parameter is something to call, by its own name."""
+    """Whether, by its name, a parameter is a callable."""
     return parameter.name.strip("_") in _CALLABLE_NAMES
 
 
 def names_key(parameter: inspect.Parameter) -> bool:
-    """Whether a parameter is a key, by its own name."""
+    """Whether, by its name, a parameter is a key."""
     return parameter.name in _KEY_NAMES
 
 
 def names_file(parameter: inspect.Parameter) -> bool:
-    """Whether a parameter is the name of a file, by its own."""
+    """Whether, by its name, a parameter is the name of a file."""
     return parameter.name.strip("_").endswith(_FILE_NAMES)
 
 
 def callbacks(parameter: inspect.Parameter, methods: Sequence[str] = ()) -> Values:
-    """Callables: one that is harmless, one that raises, and some that call back."""
+    """Return callbacks: a harmless one, one that raises, and one that calls a method back if there is one."""
     annotation = parameter.annotation
     takes, returns = _signature(annotation)
     is_listener = parameter.name.strip("_") in _LISTENER_NAMES or parameter.name.startswith("on_")
@@ -120,13 +120,13 @@ def callbacks(parameter: inspect.Parameter, methods: Sequence[str] = ()) -> Valu
 
 
 def _signature(annotation: Any) -> tuple[Any, Any]:
-    """The parameters and the result that an annotation of a callable names; ``...`` where it names none."""
+    """Return the parameters and the result in the annotation of a callable; ``...`` if it has none."""
     arguments = typing.get_args(annotation)
     return (arguments[0], arguments[1]) if len(arguments) == 2 else (..., ...)
 
 
 def is_callable(annotation: Any) -> bool:
-    """Whether an annotation asks for something to call, also as one of several types."""
+    """Whether an annotation is a callable type, or a union with one."""
     origin = typing.get_origin(annotation) or annotation
     if origin is collections.abc.Callable:
         return True
@@ -140,7 +140,7 @@ _UNION: Final = type(int | str)
 
 
 def is_unknown(annotation: Any) -> bool:
-    """Whether an annotation says nothing of what is wanted."""
+    """Whether an annotation has no information about the wanted values."""
     try:
         return isinstance(annotation, str) or annotation in _UNKNOWN or _is_vague(annotation)
     except TypeError:  # not hashable
@@ -148,7 +148,7 @@ def is_unknown(annotation: Any) -> bool:
 
 
 def _is_vague(annotation: Any) -> bool:
-    """Whether any plain value satisfies an annotation, as it does ``collections.abc.Hashable``."""
+    """Whether any plain value satisfies an annotation, as in ``collections.abc.Hashable``."""
     if not isinstance(annotation, type) or annotation.__module__ not in ("collections.abc", "typing"):
         return False
     try:
@@ -158,7 +158,7 @@ def _is_vague(annotation: Any) -> bool:
 
 
 def _meant(annotation: Any) -> Any:
-    """What a name for an annotation stands for."""
+    """Return the type behind an alias such as a ``NewType`` or a ``TypeVar``."""
     while isinstance(annotation, typing.NewType):
         annotation = annotation.__supertype__
     if isinstance(annotation, typing.TypeVar):

@@ -1,4 +1,4 @@
-"""Replay of calls on new objects of a class or a model: on virtual threads, or on real ones where those cannot tell."""
+"""Replay of calls on new objects of a class or a model: on virtual threads, or where these fail, on real threads."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ if TYPE_CHECKING:
     from kcache_stress.objects.virtual_calls import VirtualCalls
 
 _FURTHER: Final = (Begun, Overtaken, Passes)
-"""Steps that virtual threads alone can take."""
+"""Steps that only virtual threads can take."""
 
 _REAL_REPETITIONS: Final = 6
-"""Calls on real threads to see whether they give the same. What only a coin decides is seen on virtual threads."""
+"""Calls on real threads, to see whether their results vary. Rare random results show on virtual threads instead."""
 _PLACES: Final = 16
 """Replays that differ in all that no result may depend on. A coin is alike in all of them once in 32,768 times."""
 
 _PATIENCE_SECONDS: Final = 0.5
-"""How long a call on real threads may take before it counts as one that waits: calls of a specification are quick."""
+"""Seconds a call on real threads may take before it counts as waiting: calls of a specification are quick."""
 
 _MOST_COMPARED: Final = 64
 _MOST_REAL_SECONDS: Final = 0.05
-"""Of the calls that neither wait nor sleep, the first so many are made on real threads, too: they give the same there,
-unless the class knows that its threads are virtual."""
+"""The number of calls that neither wait nor sleep, repeated on real threads. The results are equal unless the class
+detects that its threads are virtual."""
 
 
 class Replay:
-    """Makes calls on new objects, and returns what the last one gives.
+    """Makes calls on new objects, and returns the outcome of the last call.
 
-    Each replay differs from the one before in all that no result may depend on: who the threads are, what the time is,
-    and which random numbers are drawn; one with a call that begins at a given moment does not. The virtual clock is the
-    one of executions: no wait and no sleep takes time, and a wait with a timeout ends as it does there. With real
-    threads, a call that does not return is left behind. To see that takes time, so it is remembered, but of calls that
-    have returned the time before.
+    Each replay differs from the previous replay in everything that no result may depend on: thread identities, the
+    time, and random numbers; a replay with a call at a given time does not. The virtual clock is the clock of
+    executions: waits and sleeps take no time, and a wait with a timeout ends as in an execution. On real threads, a
+    call that does not return is abandoned. Waiting for it takes time, so the calls are remembered, unless they were
+    the calls that returned last.
 
     Args:
         name: of the class or model.
-        factory: makes its objects.
+        factory: creates its objects.
         driver: makes the calls on an object of a factory.
-        invariants: calls that are not made.
+        invariants: names of calls that are not made.
 
     Attributes:
-        driver: as given; another one must wait for the same.
+        driver: as passed; a replacement must wait in the same cases.
     """
 
     def __init__(
@@ -74,10 +74,10 @@ class Replay:
         self._waiting: set[Calls] = set()
         self._returned: Calls = ()
         self.real_waits = 0
-        """How often a call has waited on real threads, each time for as long as the patience lasts."""
+        """The number of waits on real threads; each takes as long as the patience lasts."""
 
     def __call__(self, calls: Calls) -> Outcome:
-        """What the last of some calls gives that are made one after another."""
+        """Make the calls one after another, and return the outcome of the last call."""
         if calls[-1].name in self._invariants:
             return Outcome()
         stage = self.stage(calls)
@@ -91,7 +91,7 @@ class Replay:
         return stage.outcomes[-1][0]
 
     def result(self, calls: Calls) -> object:
-        """What the last call returned, as it is; ``None`` if it did not return. Of plain drivers only."""
+        """Return the result of the last call as an object; ``None`` if it did not return. Only for plain drivers."""
         self._virtual = self._virtual or self._virtual_calls()
         self._virtual.keeps_driver, self._real = True, None
         outcome = self(calls)
@@ -104,7 +104,7 @@ class Replay:
 
     @property
     def spinning(self) -> frozenset[str]:
-        """The names of calls that go on and on, in every order: nothing can be seen of them."""
+        """The names of calls that loop forever in every order: no outcome of them can be observed."""
         return frozenset(self._virtual.spinning if self._virtual is not None else ())
 
     @property
@@ -113,13 +113,13 @@ class Replay:
         return self._virtual is not None and self._virtual.starts_threads
 
     def succeeds_beside(self, call: Any, others: Iterable[Any]) -> bool:
-        """Whether a call that waits on a new object returns because another one is made meanwhile, once or twice."""
+        """Whether a waiting call on a new object returns if another call is made meanwhile, once or twice."""
         stages = (self.stage((Begun(CalledBy(call, 0)), *[CalledBy(other, 1)] * 2)) for other in others)
         outcomes = (stage.outcomes[0][0] for stage in stages if stage is not None)
         return any(not outcome.waits and outcome.error is None for outcome in outcomes)
 
     def stage(self, steps: Calls) -> Stage | None:
-        """What comes of steps on a new object; ``None`` if virtual threads cannot tell."""
+        """Return the outcomes of steps on a new object; ``None`` if virtual threads cannot decide them."""
         if self._differs:
             return None
         if self._virtual is None:
@@ -135,7 +135,7 @@ class Replay:
         )
 
     def explains(self, history: History, pulse: Callable[[], None]) -> bool | None:
-        """Whether calls may give what they gave, because threads of the class go on whenever they like."""
+        """Whether the calls may have their results, if threads of the class run at any time; ``None`` if unknown."""
         if self._differs or self._virtual is None:
             return None
         is_made = [call.operation.name not in self._invariants for call in history.calls]
@@ -150,14 +150,14 @@ class Replay:
         return self.driver(factory, ObjectProgram(), **more)
 
     def varies(self, calls: Calls) -> bool:
-        """Whether the last of some calls gives now this, now that on real threads: random numbers are real there."""
+        """Whether the last call has varying results on real threads, where random numbers are real."""
         stage = self.stage(calls)
         if stage is None or stage.outcomes[-1][0].waits or sum(stage.seconds) > _MOST_REAL_SECONDS:
             return False
         return len({self.on_real_threads(calls) for _ in range(_REAL_REPETITIONS)}) > 1
 
     def _does_differ(self, calls: Calls, stage: Stage) -> bool:
-        """Whether real threads get something else, each time the same: the class knows that its threads are virtual."""
+        """Whether real threads have other, repeatable results: the class detects that its threads are virtual."""
         virtual = stage.outcomes[-1][0]
         if virtual.waits or sum(stage.seconds) > _MOST_REAL_SECONDS or any(map(is_timed, calls)):
             return False
@@ -168,7 +168,7 @@ class Replay:
         return again is not None and again == self.stage(calls) and not self._may_be_late(calls, real)
 
     def _may_be_late(self, calls: Calls, real: Outcome) -> bool:
-        """Whether the last of some calls gives an outcome where threads of the class are late, if that is known."""
+        """Whether the last call may have an outcome because threads of the class are late; false if it starts none."""
         if self._virtual is None or not self._virtual.starts_threads:
             return False
         made = [call if isinstance(call, CalledBy) else CalledBy(call, PREFIX_THREAD) for call in calls]
@@ -177,13 +177,13 @@ class Replay:
         return self._virtual.explains(history, self._with_driver, lambda: None) is not False
 
     def _virtual_calls(self) -> VirtualCalls:
-        from kcache_stress.objects.virtual_calls import VirtualCalls  # of the explorer, which takes time to import
+        from kcache_stress.objects.virtual_calls import VirtualCalls  # part of the explorer, which is slow to import
 
         packages = frozenset(named_packages(load_object(self._name), self._name))
         return VirtualCalls(place_named(self._name, packages))
 
     def on_real_threads(self, calls: Calls) -> Outcome:
-        """What the last of some calls gives, each made by a real thread; it waits if it has not returned in time."""
+        """Return the outcome of the last call, all made by real threads; it waits if a call does not return in time."""
         if any(calls[:count] in self._waiting for count in range(1, len(calls) + 1) if self._waiting):
             return WAITS
         outcome = Outcome()

@@ -1,6 +1,6 @@
-"""Methods of a class that need its lock to be held: it calls them so itself, or their documentation says so.
+"""Methods of a class that require its lock to be held: the class calls them so, or their documentation says so.
 
-A finding that comes from calling one directly says how the class is not to be used. It is advice.
+A finding from calling such a method directly only shows how not to use the class. It is advice.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _SAYS_SO: Final = re.compile(
 
 
 def methods_called_under_lock(kind: type) -> frozenset[str]:
-    """The names of public methods that the class calls while it holds its lock, and that do not take it themselves.
+    """Return the names of public methods that the class calls while it holds its lock, and that do not take the lock.
 
-    Also those whose documentation asks for the lock to be held. A class without source has none.
+    Methods whose documentation requires the lock are included. A class without source has none.
     """
     bodies = [body for base in kind.__mro__ if base is not object and (body := _body(base)) is not None]
     locks = {name for body in bodies for name in _locks(body)}
@@ -52,7 +52,7 @@ def _body(kind: type) -> ast.ClassDef | None:
 
 
 def _locks(body: ast.ClassDef) -> Iterator[str]:
-    """The attributes of ``self`` to which the class assigns a new lock, and those whose names say that they are one."""
+    """Yield the attributes of ``self`` to which the class assigns a new lock, or whose names suggest a lock."""
     for node in ast.walk(body):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             called = node.value.func
@@ -76,16 +76,16 @@ def _own_calls(block: ast.AST) -> Iterator[str]:
 
 
 def _own(node: ast.AST) -> str:
-    """The name in ``self.NAME``; empty for anything else."""
+    """Return the name in ``self.NAME``; empty for other expressions."""
     is_own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
     return node.attr if is_own and isinstance(node, ast.Attribute) else ""
 
 
 def advice_of_left_out(left_out: Iterable[str]) -> dict[str, str]:
-    """The calls that are left out, as :meth:`TargetType.not_tested` has them -> why findings are not made of them."""
+    """Return the omitted calls, from texts of ``TargetType.not_tested`` -> why findings with them are only advice."""
     found: dict[str, str] = {}
     for text in left_out:
         name, _, reason = text.partition(" (")
-        if reason and " " not in name:  # not ``what NAME returns (...)``, which is called
+        if reason and " " not in name:  # ``what NAME returns (...)`` is called, so it is not included
             found[name] = f"is left out: {reason.removesuffix(')')}"
     return found

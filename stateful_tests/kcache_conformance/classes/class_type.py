@@ -1,4 +1,4 @@
-"""Target types of classes: ``class=TARGET`` and ``class=TARGET==MODEL``, made of the class when they are asked for."""
+"""Target types of classes: ``class=TARGET`` and ``class=TARGET==MODEL``, created from the class on demand."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from .vocabulary_choice import ClassVocabulary, vocabulary_of
 
 
 class _Discarded(io.TextIOBase):
-    """A text stream that keeps nothing: a class that prints would print thousands of times while it is tried."""
+    """A text stream without content: a class that prints would print thousands of times during the trials."""
 
     def write(self, text: str, /) -> int:
         """Discard the text."""
@@ -52,20 +52,20 @@ class _Discarded(io.TextIOBase):
 
 _SUMMARY: Final = "a class whose results are those of calls in one thread"
 _OWN_PHASES: Final = ("explorer", "stress")
-"""In one thread a class always does what it does itself."""
+"""Phases for a class without a model: in one thread, a class always agrees with itself."""
 
 
 @dataclass(frozen=True)
 class _Calls:
-    """What can be called of objects of a class, and how.
+    """The calls of a class's objects.
 
     Attributes:
         vocabulary: the calls.
-        left_out: what cannot be called, for want of values.
-        driver: makes objects of the class, and calls.
-        specification: what the results are compared with.
-        has_checks: whether there is more to be seen in one thread than what the class does itself.
-        compares_results: whether some call returns an object, so that it counts which calls return the same one.
+        left_out: calls that are impossible because their values are unknown.
+        driver: creates objects of the class and makes the calls.
+        specification: the specification that judges the results.
+        has_checks: whether runs in one thread are compared with something else than the class itself.
+        compares_results: whether some call returns an object, so that returning the same object counts as a result.
     """
 
     vocabulary: Vocabulary
@@ -77,10 +77,10 @@ class _Calls:
 
 
 def class_type(name: str) -> TargetType:
-    """The type of a class, by its name.
+    """Return the type of a class, by its name.
 
-    The methods of a class are tried when a target is loaded, which a child process does: they may do anything to the
-    process that calls them. Until then, nothing but the import of its module runs.
+    The methods of a class are tried when a target is loaded, in a child process, because they may do anything to the
+    process that calls them. Before that, only the import of its module runs.
 
     Raises:
         TargetError: there is no such class or model.
@@ -122,10 +122,10 @@ def class_type(name: str) -> TargetType:
 
 
 def _whole_type(name: str) -> TargetType:
-    """The type of a class with all that trying its methods has shown.
+    """Return the type of a class, including the results of trying its methods.
 
     Raises:
-        TargetError: its objects cannot be made, or none of its methods can be called.
+        TargetError: its objects cannot be created, or none of its methods can be called.
     """
     target, model, leave_out = parse_class_type_name(name)
     kind, makes = _loaded(target)
@@ -175,13 +175,13 @@ def _specification_of(whole: TargetType) -> Callable[[Any], Any]:
 
 
 def _left_out(target: PlainTarget, reasons: Sequence[str]) -> tuple[str, ...]:
-    """What is left out of a target: names that the user or the target gave, and others with the reason."""
+    """Return the omitted parts of a target: names from the user or the target, and others with the reason."""
     chosen = target.unsupported
     return tuple(sorted({*chosen, *(text for text in reasons if method_name(text) not in chosen)}))
 
 
 def _under_lock(kind: type) -> dict[str, str]:
-    """The methods that the class itself calls with its lock held -> why threads are not to call them."""
+    """Return the methods that the class itself calls with its lock held -> why threads should not call them."""
     if _is_machine(kind):
         return {}
     return dict.fromkeys(methods_called_under_lock(kind), "needs the lock that the class holds when it calls it itself")
@@ -192,13 +192,13 @@ def _argument(data: Any) -> Any:
         return plain_argument(data)
     if "callback" in data:
         return decode_callback(data)
-    from .made_arguments import argument_of  # of the fuzzer, which few classes need
+    from .made_arguments import argument_of  # part of the fuzzer, which few classes need
 
     return argument_of(data)
 
 
 def _is_machine(kind: type) -> bool:
-    """Whether it is a machine; asked without Hypothesis, which is most of the time that imports take."""
+    """Whether a class is a machine; determined without Hypothesis, which takes most of the import time."""
     return any(base.__qualname__ == "Machine" and base.__module__ == f"{__package__}.machine" for base in kind.__mro__)
 
 
@@ -254,9 +254,9 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
 
 
 def _calls_of_shared_state(kind: type, makes: Callable[[], Any], target: str) -> list[PublicCall]:
-    """The class methods and static methods that return, if one of them changes what all objects share.
+    """Return the class methods and static methods that return, if one of them changes state that all objects share.
 
-    Others, such as constructors, have nothing that threads could disturb.
+    Other class methods, such as constructors, have nothing that threads could disturb.
     """
     calls = class_calls(kind)
     replay = Replay(target, makes, PlainDriver)
@@ -271,10 +271,10 @@ def _calls_of_shared_state(kind: type, makes: Callable[[], Any], target: str) ->
 
 
 def _require_methods(target: str, leave_out: Sequence[str], known: Sequence[str]) -> None:
-    """Refuse names of methods that there are not.
+    """Refuse names of methods that do not exist.
 
     Raises:
-        TargetError: a name is none of a public method.
+        TargetError: a name is not the name of a public method.
     """
     names = sorted(set(map(method_name, known)))
     for name in leave_out:
@@ -285,7 +285,7 @@ def _require_methods(target: str, leave_out: Sequence[str], known: Sequence[str]
 
 
 def _specified(made: object, target: str, name: str) -> _Calls:
-    """The calls of a class that a specification knows, by the names that they have there."""
+    """Return the calls of a class that a specification knows, by their names in the specification."""
     specification = specification_named(name)
     known: Vocabulary = getattr(specification, "vocabulary", ())
     offered = tuple(template for template in known if callable(getattr(made, template.name, None)))
@@ -296,7 +296,7 @@ def _specified(made: object, target: str, name: str) -> _Calls:
 
 
 def _loaded(name: str) -> tuple[type, Callable[[], Any]]:
-    """The class of a name, or of what it gives, and what makes its objects."""
+    """Return the class with a name, or the class of a function's result, and the callable that creates its objects."""
     makes: Any = load_object(name, wanted="Class")
     kind = makes.func if isinstance(makes, Applied) else makes
     if isinstance(kind, type):
@@ -321,6 +321,6 @@ def _made(makes: Callable[[], Any], name: str, what: str = "an object") -> objec
 
 
 def _compared_subject(machine: Any) -> object:
-    """What the rules of a machine are called on, one after another: its model, if it has one."""
+    """Create the object that the rules are called on one after another: the machine's model, or a subject."""
     makes = type(machine).model
     return machine.subject() if makes is None else makes()

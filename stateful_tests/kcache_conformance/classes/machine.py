@@ -25,7 +25,7 @@ class MachineRule:
 
     Attributes:
         function: called with the machine, the subject, and a value for each argument.
-        arguments: name -> where its values come from; ``None`` for an invariant.
+        arguments: name -> the strategy for its values; ``None`` for an invariant.
     """
 
     function: Callable[..., Any]
@@ -33,24 +33,24 @@ class MachineRule:
 
     @property
     def is_invariant(self) -> bool:
-        """Whether it only looks at the subject."""
+        """Whether it is an invariant, which only reads the subject."""
         return self.arguments is None
 
 
 class Machine(RuleBasedStateMachine):
-    """Base of state machines about one subject; ``.TestCase`` runs it in one thread, as ever.
+    """Base of state machines about one subject; ``.TestCase`` runs it in one thread, as in Hypothesis.
 
-    A subclass says how a subject is made, and which calls there are, each a method with :func:`rule`: what it returns,
-    or the type of the exception that it raises, is the outcome of the call. Without ``model``, the outcomes of several
-    threads must be those of some order of the calls on one more subject; with it, those of the model, on which the same
-    rules are called, in one thread as well.
+    A subclass defines the creation of a subject, and the calls, each a method with :func:`rule`. The outcome of a call
+    is the method's result or the type of its exception. Without ``model``, the outcomes of several threads must equal
+    the outcomes of the calls in some order on another subject. With ``model``, they must equal the outcomes of the same
+    rules on the model, in one thread as well.
     """
 
     model: ClassVar[Callable[[], Any] | None] = None
-    """Makes a plain object with the methods that the rules call."""
+    """Creates a plain object with the methods that the rules call."""
 
     def subject(self) -> Any:
-        """A new subject."""
+        """Return a new subject."""
         raise NotImplementedError(f"{type(self).__name__} has no subject(): return a new object to be tested")
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Machine(RuleBasedStateMachine):
         self._modelled = _NONE if makes is None else makes()
 
     def _step(self, rule: MachineRule, arguments: Mapping[str, Any]) -> Any:
-        """Call a rule on the subject, and on the model; they must do the same. Returns what goes into its bundles."""
+        """Call a rule on the subject and on the model, whose outcomes must be equal; return its bundle values."""
         if self._modelled is _NONE:
             return rule.function(self, self._subject, **arguments)
         got, expected = (_outcome(rule, self, made, arguments) for made in (self._subject, self._modelled))
@@ -74,11 +74,11 @@ class Machine(RuleBasedStateMachine):
 def rule(**arguments: st.SearchStrategy[Any]) -> Callable[[Callable[..., Any]], Any]:
     """A call of the subject: ``@rule(key=st.sampled_from("ab")) def get(self, cache, key): return cache.get(key)``.
 
-    Called with a subject, it is the function as it is written: ``machine.get(machine.subject(), "a")``.
+    If it is called with a subject, it is the plain function: ``machine.get(machine.subject(), "a")``.
 
     Args:
-        arguments: a strategy for each argument after the subject. In threads, a few of its values are tried, which must
-            be plain: numbers, texts, truth values, nothing. ``target`` and ``targets`` name bundles, as in Hypothesis.
+        arguments: a strategy for each argument after the subject. In threads, a few of its values are tried, and
+            they must be plain: numbers, texts, truth values, ``None``. ``target`` and ``targets`` name bundles.
     """
     drawn = {name: strategy for name, strategy in arguments.items() if name not in _BUNDLES}
 
@@ -101,7 +101,7 @@ def rule(**arguments: st.SearchStrategy[Any]) -> Callable[[Callable[..., Any]], 
 
 
 def invariant() -> Callable[[Callable[..., Any]], Any]:
-    """What must hold of the subject after each step; in threads, when all have ended."""
+    """Declare a condition of the subject that holds after each step; with threads, after all have ended."""
 
     def decorated(function: Callable[..., Any]) -> Any:
         known = MachineRule(function, None)
@@ -118,7 +118,7 @@ def invariant() -> Callable[[Callable[..., Any]], Any]:
 
 
 def rules_of(kind: type[Machine]) -> dict[str, MachineRule]:
-    """Name -> rule, of a machine, invariants included, in the order of their names."""
+    """Return name -> rule of a machine, including invariants, sorted by name."""
     return {
         name: known
         for name in sorted(dir(kind))

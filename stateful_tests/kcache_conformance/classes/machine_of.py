@@ -1,4 +1,4 @@
-"""A Machine of any class: its public methods are the rules, with values as ``kcache check`` makes them up."""
+"""A Machine of any class: its public methods are the rules, with the argument values of ``kcache check``."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from .vocabulary_choice import vocabulary_of
 
 
 class MachineOfClass(Machine):
-    """Base of the machines that :func:`machine_of` makes.
+    """Base of the machines that :func:`machine_of` creates.
 
     Attributes:
-        left_out: the methods that are not called, for want of values or because that was asked for.
+        left_out: the methods that are not called: their values are unknown, or the user left them out.
     """
 
     left_out: ClassVar[tuple[str, ...]] = ()
     _calls: ClassVar[frozenset[Callable[..., Any]]] = frozenset()
 
     def _step(self, rule: MachineRule, arguments: Any) -> None:
-        """Call a method: without a model, an exception is an outcome as any other, unless a check failed."""
+        """Call a method: without a model, an exception is an outcome like any other, unless an assertion failed."""
         try:
             super()._step(rule, arguments)
         except AssertionError:
@@ -47,19 +47,19 @@ class MachineOfClass(Machine):
 def machine_of(
     kind: type, *arguments: Any, model: Callable[[], Any] | None = None, leave_out: Collection[str] = ()
 ) -> type[MachineOfClass]:
-    """A machine whose rules are the public methods of a class; more rules and invariants may be added in a subclass.
+    """Create a machine whose rules are the public methods of a class; a subclass may add rules and invariants.
 
-    The values of arguments come from annotations and names of parameters. A method that needs another value is left
-    out: a warning names it, and ``left_out`` of the machine.
+    The values of arguments come from annotations and names of parameters. A method without suitable values is left
+    out; a warning and the machine's ``left_out`` name it.
 
     Args:
         kind: the class.
-        arguments: what its objects are made with.
-        model: makes a plain object with the same methods: what must happen, one call after another.
-        leave_out: methods that are not called, and not warned of.
+        arguments: the arguments for creating its objects.
+        model: creates a plain object with the same methods, whose results are correct if calls run one at a time.
+        leave_out: methods that are not called, without a warning.
 
     Raises:
-        TargetError: no object can be made of it, no method can be called, or the model lacks one.
+        TargetError: no object can be created, no method can be called, or the model lacks a method.
     """
     made = _made(kind, arguments)
     offered, cannot = public_calls(kind, made)
@@ -106,10 +106,10 @@ def _made(kind: type, arguments: Sequence[Any]) -> object:
 
 
 def _require(modelled: object, kind: type, names: Sequence[str]) -> None:
-    """Ask that a model has what is called.
+    """Check that a model has all methods that are called.
 
     Raises:
-        TargetError: it has not.
+        TargetError: a method is missing.
     """
     lacking = [name for name in names if not hasattr(modelled, name)]
     if lacking:
@@ -122,7 +122,7 @@ def _require(modelled: object, kind: type, names: Sequence[str]) -> None:
 def _called(
     template: OperationTemplate, names: Sequence[str]
 ) -> tuple[Callable[..., Any], dict[str, st.SearchStrategy[Any]]]:
-    """The function of a rule, and where its arguments come from."""
+    """Return the function of a rule, and the strategies of its arguments."""
     first: MethodCall = next(template.smallest(0))
 
     def call(machine: Machine, subject: Any, **given: Any) -> Any:
@@ -134,7 +134,7 @@ def _called(
 
 
 def _driver(machine: Machine, subject: Any) -> PlainDriver:
-    """The driver of a subject: callbacks are the same for all calls on one subject."""
+    """Return the driver of a subject: all calls on one subject share their callbacks."""
     drivers: dict[int, PlainDriver] | None = vars(machine).get("_drivers")
     if drivers is None:
         drivers = {}
@@ -145,13 +145,13 @@ def _driver(machine: Machine, subject: Any) -> PlainDriver:
 
 
 def _rule_name(name: str) -> str:
-    """The name of a rule: that of the method, unless machines have something else of that name."""
+    """Return the name of a rule: the method's name, unless machines already have an attribute with it."""
     plain = name.replace(".", "_")
     return f"call_{plain.strip('_')}" if name.startswith("_") or hasattr(MachineOfClass, plain) else plain
 
 
 def _name(machine: type, module: dict[str, Any]) -> None:
-    """Let a process that imports the module find the machine, also where nobody gives it a name."""
+    """Let a process that imports the module find the machine, even if no variable refers to it."""
     candidates: Iterator[str] = (f"_{machine.__name__}{number or ''}" for number in itertools.count())
     machine.__module__ = module["__name__"]
     machine.__qualname__ = next(name for name in candidates if name not in module)

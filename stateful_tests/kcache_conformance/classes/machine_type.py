@@ -26,10 +26,10 @@ _SMALL: Final = 2
 
 
 def machine_vocabulary(kind: type[Machine]) -> tuple[OperationTemplate, ...]:
-    """The rules of a machine, each with a few values for its arguments; invariants read what is left.
+    """Return the rules of a machine, each with a few values for its arguments; invariants are reads.
 
     Raises:
-        TargetError: it has no rules, or values that are not plain.
+        TargetError: the machine has no rules, or values that are not plain.
     """
     rules = rules_of(kind)
     if all(rule.is_invariant for rule in rules.values()):
@@ -51,7 +51,7 @@ def _template(kind: type[Machine], name: str, rule: MachineRule) -> OperationTem
 
 
 def _values(where: str, argument: str, strategy: st.SearchStrategy[Any]) -> tuple[Any, ...]:
-    """The first distinct values that a strategy gives, simple ones first."""
+    """Return the first distinct values of a strategy, simple ones first."""
     found: dict[Any, None] = {}
 
     @settings(
@@ -81,7 +81,7 @@ def _values(where: str, argument: str, strategy: st.SearchStrategy[Any]) -> tupl
 
 
 class MachineDriver(PlainDriver):
-    """One subject, and the calls that the rules of a machine make on it."""
+    """One subject, and the calls of a machine's rules on it."""
 
     def __init__(
         self,
@@ -94,12 +94,12 @@ class MachineDriver(PlainDriver):
         makes: Callable[[Any], Any] = lambda machine: machine.subject(),
     ) -> None:
         kind: Any = machine.func if isinstance(machine, Applied) else machine
-        self._machine = kind.__new__(kind)  # as Hypothesis makes it, it would belong to a run of Hypothesis
+        self._machine = kind.__new__(kind)  # __init__ would make it part of a run of Hypothesis
         self._rules = rules_of(kind)
         super().__init__(lambda: makes(self._machine), context, load=load, passing=passing)
 
     def value_of(self, operation: MethodCall, thread: int) -> object:  # noqa: ARG002
-        """What the rule returns, as it is; raises what it raises."""
+        """Return the result of the rule as an object, and pass on its exceptions."""
         rule = self._rules[operation.name]
         arguments = dict(zip(rule.arguments or (), operation.arguments, strict=True))
         return rule.function(self._machine, self.made, **arguments)

@@ -1,4 +1,4 @@
-"""Arguments of calls that are made of annotations: instances of data classes, members of enums, lists and dicts."""
+"""Arguments created from annotations: instances of data classes, members of enums, lists and dicts."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ class _Empty(Protocol):
 
 
 _OF_PROTOCOLS: Final = frozenset({*dir(_Empty), *vars(_Empty), *vars(Protocol), "__orig_bases__", "__type_params__"})
-"""What every protocol has."""
+"""Names that every protocol has."""
 _PROTOCOL_TYPES: Final = (ABCMeta, type(_Empty))
 _KEY: Final = "made"
 _STAND_IN: Final = "stand_in"
 _PARTS: Final = ("attributes", "methods")
 _SCALARS: Final = (bool, int, float, str, type(None))
 _FIRST: Final = 2
-"""Values that are chosen twice as often as the third, which small-scope verification leaves out."""
+"""The first values are chosen twice as often as the third, which small-scope verification leaves out."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MadeArgument(MadeAnew):
-    """An argument as a tree; in an execution of the explorer, its class is the private copy.
+    """An argument as a tree; in an execution of the explorer, its class is replaced by the private copy.
 
     Attributes:
         written: the tree as JSON.
@@ -49,15 +49,15 @@ class MadeArgument(MadeAnew):
     written: str
 
     def made(self) -> object:
-        """A new object."""
+        """Create a new object."""
         return decode(json.loads(self.written))
 
     def imports(self) -> Sequence[str]:
-        """Lines that ``repr`` of this needs to be Python."""
+        """Return the import lines that its ``repr`` needs."""
         return sorted(imports_of(json.loads(self.written)))
 
     def json(self) -> Any:
-        """How it is written."""
+        """Return the argument as JSON."""
         return {_KEY: json.loads(self.written)}
 
     def __repr__(self) -> str:
@@ -66,27 +66,27 @@ class MadeArgument(MadeAnew):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StandIn(MadeAnew):
-    """An object that has what a protocol asks for, and nothing else.
+    """An object with the members of a protocol, and nothing else.
 
     Attributes:
         attributes: the plain attributes, with their values.
-        methods: the methods, with what each returns.
+        methods: the methods, with their results.
     """
 
     attributes: tuple[tuple[str, Any], ...]
     methods: tuple[tuple[str, Any], ...]
 
     def made(self) -> object:
-        """A new object."""
+        """Create a new object."""
         methods = {name: _returning(value) for name, value in self.methods}
         return SimpleNamespace(**dict(self.attributes), **methods)
 
     def imports(self) -> Sequence[str]:
-        """Lines that ``repr`` of this needs to be Python."""
+        """Return the import lines that its ``repr`` needs."""
         return ("from types import SimpleNamespace",)
 
     def json(self) -> Any:
-        """How it is written."""
+        """Return the argument as JSON."""
         return {_STAND_IN: {"attributes": dict(self.attributes), "methods": dict(self.methods)}}
 
     def __repr__(self) -> str:
@@ -100,7 +100,7 @@ def _returning(value: Any) -> Callable[..., Any]:
 
 
 def argument_of(data: dict[str, Any]) -> Any:
-    """The argument of what is written; see :meth:`MadeArgument.json`."""
+    """Return the argument for JSON data; see :meth:`MadeArgument.json`."""
     if _STAND_IN in data:
         members = data[_STAND_IN]
         if not isinstance(members, dict) or not all(
@@ -112,10 +112,10 @@ def argument_of(data: dict[str, Any]) -> Any:
 
 
 def values_of(annotation: Any) -> Sequence[Any]:
-    """A few values of a type; none if it is not known. A type of which numbers are values has those, as ``Hashable``.
+    """Return a few values of a type; none if the type is unknown. If numbers match, as in ``Hashable``, numbers.
 
     Raises:
-        TargetError: it is known, but nothing can be made of it; says why, and of which field.
+        TargetError: the type is known, but no value can be created; the message has the reason and the field.
     """
     if _fits_numbers(annotation):
         return values_of(int)
@@ -129,7 +129,7 @@ def values_of(annotation: Any) -> Sequence[Any]:
 
 
 class _UnknownTypeError(Exception):
-    """A type is not known."""
+    """The type of an annotation is unknown."""
 
 
 def _fits_numbers(annotation: Any) -> bool:
@@ -141,12 +141,12 @@ def _fits_numbers(annotation: Any) -> bool:
         bases = [base for base in kind.__mro__ if getattr(base, "_is_protocol", False)]
         names = {name for base in bases for name in (*vars(base), *getattr(base, "__annotations__", ()))}
         return all(hasattr(int, name) for name in names - _OF_PROTOCOLS)
-    except Exception:  # it runs code of its own when it is asked
+    except Exception:  # the annotation runs its own code here
         return False
 
 
 def _stand_ins(annotation: Any) -> Sequence[StandIn]:
-    """Two objects that have what a protocol asks for; none if it is no protocol, or asks for more than plain data."""
+    """Return two objects with the members of a protocol; none if it is no protocol, or needs more than plain data."""
     found = []
     try:
         kind = get_origin(annotation) or annotation
@@ -164,7 +164,7 @@ def _stand_ins(annotation: Any) -> Sequence[StandIn]:
                 for hints, besides in ((attributes, ()), (methods, attributes))
             )
             found.append(StandIn(*parts))
-    except Exception:  # it runs code of its own when it is asked, or asks for what is no plain data
+    except Exception:  # the annotation runs its own code here, or needs more than plain data
         return ()
     return found if found[0] != found[1] else found[:1]
 
@@ -175,19 +175,19 @@ def _nth_scalar(hint: Any, number: int) -> Any:
 
 
 def _parts(annotation: Any) -> Sequence[Any]:
-    """The alternatives of a union; none of anything else."""
+    """Return the alternatives of a union; none for other annotations."""
     try:
         return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else ()
-    except Exception:  # it runs code of its own when it is asked
+    except Exception:  # the annotation runs its own code here
         return ()
 
 
 def _values_of_known(annotation: Any) -> Sequence[Any]:
-    """A few values of a type.
+    """Return a few values of a type.
 
     Raises:
-        _UnknownTypeError: it is not known.
-        TargetError: it is known, but nothing can be made of it.
+        _UnknownTypeError: the type is unknown.
+        TargetError: the type is known, but no value can be created.
     """
     try:
         schema = schema_of_type(annotation)
@@ -197,7 +197,7 @@ def _values_of_known(annotation: Any) -> Sequence[Any]:
         if reason.startswith("the objects have the type"):
             raise _UnknownTypeError from error
         raise TargetError(reason) from error
-    except Exception as error:  # whatever else an annotation does, the test goes on without it
+    except Exception as error:  # whatever code the annotation runs, the test continues without it
         raise _UnknownTypeError from error
     values: dict[tuple[type, Any], None] = {}
     refused = ""

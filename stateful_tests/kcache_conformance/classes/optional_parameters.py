@@ -1,7 +1,7 @@
-"""Parameters that need not be passed: what they are given now and then.
+"""Optional parameters: the values that are sometimes passed for them.
 
-Most calls leave them out, and each value is passed by name. One is only kept if a call returns with it: ``mode="a"``
-may mean nothing to a method.
+Most calls omit them, and each value is passed by name. A value is only kept if a call returns with it: ``mode="a"``
+may be invalid for a method.
 
 Small programs pass one at a time, and random ones several.
 
@@ -23,7 +23,7 @@ from .argument_values import Values, first_values, is_callable, is_unknown, name
 
 
 class _Absent:
-    """In place of a value: the parameter is not passed."""
+    """A placeholder for a value: the parameter is not passed."""
 
     __slots__ = ()
 
@@ -34,14 +34,14 @@ class _Absent:
 ABSENT: Final = _Absent()
 
 MOST_OPTIONAL: Final = 4
-"""Optional parameters of one method that are passed at all: each is one more call of it in small programs."""
+"""The most optional parameters of one method that are passed: each adds a call of the method to small programs."""
 
 _MOST_VALUES: Final = 2
 _SHORT_SECONDS: Final = 0.01
-"""As a timeout: long enough to wait, and over soon also on real threads."""
+"""A timeout: long enough to wait, and short on real threads as well."""
 
 _LONG_SECONDS: Final = 60
-"""As the time after which something is no longer valid. With real threads, a shorter one passes now and then."""
+"""A time to live. With real threads, a shorter one would sometimes expire."""
 
 _WAITS: Final = frozenset(("delay", "interval", "patience", "period", "timeout", "wait"))
 _LIVES: Final = frozenset(("age", "expiration", "expire", "expires", "expiry", "lifetime", "ttl"))
@@ -51,7 +51,7 @@ _TIMES: Final = frozenset(
         *("days", "duration", "hours", "millis", "minutes", "ms", "sec", "seconds", "secs"),
     )
 )
-"""Moments, and spans of which the name does not tell whether somebody waits for so long."""
+"""Points in time, and durations whose names do not show whether a thread waits that long."""
 
 _AMOUNTS: Final = frozenset(
     ("amount", "by", "count", "cost", "limit", "max", "n", "num", "number", "priority", "size", "step", "times")
@@ -60,10 +60,10 @@ _ANYTHING: Final = frozenset(("default", "item", "value"))
 
 
 def values_of_optional(parameter: inspect.Parameter, methods: Sequence[str] = ()) -> Values:
-    """What may be passed in place of a default; nothing if no value can be guessed.
+    """Return values that may be passed in place of a default; empty if no value can be guessed.
 
     Args:
-        parameter: it has a default.
+        parameter: a parameter with a default.
         methods: see :func:`~.argument_values.first_values`.
     """
     default = parameter.default
@@ -110,7 +110,7 @@ def _first(parameter: inspect.Parameter, methods: Sequence[str]) -> Values:
 
 
 def _without_none(annotation: Any) -> Any:
-    """``X`` of ``X | None``; any other annotation as it is."""
+    """Return ``X`` for ``X | None``; any other annotation unchanged."""
     others = [one for one in typing.get_args(annotation) if one is not type(None)]
     is_optional = len(others) == 1 and type(None) in typing.get_args(annotation)
     return others[0] if is_optional else annotation

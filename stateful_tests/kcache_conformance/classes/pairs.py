@@ -1,4 +1,4 @@
-"""Methods that belong together: what one returns, the other takes."""
+"""Pairs of methods that belong together: one takes the result of the other."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _TAKERS: Final[Mapping[str, frozenset[str]]] = {
         "take": "give put return release ack complete",
     }.items()
 }
-"""First word of the name of a method -> the first words of those that take what it returns. ``check_out`` and
+"""First word of the name of a method -> the first words of methods that take its result. ``check_out`` and
 ``check_in`` differ in the second word only."""
 
 
 def belong_together(producer: str, taker: str) -> bool:
-    """Whether, by their names, one method takes what the other returns: ``acquire`` and ``release``.
+    """Whether, by their names, one method takes the result of the other: ``acquire`` and ``release``.
 
-    Further words must be the same, where both names have some: ``acquire_read`` and ``release_write`` do not match.
+    If both names have further words, these must be equal: ``acquire_read`` and ``release_write`` do not match.
     """
     first, _, rest = producer.partition("_")
     own, _, own_rest = taker.partition("_")

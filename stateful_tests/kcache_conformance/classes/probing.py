@@ -1,4 +1,4 @@
-"""Trials of the calls of a class in one thread, before anything is compared: which differ, wait, or always raise."""
+"""Trials of a class's calls in one thread, before any comparison: detect calls that vary, wait, or always raise."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from .sparing import Allowance, CountingTries, Sparing
 Calls = tuple[MethodCall, ...]
 
 _MOST_BEFORE: Final = 4
-"""Calls after which one that waits is tried: where virtual threads cannot tell, each costs the patience for it."""
+"""Calls after which a waiting call is tried: if virtual threads cannot decide it, each trial takes the patience."""
 _MOST_VALUES: Final = 8
-"""Calls of a method with different values."""
+"""The most calls of a method with different values."""
 _MOST_PAIRS: Final = 100
 _CLOCK_TICKS: Final = (0.05, 1.1)
-"""Seconds to wait for a clock to go on: one of milliseconds, one of whole seconds."""
+"""Seconds to wait for a tick of a clock: a clock of milliseconds, and a clock of whole seconds."""
 _SLOW_SECONDS: Final = 0.15
-"""A call that works so long is left out: judging one small program makes dozens of calls, and a budget is seconds."""
+"""A call that takes longer is left out: judging one small program makes dozens of calls within a budget of seconds."""
 _LEAST_TRIED: Final = 4
-"""Calls that are kept however slow all are: the quickest ones."""
+"""The number of calls that are kept however slow all are: the quickest calls."""
 _MOST_WRITES: Final = 12
-"""Calls that are made of other objects to see whether objects share state."""
+"""Calls that are made on other objects to see whether objects share state."""
 _REPETITIONS: Final = 12
-"""How often a call is repeated to see whether it returns the same. A coin is alike so often once in 2,048 times."""
+"""Repetitions of a call to see whether its result varies. A coin is alike in all of them once in 2,048 times."""
 
 
 class Probed:
@@ -44,9 +44,9 @@ class Probed:
         tries: makes calls.
 
     Attributes:
-        first: the first call of each template -> what it gives on a new object, after what it needs.
-        unsteady: the names of the calls that do not return the same each time: they tell times, or random numbers.
-        untried: the names of the calls of which that is not known, because objects are slow; they cannot be compared.
+        first: the first call of each template -> its outcome on a new object, after the calls that it needs.
+        unsteady: the names of the calls whose results vary: they return times or random numbers.
+        untried: the names of the calls that were not tried because they are slow; they cannot be compared.
         returns_objects: whether some call returns an object with an identity.
     """
 
@@ -64,13 +64,13 @@ class Probed:
         )
         self.untried: set[str] = set()
         self.unsteady = frozenset(self._unsteady())
-        for call in self.first:  # those whose results it takes stand before it
+        for call in self.first:  # a call comes after the calls whose results it takes
             if self.untried.intersection((*call.needs, *_begun(call))):
                 self.untried.add(call.name)
         self._require_own_state()
 
     def endless(self) -> Iterator[str]:
-        """The calls that return neither on a new object nor after or beside calls of others."""
+        """Yield the calls that do not return on a new object, nor after or beside other calls."""
         before = self._writes
         earlier: list[Calls] = [before, *((one,) for one in before[:_MOST_BEFORE])]
         for call, outcome in self.first.items():
@@ -80,7 +80,7 @@ class Probed:
                 yield call.name
 
     def refused(self) -> Iterator[tuple[str, str]]:
-        """The calls that raise whatever they are given, whatever two others have done before; with what they raise."""
+        """Yield the calls that raise with all values, even after two other calls, with the error."""
         calls: list[list[MethodCall]] = [
             list(itertools.islice(template.smallest(0), _MOST_VALUES)) for template in self._templates
         ]
@@ -103,13 +103,13 @@ class Probed:
                 yield own[0].name, str(first.error)
 
     def _succeeds_beside(self, call: MethodCall, others: Iterable[MethodCall]) -> bool:
-        """Whether a call that waits on a new object returns because another one is made meanwhile."""
+        """Whether a waiting call on a new object returns if another call is made meanwhile."""
         succeeds = getattr(self._tries, "succeeds_beside", None)
         return succeeds is not None and not call.needs and bool(succeeds(call, others))
 
     @cached_property
     def _writes(self) -> Calls:
-        """Calls that may change anything and return, one of each kind."""
+        """The calls that may change anything and return, one of each kind."""
         return tuple(
             call
             for call, outcome in self.first.items()
@@ -119,7 +119,7 @@ class Probed:
     def _unsteady(self) -> Iterator[str]:
         before: Calls = ()
         for call in self._writes:
-            if not self._tries((*before, call)).waits:  # nothing would be called after it
+            if not self._tries((*before, call)).waits:  # no call could follow a waiting call
                 before = (*before, call)
         steady: list[MethodCall] = []
         quick_ones_first = sorted(self.first, key=self._seconds.__getitem__)
@@ -131,7 +131,7 @@ class Probed:
                 continue
             own = self._with_needed(call)
             after = [(*before, *own), *((write, *own) for write in self._writes if not call.is_write)]
-            is_late = self._allowance.is_spent  # then only what a coin decides may still look the same
+            is_late = self._allowance.is_spent  # then a result that varies rarely may go unnoticed
             is_unsteady = self._differs(own, 2 if is_late else _REPETITIONS)
             is_unsteady = is_unsteady or any(map(self._differs, after[: 1 if is_late else None]))
             if is_unsteady or self._varies(own):
@@ -141,28 +141,28 @@ class Probed:
         yield from self._drifting(steady)
 
     def _first_try(self, call: MethodCall) -> Outcome:
-        """The outcome on a new object; notes how long that takes, once what it imports is there."""
+        """Return the outcome on a new object, and record its seconds, measured after its imports have run."""
         outcome = self._timed(call)
         return outcome if outcome.waits or self._seconds[call] <= _SLOW_SECONDS else self._timed(call)
 
     def _timed(self, call: MethodCall) -> Outcome:
         began, waits = own_seconds(), self._tries.real_waits
         outcome = self._tries(self._with_needed(call))
-        # A wait on real threads takes as long as the patience with it; one that polls on virtual ones may be slow.
+        # A wait on real threads takes as long as the patience; a call that polls on virtual threads may be slow.
         self._seconds[call] = 0.0 if self._tries.real_waits > waits else own_seconds() - began
         return outcome
 
     def _varies(self, calls: Calls) -> bool:
-        """Whether a call gives now this and now that on real threads, although virtual ones always give the same."""
+        """Whether a call varies on real threads, although its outcome on virtual threads is constant."""
         varies = getattr(self._tries, "varies", None)
         return varies is not None and bool(varies(calls))
 
     def _drifting(self, calls: Iterable[MethodCall]) -> Iterator[str]:
-        """The calls that return something else than at first because time has passed: they read a clock."""
+        """Yield the calls whose outcome has changed because time has passed: they read a clock."""
         first = {call: self.first[call] for call in calls if call in self.first and not self.first[call].waits}
         changed = [call for call in first if self._tries(self._with_needed(call)) != first[call]]
-        # They are the only ones from here on, in one order: what others leave behind where objects share state is no
-        # time that passes. Which calls come last is a matter of how quick they are.
+        # Only these calls run from here on, in a fixed order: if objects share state, effects of other calls must not
+        # look like passing time. Which calls come last depends on how quick they are.
         then = [self._round(changed) for _ in range(2)][-1]
         left = set(changed)
         for seconds in _CLOCK_TICKS:
@@ -181,7 +181,7 @@ class Probed:
         """Refuse a class whose objects share state.
 
         Raises:
-            TargetError: a call returns something else on a new object once other objects have been called, for good.
+            TargetError: after calls on other objects, a call on a new object has another outcome, permanently.
         """
         unknown = self.unsteady | self.untried
         steady = [item for item in self.first.items() if not item[1].waits and item[0].name not in unknown]
@@ -191,7 +191,7 @@ class Probed:
             self._tries((write,))
             for call, outcome in steady:
                 later = self._tries(self._with_needed(call))
-                if later == outcome or later.waits:  # a wait for something real says nothing of what is shared
+                if later == outcome or later.waits:  # a wait for something real proves no shared state
                     continue
                 raise TargetError(
                     f"objects of the class share state, so results cannot be compared: {call} returns {outcome} on a "
@@ -200,12 +200,12 @@ class Probed:
                 )
 
     def _differs(self, calls: Calls, times: int = 2) -> bool:
-        """Whether calls on new objects, which are made so often, do not give the same each time."""
+        """Whether the outcome of calls varies between new objects, in ``times`` trials."""
         outcome = self._tries(calls)
         return not outcome.waits and any(self._tries(calls) != outcome for _ in range(times - 1))
 
     def _with_needed(self, call: MethodCall) -> Calls:
-        """A call behind those whose results it takes, and behind the beginning of the block that it ends."""
+        """Return a call after the calls whose results it takes, and after the start of the block that it ends."""
         needed = [name for name in (*call.needs, *_begun(call)) if name in self._firsts]
         before = [one for name in needed for one in self._with_needed(self._firsts[name])]
         return (*before, call)

@@ -31,9 +31,9 @@ _OPERATORS: Final = frozenset(
 )
 _ASYNC_OPERATORS: Final = frozenset({"__aenter__", "__aiter__", "__anext__", "__await__"})
 _READS: Final = frozenset({"__len__", "__contains__"})
-"""Methods that change nothing, whatever the class; others may: a cache counts what is asked for."""
+"""Methods that change nothing in any class. Other reads may change something: a cache counts its lookups."""
 _MIXINS: Final = frozenset({"_collections_abc", "typing", "contextlib"})
-"""Modules whose classes call the methods of the class itself: several of them in one call are a race of that class."""
+"""Modules whose classes call methods of the class itself: several such calls in one method are a race of the class."""
 _INHERITED_WEIGHT: Final = 0.1
 _SCALARS: Final = (bool, int, float, str, type(None))
 _CONTEXTLIB: Final = contextlib.contextmanager.__code__.co_filename
@@ -41,17 +41,16 @@ _CONTEXTLIB: Final = contextlib.contextmanager.__code__.co_filename
 
 @dataclass(frozen=True)
 class PublicCall:
-    """Something that users of a class may call.
+    """A call that users of a class may make.
 
-    Attributes:
-        name: of the call, see :class:`~kcache_model.object_types.method_call.Form`.
-        form: how it is written.
-        parameters: those that must be passed, with their annotations: texts where these cannot be looked up;
-            ``None`` where the method is in C and does not tell.
-        optional: those that have a default, likewise.
-        is_write: whether it may change anything.
-        weight: how often it is called, compared with others.
-        is_inherited: whether a base class of the standard library has it, while the class has calls of its own.
+    name: the name of the call, see :class:`~kcache_model.object_types.method_call.Form`.
+    form: how the call is written.
+    parameters: the required parameters with their annotations, or texts if the annotations cannot be resolved;
+        ``None`` if the method is written in C and does not reveal its parameters.
+    optional: the parameters with a default, likewise.
+    is_write: whether the call may change anything.
+    weight: how often it is called, relative to other calls.
+    is_inherited: whether a base class of the standard library has it, while the class has calls of its own.
     """
 
     name: str
@@ -64,19 +63,19 @@ class PublicCall:
 
 
 def public_calls(kind: type, made: object) -> tuple[list[PublicCall], list[str]]:
-    """What can be called of the objects of a class; and the methods that cannot be called here, with the reason.
+    """Return the public calls of a class's objects, and the methods that cannot be called, with the reason.
 
-    Static methods and class methods are not among them: see :func:`class_calls`.
+    Static methods and class methods are not included: see :func:`class_calls`.
 
     Args:
         kind: the class.
-        made: one of its objects; what lies in it is looked at, and none of its code runs.
+        made: one of its objects; its attributes are read without running any of its code.
     """
     calls: list[PublicCall] = []
     left_out: list[str] = []
     for name, declared in _members(kind):
         if name == "run" and issubclass(kind, threading.Thread):
-            continue  # what the thread does, which its users do not call
+            continue  # the work of the thread, which users do not call
         if _is_async(declared):
             left_out.append(f"{name} (async, which is not supported yet)")
         else:
@@ -90,9 +89,9 @@ def public_calls(kind: type, made: object) -> tuple[list[PublicCall], list[str]]
 
 
 def _own_first(kind: type, calls: list[PublicCall]) -> list[PublicCall]:
-    """The calls with those at the end, and rare, that a class of the standard library has written.
+    """Return the calls with inherited calls of the standard library at the end and with a low weight.
 
-    A ``Thread`` has fifteen and a ``list`` twenty: those of the class itself would not get any time.
+    A ``Thread`` has fifteen and a ``list`` twenty: the calls of the class itself would get no time.
     Calls of a container bypass each lock of the class, so no thread makes them: they come before the threads and after.
     """
     inherited = [call for call in calls if _is_inherited(kind, method_name(call.name))]
@@ -118,7 +117,7 @@ def _is_inherited(kind: type, name: str) -> bool:
 
 
 def class_calls(kind: type) -> list[PublicCall]:
-    """The public class methods and static methods of a class. Most of them create an object, and share no state."""
+    """Return the public class methods and static methods of a class. Most create an object, and share no state."""
     found = []
     for name in sorted({name for base in kind.__mro__ for name in vars(base)}):
         owner = next(base for base in kind.__mro__ if name in vars(base))
@@ -130,12 +129,12 @@ def class_calls(kind: type) -> list[PublicCall]:
 
 
 def method_name(text: str) -> str:
-    """The name of the method of a call, or of what is left out: ``size`` of ``size.set`` and ``size (reason)``."""
+    """Return the method name of a call or of an omitted method: ``size`` of ``size.set`` and ``size (reason)``."""
     return re.split(r"[ (.]", text)[0]
 
 
 def _members(kind: type) -> Iterator[tuple[str, Any]]:
-    """The public members as their classes declare them, but for those of ``object``, in the order of their names."""
+    """Yield the public members as their classes declare them, sorted by name, without the members of ``object``."""
     for name in sorted({name for base in kind.__mro__ for name in vars(base)}):
         owner = next(base for base in kind.__mro__ if name in vars(base))
         is_public = not name.startswith("_") or name in _OPERATORS or name in _ASYNC_OPERATORS
@@ -179,19 +178,19 @@ def _calls_of(kind: type, name: str, declared: Any) -> Iterator[PublicCall]:
 
 
 def _makes_context(function: Any) -> bool:
-    """Whether ``contextlib.contextmanager`` made the function of a generator."""
+    """Whether ``contextlib.contextmanager`` created the function from a generator."""
     code = getattr(function, "__code__", None)
     is_wrapped = code is not None and code.co_filename == _CONTEXTLIB
     return is_wrapped and inspect.isgeneratorfunction(inspect.unwrap(function))
 
 
 def _is_iterator(kind: type) -> bool:
-    """Whether each ``next()`` is a call of its own: running over it is none."""
+    """Whether the class defines ``__next__``: each ``next()`` is a call then, and a loop over it is not."""
     return any("__next__" in vars(base) for base in kind.__mro__)
 
 
 def _set_parameter(name: str, declared: property) -> tuple[inspect.Parameter, ...]:
-    """The value that a property is set to, by the annotation of its setter or its getter."""
+    """Return the parameter of a property's setter, annotated as the setter or the getter."""
     setter = required_parameters(declared.fset) or ()
     annotation = setter[0].annotation if setter else inspect.Parameter.empty
     if annotation is inspect.Parameter.empty and declared.fget is not None:
@@ -202,7 +201,7 @@ def _set_parameter(name: str, declared: property) -> tuple[inspect.Parameter, ..
 def required_parameters(
     function: Callable[..., Any] | None, *, is_bound: bool = False
 ) -> tuple[inspect.Parameter, ...] | None:
-    """The parameters of a method that must be passed, with their annotations; ``None`` if it does not tell."""
+    """Return the required parameters of a method with their annotations; ``None`` if they are unknown."""
     return _required(_parameters(function, is_bound=is_bound))
 
 
@@ -211,11 +210,11 @@ def _required(parameters: Sequence[inspect.Parameter] | None) -> tuple[inspect.P
         return None
     declared = [one for one in parameters if one.default is one.empty and one.kind is not inspect.Parameter.VAR_KEYWORD]
     required = tuple(one for one in declared if one.kind is not inspect.Parameter.VAR_POSITIONAL)
-    return required or tuple(declared)  # of ``add(*names)``, without any name nothing would be seen
+    return required or tuple(declared)  # ``add(*names)`` without any name would show nothing
 
 
 def _optional(parameters: Sequence[inspect.Parameter] | None) -> tuple[inspect.Parameter, ...]:
-    """Those that have a default and may be passed by name."""
+    """Return the parameters that have a default and may be passed by name."""
     by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     return tuple(
         one
@@ -225,7 +224,7 @@ def _optional(parameters: Sequence[inspect.Parameter] | None) -> tuple[inspect.P
 
 
 def _parameters(function: Callable[..., Any] | None, *, is_bound: bool = False) -> list[inspect.Parameter] | None:
-    """The parameters of a method, with their annotations; ``None`` if it does not tell."""
+    """Return the parameters of a method with their annotations; ``None`` if they are unknown."""
     if function is None:
         return None
     try:
@@ -240,7 +239,7 @@ def _parameters(function: Callable[..., Any] | None, *, is_bound: bool = False) 
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    """The annotations of a function that can be looked up; others have names that only a type checker knows."""
+    """Return the annotations of a function that can be resolved; others have names that only a type checker knows."""
     with contextlib.suppress(Exception):
         return typing.get_type_hints(function)
     hints: dict[str, Any] = {}
@@ -252,7 +251,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _attributes(made: object) -> list[str]:
-    """The public attributes of an object that hold plain values: whoever uses it may read them."""
+    """Return the names of an object's public attributes with plain values, which users may read."""
     return sorted(
         name
         for name, value in all_attributes(made).items()

@@ -1,4 +1,4 @@
-"""Call of a rule of a machine; known without Hypothesis."""
+"""Calls of machine rules; this module does not import Hypothesis."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ class RuleCall(MethodCall):
     parameters: tuple[str, ...] = field(default=(), compare=False)
 
     def code(self, literal: Callable[[object], str] = repr) -> str:
-        """The call in Python, after what :attr:`making` makes."""
+        """Return the Python source of the call; :attr:`making` is the source that comes before."""
         given = (f"{name}={literal(value)}" for name, value in zip(self.parameters, self.arguments, strict=True))
         return f"machine.{self.name}({', '.join(('subject', *given))})"

@@ -1,4 +1,4 @@
-"""Tries of calls that give up where they would cost too much: on what waits for the world outside, or is slow."""
+"""Trials of calls that give up if they cost too much: calls that wait for the outside world, or are slow."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from kcache_model.outcomes import WAITS, Outcome
 from kcache_model.thread_time import own_seconds
 
 _MOST_WAITS: Final = 4
-"""Waits on real threads of one method, each of which takes half a second: it waits for a host, or for a keyboard."""
+"""Waits on real threads of one method, each half a second long: the method waits for a host, or for a keyboard."""
 _MOST_BUSY: Final = 4.0
-"""Of the time that is allowed, how much may pass while others use the processor, or while a call really waits."""
+"""The multiple of the allowed time that may pass while other processes run, or while a call really waits."""
 _MOST_SECONDS: Final = 2.0
-"""For one part of the tries. After it they are fewer: the run is to come to its programs although objects are slow."""
+"""Seconds for one part of the trials. After that, trials are fewer, so that the run reaches its programs in time."""
 _QUICK_SECONDS: Final = 0.005
-"""Of one try that counts as quick. Most tries take a tenth of it. All quick tries are made, also on a slow machine."""
+"""Seconds of a quick trial. Most trials take a tenth of it. All quick trials are made, even on a slow machine."""
 _MOST_QUICK: Final = 4
-"""Quick tries may take so many times as long as slow ones."""
+"""Quick trials may take this many times the time of slow ones."""
 
 
 class Allowance:
-    """The time that one part of the tries may take, on a clock that stands still while others run; not much more."""
+    """The time limit of one part of the trials, on a clock that stops while other processes run; not much more."""
 
     def __init__(self) -> None:
         self._began = own_seconds()
@@ -31,16 +31,16 @@ class Allowance:
 
     @property
     def is_spent(self) -> bool:
-        """Whether there is none left."""
+        """Whether the time is spent."""
         return self._is_over(_MOST_SECONDS)
 
     @property
     def is_spent_twice(self) -> bool:
-        """Whether twice as much is spent."""
+        """Whether twice the time is spent."""
         return self._is_over(2 * _MOST_SECONDS)
 
     def is_spent_by(self, tries: int) -> bool:
-        """Whether there is none left after that many tries, which has more for quick ones."""
+        """Whether the time is spent after a number of trials; quick trials have more time."""
         spent = own_seconds() - self._began
         return self.is_spent and (spent > tries * _QUICK_SECONDS or self._is_over(_MOST_QUICK * _MOST_SECONDS))
 
@@ -49,24 +49,24 @@ class Allowance:
 
 
 class CountingTries(Protocol):
-    """Makes calls one after another on a new object."""
+    """An object that makes calls one after another on a new object."""
 
     @property
     def real_waits(self) -> int:
-        """How often a call has waited on real threads."""
+        """The number of waits on real threads."""
         ...
 
     def __call__(self, calls: tuple[Any, ...], /) -> Outcome:
-        """What the last call gave."""
+        """Return the outcome of the last call."""
         ...
 
     def result(self, calls: tuple[Any, ...], /) -> object:
-        """What the last call returned, as it is; ``None`` if it did not return."""
+        """Return the result of the last call as an object; ``None`` if it did not return."""
         ...
 
 
 class Sparing:
-    """Tries of calls that end: what waits for something real again and again is taken to wait always.
+    """Trials of calls that end: a call that has really waited several times is assumed to wait always.
 
     Args:
         tries: makes the calls.
@@ -79,7 +79,7 @@ class Sparing:
         self._allowance = Allowance()
 
     def __call__(self, calls: tuple[MethodCall, ...]) -> Outcome:
-        """What the last call gave; that it waits, if to try it would cost too much."""
+        """Return the outcome of the last call, or that it waits, if trying it would cost too much."""
         name = calls[-1].name
         if self._waits[name] >= _MOST_WAITS or self._allowance.is_spent_by(self._made):
             return WAITS
@@ -91,5 +91,5 @@ class Sparing:
         return outcome
 
     def result(self, calls: tuple[MethodCall, ...]) -> object:
-        """What the last call returned, as it is; ``None`` if it did not return."""
+        """Return the result of the last call as an object; ``None`` if it did not return, or if the time is spent."""
         return None if self._allowance.is_spent_by(self._made) else self._tries.result(calls)

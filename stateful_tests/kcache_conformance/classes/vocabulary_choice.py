@@ -1,7 +1,7 @@
-"""The vocabulary of a class: the calls that its objects take, found out by trying.
+"""The vocabulary of a class: the calls that its objects accept, determined by trials.
 
-Annotations and names say what to try first. What counts is whether a call returns: the values of a method that raises
-whatever it is given are chosen anew, among other plain values, callables, and what other calls return.
+Annotations and names decide the values to try first. The criterion is whether a call returns: if a method raises for
+all values, other values are chosen among plain values, callables, and results of other calls.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ from .pairs import belong_together
 from .public_calls import PublicCall
 
 _MOST_TRIES: Final = 60
-"""Calls of one method that are tried with different values. Each costs a new object and the calls before it."""
+"""Trials of one method with different values. Each trial costs a new object and the calls before it."""
 _MOST_VALUES: Final = 8
-"""Choices of values for one call that are tried after each call before."""
+"""Combinations of values for one call that are tried after each call before it."""
 _MOST_BEFORE: Final = 6
-"""Calls of other methods that are tried before it, one at a time."""
+"""Calls of other methods that are tried before a call, one at a time."""
 _MOST_PAIRS: Final = 60
-"""Pairs of other calls that are tried before one that nothing else lets return."""
+"""Pairs of other calls that are tried before a call that returns after nothing else."""
 _MOST_PARAMETERS_OF_C: Final = 2
-"""Arguments that are tried of a method that does not tell its parameters."""
+"""Arguments that are tried for a method that does not reveal its parameters."""
 _PLAIN: Final = (bool, int, float, str, bytes, type(None), tuple, list, dict, set, frozenset)
 
 
 class Tries(Protocol):
-    """Makes calls one after another on a new object."""
+    """An object that makes calls one after another on a new object."""
 
     def __call__(self, calls: tuple[MethodCall, ...], /) -> Outcome:
-        """What the last call gave."""
+        """Return the outcome of the last call."""
         ...
 
     def result(self, calls: tuple[MethodCall, ...], /) -> object:
-        """What the last call returned, as it is; ``None`` if it did not return."""
+        """Return the result of the last call as an object; ``None`` if it did not return."""
         ...
 
 
 @dataclass
 class ClassVocabulary:
-    """What can be called of a class.
+    """The calls of a class.
 
     Attributes:
-        templates: the calls, each behind those whose results it takes.
-        left_out: what cannot be called, each with the reason: ``name (reason)``.
+        templates: the calls, each after the calls whose results it takes.
+        left_out: the calls that are impossible, each with the reason: ``name (reason)``.
     """
 
     templates: list[OperationTemplate] = field(default_factory=list)
@@ -62,15 +62,15 @@ class ClassVocabulary:
 
 
 def vocabulary_of(calls: Sequence[PublicCall], tries: Tries | None = None) -> ClassVocabulary:
-    """The vocabulary of a class.
+    """Build the vocabulary of a class.
 
     Args:
-        calls: what can be called.
-        tries: makes calls; without it, the values that annotations and names ask for are taken as they are.
+        calls: the candidates.
+        tries: makes calls; without it, the values for annotations and names are used without a trial.
     """
     choice = _Choice(calls, tries)
     found = ClassVocabulary()
-    for call in sorted(calls, key=lambda call: call.parameters != ()):  # those that need no values come first
+    for call in sorted(calls, key=lambda call: call.parameters != ()):  # calls without parameters come first
         choice.first(call)
     if tries is not None:
         choice.with_results()
@@ -85,12 +85,12 @@ def vocabulary_of(calls: Sequence[PublicCall], tries: Tries | None = None) -> Cl
 
 
 class _Choice:
-    """The values of the parameters of each call, as far as they are chosen.
+    """The choice of values for the parameters of each call.
 
     Attributes:
         arguments: name of a call -> the values of each of its arguments.
-        reasons: name of a call that needs what cannot be made -> why, as ``name(parameter: reason)``.
-        passed: name of a call -> optional parameter -> the values that it is passed now and then.
+        reasons: name of a call whose values cannot be created -> why, as ``name(parameter: reason)``.
+        passed: name of a call -> optional parameter -> the values that are sometimes passed for it.
     """
 
     def __init__(self, calls: Sequence[PublicCall], tries: Tries | None) -> None:
@@ -108,7 +108,7 @@ class _Choice:
         self._produced: list[tuple[str, object]] | None = None
 
     def first(self, call: PublicCall) -> None:
-        """Take the values that annotations and names ask for."""
+        """Use the values for annotations and names."""
         values: list[Values] = []
         for parameter in call.parameters or ():
             try:
@@ -118,12 +118,12 @@ class _Choice:
                 values.append(usual_values(parameter))
         self._settle(call, values)
         if call.parameters and _needs_nothing(call) and call.name not in self._returns:
-            self._settle(call, [])  # as of a wrapper that passes on what it is given
+            self._settle(call, [])  # for a wrapper that passes on its arguments
         if call.name in self._returns:
             self.reasons.pop(call.name, None)
 
     def with_results(self) -> None:
-        """Offer what other calls return: where names belong together, or where it is no plain data."""
+        """Offer results of other calls to calls whose names belong together, or if the results are not plain data."""
         for producer, returned in self._producers():
             for call in self._calls:
                 if call.name == producer or not call.parameters or call.form not in (Form.CALL, Form.ITERATE):
@@ -134,9 +134,9 @@ class _Choice:
                     self._offer(call, ResultOf(producer), returned, is_only=is_pair or call.name not in self._returns)
 
     def others(self) -> None:
-        """Choose anew for what has raised with all values so far, or has none.
+        """Choose other values for calls that raised with all values so far, or have none.
 
-        Twice, if that helped: a method that takes something out returns once there is one that puts something in.
+        If that helped, it is repeated: a method that removes something may return after a method that adds something.
         """
         for _ in range(2):
             known = len(self._returns)
@@ -148,7 +148,7 @@ class _Choice:
                 break
 
     def optional(self) -> None:
-        """Choose what optional parameters are passed: values with which the call returns, too."""
+        """Choose values for optional parameters, such that the call still returns."""
         for call in self._calls:
             if call.name not in self._returns or not call.optional:
                 continue
@@ -169,7 +169,7 @@ class _Choice:
                     passed[parameter.name] = values
 
     def template(self, call: PublicCall) -> OperationTemplate:
-        """The template of a call that has values."""
+        """Build the template of a call that has values."""
         values = self.arguments[call.name]
         passed = self.passed.get(call.name, {})
 
@@ -193,7 +193,7 @@ class _Choice:
         )
 
     def _settle(self, call: PublicCall, values: list[Values]) -> None:
-        """Take some values, without the callbacks that make the call wait for ever."""
+        """Use some values, without the callbacks that make the call wait forever."""
         if self._tries is not None:
             values = [self._returning(call, values, at) for at in range(len(values))]
             if self._returns_once(call, values):
@@ -201,9 +201,9 @@ class _Choice:
         self.arguments[call.name] = values
 
     def _returning(self, call: PublicCall, values: list[Values], at: int) -> Values:
-        """The values of one argument, without the callbacks for which the call never returns.
+        """Return the values of one argument, without the callbacks for which the call never returns.
 
-        To hold a lock while a callback runs is no fault: most such classes forbid their callbacks to call them.
+        Holding a lock while a callback runs is not a fault: most such classes forbid callbacks to call them.
         """
         own = values[at]
         others = [next(iter(one)) for one in values]
@@ -236,16 +236,16 @@ class _Choice:
     def _candidates(self, call: PublicCall, parameter: inspect.Parameter | None) -> list[Values]:
         at = list(call.parameters or ()).index(parameter) if parameter is not None else -1
         own = self.arguments.get(call.name)
-        first = [own[at]] if own and at >= 0 else []  # none of a wrapper that got no arguments
+        first = [own[at]] if own and at >= 0 else []  # empty for a wrapper that got no arguments
         producers = [(name, value) for name, value in self._producers() if name != call.name]
         results = [(ResultOf(name),) for name, value in producers if not issubclass(type(value), _PLAIN)]
         plain = [(ResultOf(name),) for name, value in producers if issubclass(type(value), _PLAIN)]
-        if parameter is None:  # of a method in C, most of which take anything: plain values are easier to read
+        if parameter is None:  # a method in C; most take anything, and plain values are easier to read
             first = plain_values()
         return [*first, *results, *other_values(parameter, self._callable_back(call)), *plain]
 
     def _offer(self, call: PublicCall, result: ResultOf, returned: object, *, is_only: bool) -> None:
-        """Let a call take the result of another one, at the first place where it returns then."""
+        """Let a call take the result of another call, at the first position for which it returns."""
         parameters = list(call.parameters or ())
         own = self.arguments.get(call.name) or [(1,)] * len(parameters)
         producer = self._smallest(result.name)
@@ -263,7 +263,7 @@ class _Choice:
                 return
 
     def _takes(self, call: PublicCall, values: list[Values]) -> bool:
-        """Whether a call with the first of these values returns on a new object, or after calls of others."""
+        """Whether a call with the first of these values returns on a new object, or after calls of other methods."""
         made = self._call(call, [next(iter(own)) for own in values])
         before = [(self._smallest(name),) for name in made.needs]
         after = [(*(one for calls in before for one in calls), *calls) for calls in ((), *self._before(call))]
@@ -272,7 +272,7 @@ class _Choice:
         return any(not self._is_wrong(self._outcome((*calls, made))) for calls in after)
 
     def _returns_once(self, call: PublicCall, values: list[Values]) -> bool:
-        """Whether a call with some of these values returns on a new object, or after one or two calls of others."""
+        """Whether a call with some of these values returns on a new object, or after one or two other calls."""
         calls = self._before(call, len(self._calls))
         made = list(itertools.islice(self._made(call, values), _MOST_VALUES))
         pairs = itertools.islice(((*one, *other) for one, other in itertools.permutations(calls, 2)), _MOST_PAIRS)
@@ -285,14 +285,14 @@ class _Choice:
         return outcome.waits or outcome.error is not None
 
     def _before(self, call: PublicCall, most: int = _MOST_BEFORE) -> list[tuple[MethodCall, ...]]:
-        """Calls of other methods that return and may be made before; those that put something in come first."""
+        """Return calls of other methods that return and may come before; calls that add something come first."""
         names = [one.name for one in self._calls if one.is_write and one.name in self._returns]
         others = [self._smallest(name) for name in names if name != call.name]
         others = sorted((one for one in others if one.form is not Form.EXIT), key=lambda one: not one.puts_in)
         return [(*map(self._smallest, one.needs), one) for one in others if call.name not in one.needs][:most]
 
     def _producers(self) -> Iterator[tuple[str, object]]:
-        """The calls that return something on a new object that another call may take, with what they return."""
+        """Yield the calls that return a usable result on a new object, with the result."""
         assert self._tries is not None
         if self._produced is None:
             found = []
@@ -306,7 +306,7 @@ class _Choice:
         yield from self._produced
 
     def _callable_back(self, call: PublicCall) -> list[str]:
-        """Methods without parameters, reads first by their names: what a callback calls back."""
+        """Return methods without parameters for callbacks to call; methods whose names suggest reads come first."""
         others = [name for name in self._methods if name != call.name]
         return sorted(others, key=lambda name: not name.startswith(("count", "size", "len", "get", "is_", "value")))
 
@@ -327,12 +327,12 @@ class _Choice:
 
 
 def _with(call: MethodCall, named: Mapping[str, Any]) -> MethodCall:
-    """A call that passes more parameters by their names."""
+    """Return a call that passes further parameters by name."""
     return replace(call, arguments=(*call.arguments, *named.values()), keywords=(*call.keywords, *named))
 
 
 def _first_ones_first(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """A number below each size: those with the lowest sum first. All of them would be too many to sort."""
+    """Yield a number below each size, lowest sums first. All combinations would be too many to sort."""
     for total in range(sum(sizes) - len(sizes) + 1):
         yield from _adding_up(sizes, total)
 
@@ -348,7 +348,7 @@ def _adding_up(sizes: Sequence[int], total: int) -> Iterator[tuple[int, ...]]:
 
 
 def _needs_nothing(call: PublicCall) -> bool:
-    """Whether the call may be made without arguments, as one of ``*names`` may."""
+    """Whether the call may be made without arguments; ``*names`` may be empty."""
     parameters = call.parameters
     return parameters is not None and all(one.kind is inspect.Parameter.VAR_POSITIONAL for one in parameters)
 
@@ -358,13 +358,13 @@ def _keywords(call: PublicCall) -> tuple[str, ...]:
 
 
 def _small(values: Values) -> Values:
-    """The values of small-scope verification: two, and what other calls return."""
+    """Return the values for small-scope verification: two values, and results of other calls."""
     distinct = list(dict.fromkeys(values))
     return [*distinct[:FEW], *(value for value in distinct[FEW:] if isinstance(value, ResultOf))]
 
 
 def _is_instance(value: object, annotation: Any) -> bool:
-    """Whether the type of a value fits an annotation, if that is a class; the value itself is not asked."""
+    """Whether the type of a value matches an annotation that is a class; no method of the value runs."""
     if annotation is inspect.Parameter.empty or not isinstance(annotation, type):
         return True
     try:
@@ -374,7 +374,7 @@ def _is_instance(value: object, annotation: Any) -> bool:
 
 
 def _producers_first(calls: Sequence[PublicCall], arguments: Mapping[str, list[Values]]) -> list[PublicCall]:
-    """The calls in their order, each behind those whose results it takes."""
+    """Return the calls in their order, but each after the calls whose results it takes."""
     needs = {
         name: {value.name for own in values for value in own if isinstance(value, ResultOf)}
         for name, values in arguments.items()

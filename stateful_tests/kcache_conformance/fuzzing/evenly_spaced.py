@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 
 def evenly_spaced(items: Sequence[T], most: int) -> list[T]:
-    """At most so many of the items (2 or more), the first and the last among them, at equal distances."""
+    """Return at most ``most`` (2 or more) of the items, at equal distances, including the first and the last."""
     if len(items) <= most:
         return list(items)
     return [items[round(number * (len(items) - 1) / (most - 1))] for number in range(most)]

@@ -1,4 +1,4 @@
-"""Evidence that the engines hand over: a broken rule, and the objects that show it."""
+"""Evidence of the engines: a broken rule, and the objects that break it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .rules import Rule
 
 
 class Engine(enum.StrEnum):
-    """The finder of something."""
+    """The engine that has found a broken rule."""
 
     HYPOTHESIS = "hypothesis"
     COMPARISONS = "comparisons"
@@ -29,12 +29,12 @@ class Evidence:
     """One broken rule.
 
     Attributes:
-        violation: which rule, and how it shows.
-        input_class: of the objects.
-        engine: who found it.
-        fuzzed_objects: the objects; those before the last must be passed to the function first, in this order.
-        setting: what else must be so, in words: another hash seed, two threads.
-        details: the same for a replay, plain JSON.
+        violation: the rule, and the symptom.
+        input_class: the class of the objects.
+        engine: the engine that found it.
+        fuzzed_objects: the objects; all before the last must be passed to the function first, in this order.
+        setting: further conditions, as text: another hash seed, two threads.
+        details: the further conditions for a replay, as plain JSON.
     """
 
     violation: Violation
@@ -46,7 +46,7 @@ class Evidence:
 
     @property
     def symptom(self) -> Symptom:
-        """What is told once; see :meth:`Violation.symptom`."""
+        """The symptom, which is reported once; see :meth:`Violation.symptom`."""
         return self.violation.symptom(self.input_class)
 
     @property
@@ -60,10 +60,10 @@ class EngineReport:
     """The work of one engine.
 
     Attributes:
-        engine: which one.
-        did: in words: how many objects, calls, interleavings.
-        missed: what it could not analyse, and why; empty if nothing.
-        seconds: how long it took.
+        engine: the engine.
+        did: the number of objects, calls or interleavings, as text.
+        missed: the part that it could not analyse, and the reason; empty if there is none.
+        seconds: its duration.
     """
 
     engine: Engine
@@ -74,7 +74,7 @@ class EngineReport:
 
 @dataclass(frozen=True)
 class _Shown:
-    """Stands for an object of another process that is no plain data."""
+    """A placeholder for an object of another process that is no plain data."""
 
     text: str
 
@@ -83,7 +83,7 @@ class _Shown:
 
 
 def encode_evidence(evidence: Evidence) -> dict[str, Any]:
-    """As plain JSON."""
+    """Convert evidence into plain JSON."""
     return {
         "rule": evidence.rule.value,
         "what": evidence.violation.what,
@@ -100,7 +100,7 @@ def encode_evidence(evidence: Evidence) -> dict[str, Any]:
 
 
 def decode_evidence(data: Mapping[str, Any]) -> Evidence:
-    """The inverse of :func:`encode_evidence`."""
+    """Convert plain JSON into evidence; the inverse of :func:`encode_evidence`."""
     return Evidence(
         Violation(Rule(data["rule"]), data["what"], data["place"]),
         InputClass(data["input_class"]),

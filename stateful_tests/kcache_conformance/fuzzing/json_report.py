@@ -14,7 +14,7 @@ FUZZ_SCHEMA = "kcache/fuzz/1"
 
 
 def write_fuzz_json(file: Path, report: FuzzReport, seed: int) -> None:
-    """The whole report of ``kcache fuzz`` with this seed; docs/formats.md describes the fields."""
+    """Write the whole report of ``kcache fuzz`` with this seed; docs/formats.md describes the fields."""
     data = {
         "schema": FUZZ_SCHEMA,
         "versions": versions(),

@@ -1,4 +1,4 @@
-"""Fuzzing from one's own tests."""
+"""Functions to fuzz index and key functions in your own tests."""
 
 from __future__ import annotations
 
@@ -41,33 +41,33 @@ def fuzz_index_func(
     crosshair: bool = True,
     first: bool = False,
 ) -> FuzzReport:
-    """Look for an object for which an index function breaks its contract; returns only if none is found.
+    """Search for an object for which an index function breaks its contract; return only if there is none.
 
-    A function that a child process can import runs there. Any other one (a lambda, a local function) runs in a thread
-    of this process, without CrossHair and without other processes; so does one whose ``objects`` are given as such.
+    If a child process can import the function, it runs there. Any other function (a lambda, a local function) runs in a
+    thread of this process, without CrossHair and other processes. So does a function if ``objects`` is no text.
 
     Args:
         function: ``"package.module:function"``, ``"path/to/file.py:function"``, or the function itself.
-        objects: what it is called with: a dataclass, a TypedDict, a model class of the official client, or a
-            Hypothesis strategy; ``"module:name"`` of a class. By default what its parameter is annotated with, or
-            Kubernetes objects in the style in which it reads them.
-        seconds: for all engines together.
-        seed: of everything random.
-        strict: warnings fail, too: objects that no API server gives, and the lesser rules.
-        most_values: how many values an object may have; by default a number in proportion to its size.
-        patience_seconds: how long one call may take.
+        objects: the type of its argument: a dataclass, a TypedDict, a model class of the official client, or a
+            Hypothesis strategy; or ``"module:name"`` of a class. By default the annotation of its parameter, or
+            Kubernetes objects in the style in which the function reads them.
+        seconds: time limit for all engines together.
+        seed: seed of everything random.
+        strict: warnings fail, too: for objects that no API server sends, and for rules that only warn.
+        most_values: the maximum number of values of an object; by default in proportion to its size.
+        patience_seconds: time limit of one call.
         only: the rules to check; all by default.
         exclude: rules not to check.
-        samples: files or folders with manifests that the objects are to look like.
-        schema: a file with a JSON Schema, an OpenAPI document or a CustomResourceDefinition that the objects have.
-        schema_name: which schema of that document.
-        crosshair: use CrossHair, where it is installed.
+        samples: files or folders with manifests, as samples of the objects.
+        schema: a file with a JSON Schema, an OpenAPI document or a CustomResourceDefinition of the objects.
+        schema_name: the name of the schema in that document.
+        crosshair: use CrossHair if it is installed.
         first: stop at the first violation.
 
     Raises:
         FuzzError: a rule is broken; the message shows the smallest object.
-        InconclusiveError: too little could be done to say anything.
-        TargetError: the function cannot be used, or no objects can be made; the message says what to do.
+        InconclusiveError: too little could be tried for a verdict.
+        TargetError: the function cannot be used, or no objects can be created; the message says what to do.
         HarnessError: kcache itself failed.
     """
     __tracebackhide__ = True
@@ -91,7 +91,7 @@ def fuzz_key_func(
     crosshair: bool = True,
     first: bool = False,
 ) -> FuzzReport:
-    """The same as :func:`fuzz_index_func` for a key function, which returns one ``str``."""
+    """Fuzz a key function, which returns one ``str``; arguments and errors as in :func:`fuzz_index_func`."""
     __tracebackhide__ = True
     options = _fuzz_options(locals())
     return _fuzz(function, Kind.KEY, options)
@@ -100,13 +100,13 @@ def fuzz_key_func(
 def fuzzed(
     function: str | Callable[[Any], Any], objects: Any = None, *, kind: str = "index", **options: Any
 ) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Makes a test of a function whose first parameter is the :class:`FuzzReport`; the test fails if a rule is broken.
+    """Decorate a test whose first parameter is the :class:`FuzzReport`; the test fails if a rule is broken.
 
     Args:
-        function: what to fuzz.
-        objects: what it is called with.
+        function: the function to fuzz.
+        objects: the type of its argument, as in :func:`fuzz_index_func`.
         kind: ``"index"`` or ``"key"``.
-        options: as :func:`fuzz_index_func` takes them.
+        options: other arguments of :func:`fuzz_index_func`.
     """
     run = by_kind(kind)
 
@@ -131,10 +131,10 @@ def fuzzed(
 
 
 def by_kind(kind: str) -> Callable[..., FuzzReport]:
-    """:func:`fuzz_index_func` or :func:`fuzz_key_func`.
+    """Return :func:`fuzz_index_func` or :func:`fuzz_key_func`.
 
     Raises:
-        ValueError: there is no such kind.
+        ValueError: the kind does not exist.
     """
     return {Kind.INDEX: fuzz_index_func, Kind.KEY: fuzz_key_func}[Kind(kind)]
 

@@ -1,4 +1,4 @@
-"""The limit of the memory that a child process may take."""
+"""Memory limit of a child process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _MOST_MEMORY = 6 * 2**30
 
 
 def limit_memory() -> None:
-    """A function that fills the memory gets a MemoryError instead of taking the machine down."""
+    """Limit the memory of this process, so that a function that fills it raises a MemoryError."""
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 

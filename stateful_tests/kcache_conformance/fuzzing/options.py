@@ -1,4 +1,4 @@
-"""Options of fuzzing: what with, and for how long."""
+"""Options of fuzzing: the objects, the rules, and the time."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ class FuzzOptions:
     """The options of one run.
 
     Attributes:
-        sources: where objects come from.
-        seconds: for all engines together. Most functions take less.
-        seed: of everything random.
-        is_strict: adversarial objects count, too, and rules that only warn fail.
-        most_values: how many values an object may have; ``None`` for a number in proportion to its size.
-        patience_seconds: how long one call may take.
+        sources: the sources of objects.
+        seconds: time limit for all engines together. Most functions take less.
+        seed: seed of everything random.
+        is_strict: whether violations by adversarial objects, and of rules that only warn, fail the run.
+        most_values: the maximum number of values of an object; ``None`` for a number in proportion to its size.
+        patience_seconds: time limit of one call.
         only: the rules to check; all if empty.
         exclude: rules not to check.
-        is_symbolic: use CrossHair, where it is installed.
-        is_first_enough: stop at the first violation.
+        is_symbolic: whether to use CrossHair if it is installed.
+        is_first_enough: whether to stop at the first violation.
     """
 
     sources: Sources = field(default_factory=Sources)
@@ -40,23 +40,23 @@ class FuzzOptions:
     is_first_enough: bool = False
 
     def rules(self, kind: Kind) -> frozenset[Rule]:
-        """The rules that are checked."""
+        """Return the rules to check for functions of this kind."""
         chosen = self.only or rules_for(kind)
         return frozenset(chosen) - frozenset(self.exclude)
 
     def to_json(self) -> dict[str, Any]:
-        """For a child process."""
+        """Convert the options into JSON, for a child process."""
         data = asdict(replace(self, sources=replace(self.sources, given=None)))
         return {**data, "only": [rule.value for rule in self.only], "exclude": [rule.value for rule in self.exclude]}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> FuzzOptions:
-        """The inverse of :meth:`to_json`."""
+        """Convert JSON into options; the inverse of :meth:`to_json`."""
         sources = Sources(**{**data["sources"], "samples": tuple(data["sources"]["samples"])})
         rules = {name: tuple(Rule(value) for value in data[name]) for name in ("only", "exclude")}
         return FuzzOptions(**{**data, **rules, "sources": sources})
 
 
 def severity_of(rule: Rule, *, is_valid: bool) -> Severity:
-    """The effect of a violation of ``rule`` on the verdict."""
+    """Return the effect of a violation of ``rule`` on the verdict."""
     return RULES[rule].severity if is_valid else Severity.WARNING

@@ -10,7 +10,7 @@ from .rules import Kind
 
 
 def code_for(name: str, kind: Kind, evidence: Evidence) -> str:
-    """Imports, the objects, and the calls."""
+    """Return code with imports, the objects, and the calls."""
     location, _, function = name.rpartition(":")
     imports, lines = [], []
     if location:

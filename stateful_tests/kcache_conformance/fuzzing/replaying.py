@@ -1,4 +1,4 @@
-"""Further runs of what a replay token describes: is the rule still broken?"""
+"""Replay of a fuzzing finding from its token: it checks whether the rule is still broken."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def replay_trial(token: str, *, patience_seconds: float = 3.0) -> Replayed:
 
     Raises:
         FormatError: the replay token is damaged.
-        TargetError: there is no such function any more.
+        TargetError: the function no longer exists.
         HarnessError: kcache itself failed.
     """
     trial = decode_trial(token)
@@ -61,7 +61,7 @@ def replay_trial(token: str, *, patience_seconds: float = 3.0) -> Replayed:
 
 
 def trial_job(outlet: Outlet, token: str) -> None:
-    """Runs in the child."""
+    """Try the finding of a token again, and send the answer; runs in the child."""
     limit_memory()
     try:
         _try(outlet, decode_trial(token))
@@ -132,10 +132,10 @@ def _perturbed(trial: Trial, patience_seconds: float) -> Replayed:
 
 
 def _perturbation(details: Mapping[str, Any]) -> Perturbation:
-    """The perturbation that a token describes.
+    """Return the perturbation that a token describes.
 
     Raises:
-        FormatError: it describes none.
+        FormatError: the token describes no perturbation.
     """
     try:
         made = Perturbation(**{**details, "order": Order(details["order"])})

@@ -16,15 +16,15 @@ class FuzzFinding:
     """One broken rule.
 
     Attributes:
-        rule: which one.
+        rule: the rule.
         severity: whether it fails the run.
         tier: whether a store may really hold the object.
-        engine: who found it.
-        what: what the function did, in one line.
-        setting: what else must be so; empty if the object alone is enough.
-        code: Python code that makes the objects and calls the function, to be pasted.
-        word: the replay token, for ``kcache replay``; empty if there is none, because another process could not load
-            the function or be given the object.
+        engine: the engine that found it.
+        what: one line about the behaviour of the function.
+        setting: further conditions; empty if the object alone breaks the rule.
+        code: Python code to paste, which creates the objects and calls the function.
+        word: the replay token, for ``kcache replay``; empty if another process cannot load the function or receive the
+            object.
     """
 
     rule: Rule
@@ -39,21 +39,21 @@ class FuzzFinding:
 
 @dataclass(frozen=True)
 class FuzzReport:
-    """The whole result.
+    """The whole result of fuzzing one function.
 
     Attributes:
-        name: of the function.
+        name: the name of the function.
         kind: index or key function.
-        status: VIOLATION if a finding fails the run, UNKNOWN if too little was done to say, else OK.
+        status: VIOLATION if a finding fails the run, UNKNOWN if too little was tried for a verdict, else OK.
         findings: the broken rules, errors first; one for each rule and each line that raised.
-        engines: what each engine did, and what it could not.
-        rules: the rules that were looked for.
-        objects: what the objects were.
-        reasons: for UNKNOWN, why.
-        seconds: how long it took.
-        is_interrupted: whether the user stopped it.
-        are_guessed: whether the objects are only what the function asks for, because nothing says what they are.
-        notes: where the objects are not all that their type says.
+        engines: the work of each engine, and its limits.
+        rules: the rules that were checked.
+        objects: the type of the objects, as text.
+        reasons: the reasons for UNKNOWN.
+        seconds: the duration.
+        is_interrupted: whether the user stopped the run.
+        are_guessed: whether the objects were inferred from the function's accesses, because no type was specified.
+        notes: limits of the objects, such as fields of their type that are omitted.
     """
 
     name: str
@@ -71,7 +71,7 @@ class FuzzReport:
 
     @property
     def shown_objects(self) -> str:
-        """The objects in words; empty if there were none."""
+        """The type of the objects as text; empty if there were none."""
         return f"{self.objects}, guessed from what the function asks for" if self.are_guessed else self.objects
 
     @property

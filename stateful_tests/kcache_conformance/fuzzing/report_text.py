@@ -26,14 +26,14 @@ ENGINE_TITLES = {
     Engine.EXPLORER: "explorer",
     Engine.PERTURBATIONS: "other processes",
 }
-"""The names of the engines for people."""
+"""Engine -> its name in the output."""
 
 _WIDTH = max(map(len, ENGINE_TITLES.values()))
 _STYLES = {Status.OK: "bold green", Status.VIOLATION: "bold red", Status.UNKNOWN: "bold yellow"}
 
 
 def engine_line(report: EngineReport) -> Text:
-    """``  threads   12,000 calls by 4 threads``."""
+    """Return the line of an engine: ``  threads   12,000 calls by 4 threads``."""
     line = Text(f"  {ENGINE_TITLES[report.engine]:{_WIDTH}}  {report.did}")
     return line.append(f"; {printable(report.missed)}", style="yellow") if report.missed else line
 
@@ -45,7 +45,7 @@ def print_report(
     is_whole: bool = False,
     command_of: Callable[[ReplayRequest], str] = long_command,
 ) -> None:
-    """Every finding, then the verdict; with ``is_whole``, warnings are told like violations."""
+    """Print every finding, then the verdict; with ``is_whole``, warnings are printed as completely as violations."""
     _print_objects(console, report)
     for finding in report.findings:
         if finding.severity is Severity.ERROR:
@@ -72,7 +72,7 @@ def print_report(
 def print_fuzz_finding(
     console: Console, finding: FuzzFinding, command_of: Callable[[ReplayRequest], str] = long_command
 ) -> None:
-    """The broken rule, the object, why that matters, and how to see it again."""
+    """Print the broken rule, the object, the consequences, and the replay command."""
     text = RULES[finding.rule]
     console.print(Text(f"{finding.rule.value.upper()} (found by: {ENGINE_TITLES[finding.engine]})", style="bold red"))
     console.print(Text(f"A right function {text.demand}."))
@@ -92,7 +92,7 @@ def print_fuzz_finding(
 
 
 def print_warning(console: Console, finding: FuzzFinding) -> None:
-    """One or two lines."""
+    """Print a warning in a few lines: the rule, the symptom and the object."""
     where = " for an object that a store should not be given" if finding.tier is InputClass.ADVERSARIAL else ""
     console.print(Text(f"  {finding.rule.value}: {printable(finding.what)}{where}"), soft_wrap=True)
     objects = [line for line in finding.code.splitlines() if line and not line.startswith(("from ", "import "))]
@@ -101,7 +101,7 @@ def print_warning(console: Console, finding: FuzzFinding) -> None:
 
 
 def _print_objects(console: Console, report: FuzzReport) -> None:
-    """What the objects were, and where that is not all that their type says."""
+    """Print the type of the objects, and the notes about their limits."""
     if report.objects:
         console.print(Text(f"  objects: {printable(report.shown_objects)}"), soft_wrap=True)
     for note in report.notes:
@@ -123,7 +123,7 @@ def _heading(console: Console, text: str) -> None:
 
 
 def _print_indented(console: Console, text: str) -> None:
-    """Wrapped, and without the blanks with which rich fills its lines."""
+    """Print wrapped, indented text without the trailing blanks that rich adds."""
     with console.capture() as capture:
         console.print(Padding(Text(text), (0, 0, 0, 4), expand=False))
     console.out("\n".join(line.rstrip() for line in capture.get().splitlines()), highlight=False)

@@ -1,4 +1,4 @@
-"""The rules that an index function or a key function must keep, and what breaking each one does to a cache."""
+"""The rules for index functions and key functions, and the consequences for a cache if a function breaks them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from kcache_model import rules as common
 
 
 class Kind(enum.StrEnum):
-    """The sort of function that is fuzzed."""
+    """The kind of the fuzzed function."""
 
     INDEX = "index"
-    """``object -> list of str``: under which values an index has the object."""
+    """``object -> list of str``: the values under which an index lists the object."""
     KEY = "key"
-    """``object -> str``: under which key a store has the object."""
+    """``object -> str``: the key under which a store holds the object."""
 
 
 class Severity(enum.StrEnum):
@@ -52,13 +52,13 @@ class Rule(enum.StrEnum):
 
 @dataclass(frozen=True)
 class RuleText:
-    """The text about a rule, for people.
+    """The texts about a rule for reports.
 
     Attributes:
-        demand: what the function must do.
-        why: what happens to a cache if it does not.
-        severity: of a violation on a valid object.
-        kinds: which functions it binds.
+        demand: the required behaviour of the function.
+        why: the consequences for a cache if the function breaks the rule.
+        severity: the severity of a violation by a valid object.
+        kinds: the kinds of functions to which the rule applies.
     """
 
     demand: str
@@ -169,7 +169,7 @@ RULES: dict[Rule, RuleText] = {
 
 
 def as_rules(kind: Kind) -> Mapping[str, common.Rule]:
-    """Id -> rule, of those that bind functions of ``kind``, as those of any target type."""
+    """Return id -> rule for functions of ``kind``, in the format of all target types."""
     called = f"An {kind.value} function" if kind is Kind.INDEX else "A key function"
     return {
         rule.value: common.Rule(
@@ -186,5 +186,5 @@ def as_rules(kind: Kind) -> Mapping[str, common.Rule]:
 
 
 def rules_for(kind: Kind) -> tuple[Rule, ...]:
-    """The rules that bind functions of ``kind``, in the order of the reports."""
+    """Return the rules that apply to functions of ``kind``, in the order of the reports."""
     return tuple(rule for rule, text in RULES.items() if kind in text.kinds)

@@ -18,7 +18,7 @@ from .work import Sink, Work
 
 
 def search_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], seconds_left: float) -> None:
-    """Runs in the child: a little of everything."""
+    """Run all engines of one process, each for a short time; runs in the child."""
     limit_memory()
     search(*_loaded(spec, kind, options), outlet, seconds_left)
 
@@ -26,7 +26,7 @@ def search_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], se
 def deep_job(
     outlet: Outlet, spec: str, kind: str, options: dict[str, Any], seconds_left: float, known: list[list[str]]
 ) -> None:
-    """Runs in the child: random objects and comparisons, for longer, for what is still not ``known``."""
+    """Run random search and comparisons for a longer time, without the ``known`` symptoms; runs in the child."""
     limit_memory()
     work = Work(
         *_loaded(spec, kind, options),
@@ -41,7 +41,7 @@ def deep_job(
 def hints_job(
     outlet: Outlet, spec: str, kind: str, options: dict[str, Any], seconds_left: float, trees: list[Any]
 ) -> None:
-    """Runs in the child: judges objects that CrossHair came up with, without CrossHair, and makes them smaller."""
+    """Judge and minimise the objects of CrossHair, without CrossHair; runs in the child."""
     limit_memory()
     work = Work(*_loaded(spec, kind, options), outlet, seconds_left=seconds_left)
     for tree in trees:
@@ -49,21 +49,21 @@ def hints_job(
 
 
 def input_class_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], tree: Any) -> None:
-    """Runs in the child: says whether an object is valid, without calling the function for it."""
+    """Send the class of an object (valid or adversarial), without a call of the function; runs in the child."""
     search = Work(*_loaded(spec, kind, options), outlet).search
     input_class = InputClass.VALID if search.trusts_only_drawn else search.input_class(FuzzedObject(tree))
     outlet.send({"event": "input_class", "input_class": input_class.value})
 
 
 def validity_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], trees: list[Any]) -> None:
-    """Runs in the child: which of the objects are valid."""
+    """Send whether each of the objects is valid; runs in the child."""
     search = Work(*_loaded(spec, kind, options), outlet).search
     valid = [search.input_class(FuzzedObject(tree)) is InputClass.VALID for tree in trees]
     outlet.send({"event": "valid", "valid": valid})
 
 
 def search(subject: Subject, options: FuzzOptions, sink: Sink, seconds_left: float) -> None:
-    """Run the engines of one process one after another; everything found is sent to ``sink``."""
+    """Run the engines of one process one after another; send all findings to ``sink``."""
     work = Work(subject, options, sink, seconds_left=seconds_left)
     work.tell_objects()
     _run(work, work.random_objects, work.comparisons, work.programs, work.threads, work.interleavings)

@@ -1,4 +1,4 @@
-"""A whole run: the engines in child processes one after another, and the report of what they found."""
+"""A whole run of fuzzing: the engines in child processes, one after another, and the report of their findings."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ from .trial import Trial, encode_trial
 
 Listener = Callable[[EngineReport], None]
 Progress = Callable[[Engine, str, float], None]
-"""Told which engine is at work, what it did, and which part of the budget is used up."""
+"""A function that takes the running engine, a text about its work, and the used fraction of the budget."""
 
 _GRACE_SECONDS = 9.0
 _LEAST_SECONDS = 1.0
 _MOST_RESTARTS = 3
-"""How often a search begins anew after a call that did not return, but did when it was tried again."""
+"""The number of restarts of a search after calls that did not return, but returned when they were repeated."""
 _MORE_PATIENCE = 3.0
 _FEWEST_OBJECTS = 30
-"""Fewer say nothing."""
+"""The minimum number of objects for the verdict OK: if the time was up with fewer, the result is UNKNOWN."""
 _SYMBOLIC, _PERTURBATIONS = 0.25, 0.2
 _PERTURBATION_RULES = frozenset({Rule.HASH_SEED, Rule.CLOCK, Rule.ENVIRONMENT, Rule.HISTORY, Rule.REPEATABLE})
 _PERTURBATIONS_ALONE = _PERTURBATION_RULES - {Rule.REPEATABLE}
@@ -64,15 +64,15 @@ def fuzz(
     """Run every engine within the budget.
 
     Args:
-        target: the name of a function that child processes can load, or a function that only this process has. Such a
-            one runs in a thread, without the engines that need other processes.
+        target: the name of a function that child processes can load, or a function that only this process has. The
+            latter runs in a thread, without the engines that need other processes.
         kind: index or key function.
-        options: what to fuzz with.
-        listener: told what each engine did, when it is done.
-        progress: told what is going on.
+        options: options of the run.
+        listener: is called with the report of each engine, when the engine has finished.
+        progress: is called during the run.
 
     Raises:
-        TargetError: there is no such function, or no objects can be made for it.
+        TargetError: the function does not exist, or no objects can be created for it.
         HarnessError: kcache itself failed.
     """
     run = _Run(target if isinstance(target, str) else target.name, kind, options, listener, progress)
@@ -113,7 +113,7 @@ class _Run:
         self.spec = spec
         end = self._child("search_job", self._left())
         if end.how in ("hang", "crash") and end.note == "" and not self.evidence:
-            # It was asked about an object that agrees to everything, which is nobody's fault.
+            # The function hung or crashed on the probe, which is no real object: so this is no finding.
             self.options = replace(self.options, sources=replace(self.options.sources, asks=False))
             end = self._child("search_job", self._left())
         is_stopped = end.how in ("hang", "crash") and self._stopped(end)
@@ -131,7 +131,7 @@ class _Run:
             self._symbolic()
 
     def interrupted(self) -> None:
-        """The user stopped the run: what the engine at work did so far is told."""
+        """Record that the user stopped the run, and report the work of the running engine."""
         self.is_interrupted = True
         self.reasons.append("it was interrupted")
         if self.at_work is not None:
@@ -225,7 +225,7 @@ class _Run:
                 self.kept = event["trees"]
 
     def _found(self, evidence: Evidence) -> None:
-        """Keep the best evidence for each rule and each line that raised: of a valid object, and one to be replayed."""
+        """Keep the best evidence for each rule and raising line: prefer valid objects, and evidence with a replay."""
         rule, place, _ = evidence.symptom
         same = [key for key in self.evidence if key[0] is rule]
         if evidence.input_class is InputClass.VALID:
@@ -252,7 +252,7 @@ class _Run:
         self.listener(report)
 
     def _stopped(self, end: JobEnd) -> bool:
-        """A call hung, or ended the process; whether it does so again, alone and with more patience."""
+        """Handle a call that hung or ended the process: repeat it alone, with more patience; return whether to stop."""
         trees = [json.loads(end.note)] if end.note not in ("", "null") else []
         if not trees:
             self.reasons.append(
@@ -317,7 +317,7 @@ class _Run:
         found, missed = perturbation_search.run(fuzzed_objects, _PERTURBATIONS * self.options.seconds)
         is_unstable = Rule.REPEATABLE in self._rules_broken
         for evidence in found:
-            # What differs even from call to call differs between processes, too.
+            # If answers differ between calls in one process, they differ between processes as well.
             if evidence.rule in wanted and not is_unstable:
                 self._found(evidence)
         did = f"{len(fuzzed_objects)} objects in {perturbation_search.runs} processes"
@@ -327,13 +327,13 @@ class _Run:
             self.reasons.append(f"worlds: {missed}")
 
     def _valid(self, trees: list[Tree]) -> list[bool]:
-        """The validity of each object: asked of a child, because only there the function's types are loaded."""
+        """Return whether each object is valid; a child decides it, because only children load the function's types."""
         verdicts: list[bool] = []
         self._job("validity_job", {"trees": trees}, lambda event: verdicts.extend(event["valid"]))
         return verdicts
 
     def report(self) -> FuzzReport:
-        """The result."""
+        """Return the result of the run."""
         self._refused()
         findings = [self._finding(evidence) for evidence in self._with_places() if self._is_told(evidence)]
         order = list(RULES)
@@ -362,11 +362,11 @@ class _Run:
         )
 
     def _is_told(self, evidence: Evidence) -> bool:
-        """Whether evidence is reported: that of hostile objects only in a strict run, or where it ended the search."""
+        """Whether to report evidence: for adversarial objects only if the run is strict, or the search ended there."""
         return self.options.is_strict or evidence.input_class is InputClass.VALID or "how" in evidence.details
 
     def _refused(self) -> None:
-        """Say so if there was no valid object, or none that the function accepted."""
+        """Add a reason if no object was valid, or the function raised for every valid object."""
         if self.accepted or not self.tried:
             return
         total = next((one for one in self.evidence.values() if one.rule is Rule.TOTAL), None)
@@ -379,7 +379,7 @@ class _Run:
             self.evidence[total.symptom[:2]] = replace(total, violation=replace(total.violation, what=what))
 
     def _with_places(self) -> list[Evidence]:
-        """The evidence; where several lines raise, each says which one."""
+        """Return the evidence; if several lines raise, the text of each names its line."""
         counts = Counter(one.rule for one in self.evidence.values())
         return [
             replace(one, violation=replace(one.violation, what=f"{one.violation.what} (at {one.violation.place})"))
@@ -413,7 +413,7 @@ class _Run:
 
 @dataclass
 class _ThreadSink:
-    """A sink within this process."""
+    """A sink for a search in a thread of this process."""
 
     on_event: Callable[[dict[str, Any]], None]
     watch: ProgressListener
@@ -426,7 +426,7 @@ _WORTH = {Engine.EXPLORER: 1, Engine.THREADS: -1}
 
 
 def _rank(finding: FuzzFinding) -> tuple[bool, bool]:
-    """Errors, then advice about values that are there twice, then the other warnings."""
+    """Return a sort key: errors, then warnings about repeated values, then other warnings."""
     is_warning = finding.severity is not Severity.ERROR
     return is_warning, is_warning and finding.rule is not Rule.DISTINCT
 

@@ -1,4 +1,4 @@
-"""Sources of objects: a type, a JSON schema, samples, a strategy, or what the function asks for."""
+"""Sources of objects: a type, a JSON schema, samples, a strategy, or the function's accesses."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from .tracing.probe import Node, probe
 
 @dataclass(frozen=True)
 class Sources:
-    """At most one of these; with none, the function's annotation, then what it asks of its argument.
+    """The user's source of objects, at most one; by default the function's annotation, then its accesses.
 
     Attributes:
         object_type: ``module:Class`` or ``file.py:Class``.
         json_schema: a file with a JSON Schema, an OpenAPI document or a CustomResourceDefinition.
-        json_schema_name: which JSON schema of that document.
+        json_schema_name: the name of the JSON schema in that document.
         samples: files or folders with manifests, YAML or JSON.
         strategy: ``module:name`` or ``file.py:name`` of a Hypothesis strategy, or of a function that returns one.
-        asks: find out what the function asks of its argument by passing it an object that agrees to everything.
-        given: a type or a strategy itself; such objects are made in this process only.
+        asks: whether to record the function's accesses by a call with a probe, which supports every access.
+        given: a type or a strategy itself; its objects are created only in this process.
     """
 
     object_type: str | None = None
@@ -44,15 +44,15 @@ class Sources:
     given: Any = field(default=None, compare=False)
 
     def are_guessed(self, subject: Subject) -> bool:
-        """Whether nothing says what the objects are, so that they are what the function asks for."""
+        """Whether there is neither a source nor an annotation, so that the function's accesses decide."""
         given = (self.given, self.object_type, self.json_schema, self.strategy)
         return all(one is None for one in given) and not self.samples and subject.annotation is None
 
     def schema(self, subject: Subject, reading: Reading) -> Schema:
-        """The schema of the objects.
+        """Return the schema of the objects.
 
         Raises:
-            TargetError: there is no such type, JSON schema, sample or strategy, or no objects can be made of it.
+            TargetError: the type, JSON schema, sample or strategy does not exist, or allows no objects.
         """
         try:
             return self._schema(subject, reading)
@@ -87,10 +87,10 @@ class Sources:
 
 
 def given_schema(given: Any) -> Schema:
-    """The schema of a type, or of a strategy, or of a function that returns a strategy.
+    """Return the schema of a type, of a strategy, or of a function that returns a strategy.
 
     Raises:
-        SchemaError: it is none of these.
+        SchemaError: ``given`` is none of these.
     """
     from hypothesis.strategies import SearchStrategy
 

@@ -1,4 +1,4 @@
-"""The function that is fuzzed."""
+"""The fuzzed function."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Subject:
 
     Attributes:
         function: takes one object.
-        kind: which of the two.
-        name: how reports call it.
-        spec: how another process loads it; ``None`` if it cannot.
+        kind: index or key function.
+        name: its name in reports.
+        spec: the name by which another process can load it; ``None`` if no process can.
     """
 
     function: Callable[[Any], Any]
@@ -42,10 +42,10 @@ class Subject:
 
     @property
     def annotation(self) -> Any:
-        """The type that the function says it takes; ``None`` if it does not say, or says nothing useful.
+        """The annotation of the function's parameter; ``None`` if there is none, or it is too vague.
 
         Raises:
-            SchemaError: it says one that is not to be found.
+            SchemaError: the annotation cannot be resolved.
         """
         try:
             parameter = next(iter(inspect.signature(self.function).parameters.values()))
@@ -72,7 +72,7 @@ class Subject:
 
 
 def _inner(function: Any) -> Any:
-    """What a partial or decorated function calls in the end."""
+    """Return the innermost function of a partial or decorated function."""
     inner = inspect.unwrap(function)
     if isinstance(inner, functools.partial):
         return _inner(inner.func)
@@ -80,7 +80,7 @@ def _inner(function: Any) -> Any:
 
 
 def _with_names_for_checkers(names: dict[str, Any]) -> dict[str, Any]:
-    """The globals of a module, with what it imports under ``if TYPE_CHECKING:`` alone."""
+    """Return the globals of a module, with its imports under ``if TYPE_CHECKING:``."""
     found = dict(names)
     with contextlib.suppress(KeyError, OSError, SyntaxError, TypeError):
         for block in ast.parse(inspect.getsource(sys.modules[names["__name__"]])).body:
@@ -93,7 +93,7 @@ def _with_names_for_checkers(names: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_vague(annotation: Any) -> bool:
-    """Whether it leaves open what the objects look like, or says only what is needed of them."""
+    """Whether an annotation leaves the fields of the objects open, such as ``Any``, or is a protocol."""
     origin = typing.get_origin(annotation)
     if isinstance(annotation, typing.TypeVar):
         return not annotation.__constraints__ and _is_vague(annotation.__bound__ or Any)
@@ -103,10 +103,10 @@ def _is_vague(annotation: Any) -> bool:
 
 
 def make_subject(function: object, kind: Kind, name: str | None = None, spec: str | None = None) -> Subject:
-    """A subject from a function.
+    """Create a subject from a function.
 
     Raises:
-        TargetError: it cannot be called with one object.
+        TargetError: the function cannot be called with one object.
     """
     shown = name or spec or str(getattr(function, "__qualname__", repr(function)))
     if not callable(function):
@@ -122,10 +122,10 @@ def make_subject(function: object, kind: Kind, name: str | None = None, spec: st
 
 
 def load_subject(spec: str, kind: Kind) -> Subject:
-    """The function called ``pkg.mod:name`` or ``path/to/file.py:name``.
+    """Load the function ``pkg.mod:name`` or ``path/to/file.py:name``.
 
     Raises:
-        TargetError: there is no such function; the message says what to do.
+        TargetError: the function does not exist, or belongs to Python; the message says what to do.
     """
     found = load_object(spec, wanted="function")
     module = str(getattr(found, "__module__", None) or "").partition(".")[0]

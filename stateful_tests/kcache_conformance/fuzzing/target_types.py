@@ -1,4 +1,4 @@
-"""Index functions and key functions as target types: one phase, in which all engines work."""
+"""Target types of index functions and key functions: one phase, which runs all engines."""
 
 from __future__ import annotations
 
@@ -39,34 +39,34 @@ _KINDS: Final = {
         (Rule.REPEATABLE, Rule.HISTORY, Rule.HASH_SEED, Rule.CLOCK, Rule.ENVIRONMENT), FindingKind.NONDETERMINISM
     ),
 }
-"""The sort of violation that breaking a rule is; of the others, what can be seen does not fit together."""
+"""Rule -> kind of its findings; the kind of all other rules is INVARIANT."""
 
 
 @dataclass(frozen=True)
 class TrialTokens(TokenFormat[Trial]):
-    """The replay tokens of functions: a trial each, see :mod:`.trial`."""
+    """The replay tokens of functions: each contains a trial, see :mod:`.trial`."""
 
     def encode(self, token: ReplayToken[Trial]) -> str:
-        """The token as text."""
+        """Return the token as text."""
         return encode_trial(token.program)
 
     def decode(self, word: str) -> ReplayToken[Trial]:
-        """The inverse of :meth:`encode`.
+        """Return the token of a text; the inverse of :meth:`encode`.
 
         Raises:
-            FormatError: the text is none of these, damaged, or cut off.
+            FormatError: the text is no such token, damaged, or cut off.
         """
         trial = decode_trial(word)
         return ReplayToken(trial.spec, trial, kind_of(trial.rule))
 
 
 def kind_of(rule: Rule) -> FindingKind:
-    """The sort of violation that breaking a rule is."""
+    """Return the kind of the findings of a rule."""
     return _KINDS.get(rule, FindingKind.INVARIANT)
 
 
 def finding_of(found: FuzzFinding) -> Finding:
-    """A broken rule as a finding."""
+    """Convert a broken rule into a finding."""
     text = RULES[found.rule]
     lines = (f"The rule: it {text.demand}.", text.why, found.setting)
     return Finding(
@@ -81,7 +81,7 @@ def finding_of(found: FuzzFinding) -> Finding:
 
 
 def report_of(report: FuzzReport, title: str, options: SuiteOptions) -> RunReport:
-    """The report of fuzzing for the formats of all target types: a phase for each engine."""
+    """Convert the report of fuzzing into the report of all target types, with a phase for each engine."""
     failing = [found for found in report.findings if found.severity is Severity.ERROR]
     findings = tuple(map(finding_of, failing)) if report.status is Status.VIOLATION else ()
     phases = [
@@ -110,8 +110,8 @@ def report_of(report: FuzzReport, title: str, options: SuiteOptions) -> RunRepor
 
 
 def _phase(kind: Kind, context: PhaseContext) -> PhaseOutcome:
-    """All engines, each in child processes of its own."""
-    context.watch.rest()  # whoever runs the function looks after it
+    """Run all engines, in their own child processes."""
+    context.watch.rest()  # the child processes are watched by the engines
     options = FuzzOptions(
         seconds=context.seconds,
         seed=context.seed,

@@ -1,4 +1,4 @@
-"""A finding as one replay token that can be pasted into a command line."""
+"""Replay token of a fuzzing finding, which can be pasted into a command line."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ PREFIX = "kf1."
 
 @dataclass(frozen=True)
 class Trial:
-    """The data of one replayable call: enough to see a finding again.
+    """The data that are needed to replay a finding.
 
     Attributes:
-        spec: name of the function.
-        kind: of the function.
-        rule: that it broke.
-        engine: who found it, which decides how it is tried again.
+        spec: the name of the function.
+        kind: the kind of the function.
+        rule: the broken rule.
+        engine: the engine that found it, which decides how it is replayed.
         trees: the objects.
-        details: of the engine.
-        most_values: how many values an object might have.
+        details: the conditions of the engine.
+        most_values: the maximum number of values of an object.
     """
 
     spec: str
@@ -40,13 +40,13 @@ class Trial:
 
     @staticmethod
     def of(spec: str, kind: Kind, evidence: Evidence, most_values: int | None) -> Trial:
-        """The trial for some evidence, whose fuzzed objects must be plain data."""
+        """Create the trial of some evidence, whose fuzzed objects must be plain data."""
         trees = tuple(fuzzed_object.tree for fuzzed_object in evidence.fuzzed_objects)
         return Trial(spec, kind, evidence.rule, evidence.engine, trees, evidence.details, most_values)
 
 
 def encode_trial(trial: Trial) -> str:
-    """``kf1.`` and compressed JSON in URL-safe base 64."""
+    """Return the token: ``kf1.`` and compressed JSON in URL-safe base 64."""
     data: dict[str, Any] = {
         "t": trial.spec,
         "k": trial.kind.value,
@@ -62,10 +62,10 @@ def encode_trial(trial: Trial) -> str:
 
 
 def decode_trial(token: str) -> Trial:
-    """The inverse of :func:`encode_trial`.
+    """Return the trial of a token; the inverse of :func:`encode_trial`.
 
     Raises:
-        FormatError: the replay token is none of ours, or was cut off.
+        FormatError: the text is no such replay token, or was cut off.
     """
     data = unpack(PREFIX, token, "word of kcache fuzz")
     try:

@@ -57,7 +57,7 @@ _FIRST_SHARE, _DEEP_SHARE = 0.4, 0.6
 _PROGRAMS, _THREADS, _INTERLEAVINGS = 0.02, 0.03, 0.1
 _STATEFUL = frozenset({Rule.REPEATABLE, Rule.HISTORY, Rule.PURE, Rule.EQUAL_OBJECTS})
 _IDENTITY = frozenset({"metadata", "name", "namespace"})
-"""What the objects of a key function have, even if it does not read it: one without a name is hostile to it."""
+"""Fields of objects for a key function, even if it does not read them: an object without a name is adversarial."""
 _SMALLEST_RUN = 8
 _MOST_FOLLOWED = 40
 _MOST_RECOMBINED = 60
@@ -70,33 +70,33 @@ _NAMES: dict[type, str] = {
     Boolean: "flag",
     Bytes: "blob",
 }
-"""Names of objects without fields in JSON reports."""
+"""Schema of objects without fields -> their name in JSON reports."""
 
 
 class Sink(Protocol):
-    """The receiver of a job's reports: a pipe, or a list in the same process."""
+    """The receiver of a job's events: a pipe, or an object in the same process."""
 
     watch: ProgressListener
 
     def send(self, event: dict[str, Any]) -> None:
-        """One event, plain JSON."""
+        """Send one event, as plain JSON."""
 
 
 class Work:
-    """The engines that need no other process, and what they found so far.
+    """The engines that need no other process, and their findings so far.
 
     Args:
-        subject: what is fuzzed.
-        options: of the run.
-        sink: told what is found, and what each engine did.
-        is_deep: look longer, and with another seed, than the first time.
-        known: what need not be looked for.
-        seconds_left: for everything.
+        subject: the fuzzed function.
+        options: options of the run.
+        sink: receives the findings, and the reports of the engines.
+        is_deep: search longer than the first time, and with another seed.
+        known: symptoms that need not be searched for.
+        seconds_left: time limit for everything.
 
     Attributes:
-        schema: what the objects look like.
-        search: of random objects; it judges and keeps those of other engines, too.
-        found: the rules that valid objects were found to break.
+        schema: the schema of the objects.
+        search: the random search; it judges and keeps the objects of other engines, too.
+        found: the rules that valid objects break.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Work:
         self._reading = read(subject.function)
         named = self._reading.names | (_IDENTITY if subject.kind is Kind.KEY else frozenset())
         self._made_of = replace(self._reading, names=named)
-        # There may be more lines that raise than those that are known.
+        # Rules with a known raising line are still checked: other lines may raise as well.
         self._rules = options.rules(subject.kind) - {rule for rule, place, _ in known if not place}
         self._share = _DEEP_SHARE if is_deep else _FIRST_SHARE
         sink.watch.note("")
@@ -141,18 +141,18 @@ class Work:
             self.search.close(symptom)
 
     def tell_objects(self) -> None:
-        """Say what the objects are."""
+        """Send the name and the notes of the objects' schema."""
         are_guessed = self._options.sources.are_guessed(self._subject)
         name, notes = _name_of(self.schema), list(notes_in(self.schema))
         self._sink.send({"event": "objects", "name": name, "are_guessed": are_guessed, "notes": notes})
 
     def is_enough(self) -> bool:
-        """Whether a violation was found, and one is all that is wanted."""
+        """Whether to stop: the run ends at the first violation, and there is one."""
         failing = {rule for rule in self.found if RULES[rule].severity is Severity.ERROR}
         return self._options.is_first_enough and bool(failing)
 
     def random_objects(self) -> None:
-        """Hypothesis: objects of which the code reads every part, whole ones, and such as nobody should give."""
+        """Run Hypothesis: objects with only the fields that the code reads, whole objects, and corrupted objects."""
         began = self._start(Engine.HYPOTHESIS)
         objects = ObjectMaker(self._made_of).strategy(self.schema)
         whole = ObjectMaker(self._made_of, is_whole=True).strategy(self.schema)
@@ -175,7 +175,7 @@ class Work:
         self._report(Engine.HYPOTHESIS, f"{self.search.examples:,} objects", self.search.missed, began)
 
     def comparisons(self) -> None:
-        """Objects that meet what the code compares them with."""
+        """Run the comparison engine: objects with the values of the code's comparisons."""
         began = self._start(Engine.COMPARISONS)
         number = follow_comparisons(
             self._subject.function,
@@ -188,7 +188,7 @@ class Work:
         self._report(Engine.COMPARISONS, f"{number:,} objects", "", began)
 
     def programs(self) -> None:
-        """The index in a cache that works as client-go does."""
+        """Run the programs engine: an index in a cache that works as in client-go."""
         if Rule.CONSISTENT not in self._rules or self._subject.kind is Kind.KEY:
             return
         began = self._start(Engine.PROGRAMS)
@@ -206,7 +206,7 @@ class Work:
         self._report(Engine.PROGRAMS, f"{number:,} programs", self._idle(), began)
 
     def threads(self) -> None:
-        """Several real threads."""
+        """Run the thread engine: calls in several real threads."""
         if Rule.THREAD_SAFE not in self._rules:
             return
         began, fuzzed_objects = self._start(Engine.THREADS), self._kept(_SMALLEST_RUN)
@@ -222,7 +222,7 @@ class Work:
         self._report(Engine.THREADS, f"{calls:,} calls by 4 threads", "", began)
 
     def interleavings(self) -> None:
-        """Two threads under the explorer."""
+        """Run the explorer: calls in two virtual threads."""
         if Rule.THREAD_SAFE not in self._rules or self.found & _STATEFUL:
             return
         began = self._start(Engine.EXPLORER)
@@ -230,7 +230,7 @@ class Work:
         with _quiet():
             result = explore_calls(self._subject, self._kept(40), seconds=seconds)
         if result.evidence is not None:
-            self._told.discard(result.evidence.symptom)  # this evidence can be replayed, that of real threads cannot
+            self._told.discard(result.evidence.symptom)  # report it again: evidence of real threads has no replay
             self._evidence(result.evidence)
         missed = self._idle() or result.reason
         if not missed and not result.is_complete and result.evidence is None:
@@ -247,22 +247,22 @@ class Work:
         self._sink.watch.rest()
 
     def summary(self) -> None:
-        """Say how many valid objects there were, and how many of them the function accepted."""
+        """Send the number of valid objects, and the number of them that the function accepted."""
         self._sink.send({"event": "judged", "valid": self.search.valid, "accepted": self.search.accepted})
 
     def _idle(self) -> str:
-        """Why there is nothing that an engine could learn; empty if there is something."""
+        """Return the reason why calls cannot show anything; empty if the function accepted an object."""
         if not self.search.kept:
             return "there are no objects"
         return "" if self.search.accepted else "it raised for every object"
 
     def objects_for_perturbations(self) -> list[Any]:
-        """The objects for other processes: kept ones, and such as look like later versions of them."""
+        """Return the objects for other processes: kept objects, and objects that look like later states of them."""
         plain = [fuzzed_object.tree for fuzzed_object in self.search.kept.values() if fuzzed_object.is_plain]
         return plain + [later.tree for later in self._later(plain, _MOST_RECOMBINED)]
 
     def _kept(self, most: int) -> list[FuzzedObject]:
-        """Kept objects, small ones with different answers first, and such as look like later versions of them."""
+        """Return kept objects (first small ones with different answers), and objects like later states of them."""
         kept = sorted(self.search.kept.values(), key=lambda fuzzed_object: fuzzed_object.size)
         first: dict[object, FuzzedObject] = {}
         for fuzzed_object in kept:
@@ -275,7 +275,7 @@ class Work:
         return chosen + self._later(trees, most // 2)
 
     def _later(self, trees: list[Tree], most: int) -> list[FuzzedObject]:
-        """Valid objects that look like later versions of the trees."""
+        """Return valid objects that look like later states of the trees."""
         mixed = map(FuzzedObject, recombined(trees, most, self._options.seed))
         return [one for one in mixed if self.search.input_class(one) is InputClass.VALID]
 
@@ -305,7 +305,7 @@ class Work:
             return False
 
     def _start(self, engine: Engine) -> float:
-        """Tell that an engine begins; when."""
+        """Send that an engine begins; return the time, by the monotonic clock."""
         self._sink.send({"event": "progress", "engine": engine.value, "did": ""})
         return time.monotonic()
 
@@ -320,7 +320,7 @@ class Work:
 
 
 def _stepping(function: Callable[[Any], Any], watch: ProgressListener) -> Callable[[Any], Any]:
-    """The function; whoever watches is told of each call, so that patience counts for one call and not for many."""
+    """Wrap the function so that each call resets the watch's patience: it applies to one call, not to many."""
 
     def stepping(obj: Any) -> Any:
         watch.alive()
@@ -340,7 +340,7 @@ def _name_of(schema: Schema) -> str:
 
 @dataclass
 class _Shows:
-    """Whether a smaller object breaks the same rule; a valid one is worth more than an adversarial one."""
+    """A check whether a smaller object breaks the same rule; a valid object is preferred to an adversarial one."""
 
     search: Search
     violation: Violation
@@ -357,7 +357,7 @@ class _Shows:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Hypothesis warns of strategies that are meant to be as they are."""
+    """Suppress warnings while the context is entered: Hypothesis warns of strategies that are intended."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

@@ -1,1 +1,1 @@
-"""Indexers as a target type: their phases, and how one program runs in a child process."""
+"""Indexers as a target type: their phases, and the run of one program in a child process."""

@@ -1,4 +1,4 @@
-"""The phases on an Indexer that have threads: the explorer, and stress with real ones."""
+"""The phases on an Indexer with several threads: the explorer, and stress with real threads."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _PROGRESS_SECONDS = 0.2
 _EXECUTIONS = 300
 _MOST_ORDERS = 30
 _PROGRAM_SECONDS = 2.0
-"""The most that the explorer spends on one program: many programs find more than many interleavings of one."""
+"""Time limit of the explorer for one program: many programs find more than many interleavings of one program."""
 
 
 def explorer(context: PhaseContext) -> PhaseOutcome:
-    """Small programs in every interleaving."""
+    """Explore small random programs, each in up to ``_EXECUTIONS`` executions and ``_PROGRAM_SECONDS`` seconds."""
     unseen = ""
     options = ExploreOptions(
         executions=_EXECUTIONS, seconds=_PROGRAM_SECONDS, strict_errors=context.options.strict_errors
@@ -43,7 +43,7 @@ def explorer(context: PhaseContext) -> PhaseOutcome:
     def searches(spec: str) -> Iterator[Search]:
         nonlocal unseen
         subject = load_subject(spec, instrument=context.options.instrument, unsupported=context.target.unsupported)
-        unseen = _unseen(context, subject)  # first of all: a run whose budget ends in its midst must not say "ok"
+        unseen = _unseen(context, subject)  # first: if the budget ends during a program, the run must not report "ok"
         for number in itertools.count():
             program = explorer_program(context.seed * 1_000_003 + number, subject.target, context.options.semantics)
             yield Search(subject, program, hunting(options, number))
@@ -58,7 +58,7 @@ def explorer(context: PhaseContext) -> PhaseOutcome:
 
 
 def _unseen(context: PhaseContext, subject: Subject) -> str:
-    """Why the explorer saw nothing of what the target makes; empty if it did."""
+    """Return the reason if the explorer cannot observe the Indexer: its class is not instrumented. Otherwise empty."""
     driver = Driver(context.target, (), context.options.semantics)
     made = type(driver.indexer)
     driver.close()
@@ -71,7 +71,7 @@ def _unseen(context: PhaseContext, subject: Subject) -> str:
 
 
 def stress(context: PhaseContext) -> PhaseOutcome:
-    """Random programs with real threads."""
+    """Run random programs on real threads; if one fails without concurrency, report its sequential finding."""
     began = time.monotonic()
     most = inf if context.programs is None else context.programs
     options = StressOptions(
@@ -124,7 +124,7 @@ def _in_any_order(context: PhaseContext, program: Program) -> Finding | None:
 
 
 def in_any_order(target: Target, program: Program, watch: ProgressListener, *, strict_errors: bool) -> Finding | None:
-    """What goes wrong without any concurrency: in an order of the calls of the threads, one after another."""
+    """Run a program without concurrency, in up to ``_MOST_ORDERS`` sequential orders; return the first finding."""
     reads = final_reads(program, target)
     for order in itertools.islice(serial_orders(program), _MOST_ORDERS):
         calls = order.with_calls((*order.prefix, *reads))

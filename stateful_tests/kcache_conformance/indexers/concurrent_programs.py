@@ -1,9 +1,9 @@
-"""A Hypothesis strategy for concurrent programs: small ones, out of the explorer's alphabet.
+"""A Hypothesis strategy for small concurrent programs, with the calls of the explorer's alphabet.
 
-A program starts with one of the alphabet's stores, now and then with one more call before the threads begin. Its calls
-are the core of the alphabet and at most two groups of guests: a program that mixes all of them seldom does the same
-thing twice at once. What comes first in each choice is the simplest, so that Hypothesis shrinks towards two threads of
-one call each, on an empty store.
+A program begins with one of the alphabet's stores, sometimes followed by one more call before the threads begin. Its
+calls come from the core of the alphabet and from at most two more groups (guests): a program that mixes all groups
+rarely has two concurrent calls that concern each other. The first element of each choice is the simplest, so that
+Hypothesis shrinks towards the fewest threads of the fewest calls each, on the first store.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def concurrent_programs(
     threads: tuple[int, int] = (2, 4),
     operations: tuple[int, int] = (1, 4),
 ) -> st.SearchStrategy[Program]:
-    """Programs of which at least two calls of different threads meet.
+    """Strategy for programs in which at least two calls of different threads meet.
 
     Args:
-        target: decides which calls there are.
-        semantics: which generation of client-go decides.
-        threads: fewest and most threads.
-        operations: fewest and most calls of one thread.
+        target: the implementation; only calls that it supports are used.
+        semantics: the generation of client-go that defines the correct results.
+        threads: minimum and maximum number of threads.
+        operations: minimum and maximum number of calls of one thread.
 
     Raises:
         TargetError: no two calls that the target supports can meet.
@@ -75,12 +75,12 @@ def concurrent_programs(
 
 
 class _Author:
-    """What can be written for a target.
+    """Builder of the programs for a target.
 
     Attributes:
-        letters: all its calls.
-        core: those that every program may have: without guests, if something can be done without them.
-        groups: the groups of the others; the first one is that of the core, which brings nothing new.
+        letters: all calls.
+        core: the calls that every program may contain: the calls without a group if two of them can meet, else all.
+        groups: the groups of the other calls; the first is the empty group, which adds no calls.
         stores: the objects that a program may start with.
     """
 
@@ -95,18 +95,18 @@ class _Author:
         self.groups = list(dict.fromkeys(("", *(letter.group for letter in self.letters if letter not in self.core))))
 
     def can_meet(self, letters: _Letters) -> bool:
-        """Whether any two of these calls can, in different threads, with the fullest store."""
+        """Whether any two of these calls meet if they run in different threads on the last of the stores."""
         pairs = itertools.combinations_with_replacement(letters, 2)
         return any(some_calls_meet(self.program(self.stores[-1], (), ((one,), (two,)))) for one, two in pairs)
 
     def vocabulary(self, groups: Iterable[str]) -> _Letters:
-        """The core and the guests of these groups; guests are few, so they come again and again."""
+        """The core and the guests of these groups; the guests, which are few, are repeated to be chosen more often."""
         guests = [letter for letter in self.letters if letter.group in groups and letter not in self.core]
         again = _GUESTS_PER_CORE_CALL * len(self.core) // len(guests) if guests else 0
         return (*self.core, *guests * max(1, again))
 
     def program(self, store: tuple[str, ...], early: _Letters, threads: Sequence[_Letters]) -> Program:
-        """A program of these calls; each has the stamps of its place."""
+        """Build a program of these calls; the stamps of a call are derived from its position."""
         late = any(letter.name is OperationName.ADD_INDEXERS for letter in itertools.chain(early, *threads))
 
         def made(place: str, letters: _Letters) -> tuple[Operation, ...]:

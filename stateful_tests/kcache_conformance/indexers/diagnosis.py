@@ -1,4 +1,4 @@
-"""Diagnosis of a failing program: which rule is broken, told by what the program needs in order to fail."""
+"""Diagnosis of a failing program: the broken rule is derived from the features that the program needs to fail."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from kcache_model.indexers.restrictions import spared
 from kcache_model.indexers.target import KEPT_ARGUMENTS, LIVE_INDEXERS, LIVE_RESULTS, Target
 
 Run = Callable[[Program, Target], Finding | None]
-"""Runs a program on a target; what is wrong."""
+"""Function that runs a program on a target and returns the finding, or ``None``."""
 
 _CALLERS: Final = (
     (KEPT_ARGUMENTS, "argument-is-kept"),
     (LIVE_RESULTS, "returned-container-is-live"),
     (LIVE_INDEXERS, "index-functions-shared"),
 )
-"""What rude callers do, as the declaration that stops them -> the rule that is broken where only they see a fault."""
+"""Pairs (declaration that stops a habit of rude callers, rule that is broken if the program fails only with it)."""
 
 _PLAIN: Final = frozenset(
     {
@@ -29,16 +29,16 @@ _PLAIN: Final = frozenset(
         *("unknown-index-accepted", "indexer-conflict-accepted"),
     }
 )
-"""Rules of which the outcome itself says all."""
+"""Rules that the outcome alone proves to be broken."""
 
 
 def diagnosed(finding: Finding, target: Target, run: Run) -> Finding:
-    """The finding with the rule that it breaks, where the program tells more than the outcome does.
+    """Return the finding with a more precise rule, if experiments with its program identify one.
 
     Args:
-        finding: of a program that fails again.
+        finding: the finding of a program that fails again.
         target: the implementation as it was judged.
-        run: tries programs that lack something, on callers that are gentler.
+        run: runs the program without a feature, or with gentler callers.
     """
     program = finding.program
     if finding.rule in _PLAIN or finding.kind is FindingKind.NONDETERMINISM:

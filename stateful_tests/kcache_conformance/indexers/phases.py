@@ -1,4 +1,4 @@
-"""The phases of a run on an Indexer; each is imported when its turn comes, for most runs end before the last one."""
+"""The phases of a run on an Indexer. Each is imported when it begins, because most runs end before the last phase."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One program on an Indexer, in a child process."""
+"""Run of one program on an Indexer in a child process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kcache_conformance.isolation.worker import Outlet
 
 _LEAST_RUNS: Final = 20
-"""Of a program of one thread, however little time there is."""
+"""Minimum number of runs of a sequential program, even if the time is over; never more than requested."""
 
 
 def run_program_in_child(
@@ -39,18 +39,18 @@ def run_program_in_child(
     on_round: Callable[[int], None] = lambda _: None,
     runs: int = 1,
 ) -> JobEnd:
-    """Run one program in a child process, as often as ``runs`` if it is sequential, else again and again.
+    """Run one program in a child process: up to ``runs`` times if it is sequential, else until the time is over.
 
     Args:
         spec: the name of the target.
-        program: what to run.
-        seconds: how long to try it.
-        patience_seconds: how long one call may take.
-        strict_errors: ask for kcache's error types.
-        strict: ask for more than client-go promises.
-        on_finding: told what is wrong.
-        on_round: told how often it has run.
-        runs: how often a sequential program runs at most; the first time in any case.
+        program: the program.
+        seconds: limit of wall-clock time for the runs.
+        patience_seconds: limit of wall-clock time for one call.
+        strict_errors: require kcache's error types.
+        strict: test for more than client-go promises.
+        on_finding: called with the finding.
+        on_round: called with the number of runs so far.
+        runs: maximum number of runs of a sequential program; at least one run takes place.
     """
 
     def on_event(data: dict[str, Any]) -> None:
@@ -100,7 +100,7 @@ def _program_job(
             if number % 50 == 0 or number == runs:
                 outlet.send({"event": "rounds", "rounds": number})
             if finding is not None:
-                finding = diagnosed(finding, target, run)  # as it was told when it was found
+                finding = diagnosed(finding, target, run)  # the same diagnosis as in the run that reported it
                 break
     else:
         from kcache_stress.indexers.stress import StressOptions, StressReport, repeat

@@ -1,4 +1,4 @@
-"""Sequential runs of an implementation, beside the model."""
+"""Sequential runs of an implementation, compared with the model step by step."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ _LISTING: Final = frozenset(
 
 
 class SequentialRun:
-    """One Indexer and one model that do the same.
+    """One Indexer and one model that run the same operations.
 
     Args:
         target: the implementation.
-        indexes: the indices to create it with.
-        semantics: which generation of client-go decides.
-        strict_errors: ask for kcache's error types.
-        reads_back: read everything back after each step, to see whether it fits together.
-        watch: told of each step before it is done.
-        is_known: whether a finding is of no interest; if the state may be wrong after it, the run is over.
+        indexes: the names of the indices to create it with.
+        semantics: the generation of client-go that defines the correct results.
+        strict_errors: require kcache's error types.
+        reads_back: whether to read the whole content after each step and check the invariants.
+        watch: records each step before its call.
+        is_known: whether a finding is already known and is ignored; if the state may then be wrong, the run is over.
 
     Attributes:
-        is_over: whether what is stored is not known any more; further steps are left out.
-        coverage: counts the operations done.
+        is_over: whether the stored objects are not known any more; further steps are skipped.
+        coverage: (operation, outcome) -> number of calls.
     """
 
     def __init__(
@@ -80,17 +80,20 @@ class SequentialRun:
         try:
             self._driver = Driver(target, self._indexes, semantics)
         finally:
-            self._watch.rest()  # whoever draws the first step may take its time
+            self._watch.rest()  # the generation of the first step may take long
 
     @property
     def program(self) -> Program:
-        """What was done so far."""
+        """The operations so far, as a sequential program."""
         return Program(
             self._indexes, tuple(self._operations), semantics=self._semantics, may_evict=self._target.may_evict
         )
 
     def step(self, operation: Operation) -> Finding | None:
-        """Do ``operation`` on both sides; returns what is wrong, or ``None``. What is not offered is left out."""
+        """Run ``operation`` on the Indexer and the model; return the finding, or ``None``.
+
+        Operations that the target does not support are skipped; unsupported features are removed from the operation.
+        """
         operation = restricted(operation, self._target)
         if self.is_over or not self._target.supports(operation.name):
             return None
@@ -132,8 +135,8 @@ class SequentialRun:
         return None
 
     def _keep(self, operation: Operation, observed: Outcome) -> None:
-        """Make a call once more, and leave its result unread until the next write."""
-        later = getattr(self._driver.indexer, "kcache_later", None)  # of an adapter, which makes lists of all results
+        """Call an operation that returns a list once more, and leave its result unread until the next write."""
+        later = getattr(self._driver.indexer, "kcache_later", None)  # adapters have it: they turn results into lists
         if later is None or LISTS in self._target.unsupported or self._target.may_evict:
             return
         if operation.name in _LISTING and observed.error is None:
@@ -142,7 +145,7 @@ class SequentialRun:
                 self._kept[operation.name] = operation, observed, read
 
     def _changed_later(self, write: Operation) -> Finding | None:
-        """What is wrong with the results that were kept: a live view shows what was written since, or fails."""
+        """Return the finding if a kept result has changed: it is a live view, which shows the write or fails."""
         kept, self._kept = self._kept, {}
         for operation, before, read in kept.values():
             try:
@@ -197,7 +200,7 @@ class SequentialRun:
         return [broken for broken in found if self._target.asks_order or broken.rule != "unsorted-keys"]
 
     def _narrow(self, view: View) -> None:
-        """What is seen to be gone is gone."""
+        """Remove the objects from the model's state that the observation did not show: evicted objects stay gone."""
         keys = returned(tuple(sorted(view.items)))
         self._state, _ = self._model.respond(self._state, list_keys(), keys)
 
@@ -209,7 +212,7 @@ class SequentialRun:
 
 
 def disagreement(program: Program, expected: Outcome, observed: Outcome, whose: str = "the model") -> Finding:
-    """The finding for the last call of a program that gave something else than is due."""
+    """Return the finding for the last call of a program, whose outcome is not the expected outcome."""
     whose += " (what was seen to be gone stays gone)" if program.may_evict else ""
     operation = program.prefix[-1]
     raises = observed.error is not None and expected.error is None
@@ -234,7 +237,7 @@ def _index_function_fails(operation: Operation) -> bool:
 
 
 def _in_a_thread(call: Callable[[], Outcome]) -> Outcome:
-    """The outcome of a call that may raise: a lock that it keeps holds up the next call, even one that is reentrant."""
+    """Run a call that may raise in its own thread: if it keeps a lock, even a reentrant one, the next call hangs."""
     outcomes: list[Outcome] = []
     thread = threading.Thread(target=lambda: outcomes.append(call()), daemon=True)
     thread.start()
@@ -251,7 +254,7 @@ def run_program(
     watch: ProgressListener | None = None,
     is_known: Callable[[Finding], bool] = lambda _: False,
 ) -> Finding | None:
-    """Run a program step by step, the threads one after another; returns the first thing that is wrong, or ``None``."""
+    """Run a program step by step, the threads one after another; return the first finding, or ``None``."""
     run = SequentialRun(
         target,
         program.indexes,

@@ -1,6 +1,6 @@
-"""The phases on an Indexer that make one call after another: smoke test, recordings, state machine.
+"""The sequential phases on an Indexer: smoke test, recordings, state machine.
 
-A phase stops at its first finding, makes the program of the finding as small as it can, and says what it did.
+A phase stops at its first finding, minimises the program of the finding, and returns its counts and coverage.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BATCH_EXAMPLES = 25
 
 
 def smoke_test(context: PhaseContext) -> PhaseOutcome:
-    """Each call once, as it is usually made."""
+    """Run the smoke test: the most common operations with usual arguments, see :func:`.smoke.smoke`."""
     for target in _judged(context):
         finding = smoke(
             target,
@@ -44,7 +44,7 @@ def smoke_test(context: PhaseContext) -> PhaseOutcome:
 
 
 def recorded(context: PhaseContext) -> PhaseOutcome:
-    """What client-go did, and whether the target does the same."""
+    """Replay the recorded scenarios of client-go, and compare the outcomes of the target."""
     total = scenario_count()
     counts = Counter(programs=0, operations=0, of=total)
     coverage: Coverage = Counter()
@@ -77,12 +77,12 @@ def recorded(context: PhaseContext) -> PhaseOutcome:
 
 
 def _left_at(context: PhaseContext) -> str:
-    """The scenario of the last finding, where the phase goes on: nothing was found in those before it."""
+    """The id of the scenario of the last finding, where the phase continues; the scenarios before it had no finding."""
     return next((one.scenario for one in reversed(context.known.findings) if one.phase == "recorded"), None) or ""
 
 
 def _scenarios(semantics: Semantics) -> Iterator[Scenario]:
-    """The recorded scenarios; to translate one takes longer than to run it, so each is translated once."""
+    """The recorded scenarios. Translating a scenario takes longer than running it, so each is translated once."""
     kept = _translated(semantics)
     kept[0], found = itertools.tee(kept[0])
     return found
@@ -94,20 +94,20 @@ def _translated(semantics: Semantics) -> list[Iterator[Scenario]]:
 
 
 def _is_misuse(scenario: Scenario) -> bool:
-    """Whether it does what only strict contracts allow."""
+    """Whether the scenario changes stored objects in place, which only strict targets must tolerate."""
     return any(step.operation.name is OperationName.MUTATE for step in scenario.steps)
 
 
 def _judged(context: PhaseContext) -> Iterator[Target]:
-    """The target, and once more as strict contracts judge it, for advice."""
+    """Yield the target, then the target judged strictly, whose findings are advice."""
     yield context.target
     if not context.target.is_strict:
         yield replace(context.target, is_strict=True)
 
 
 def stateful(context: PhaseContext) -> PhaseOutcome:
-    """Random programs, one call after another."""
-    from .state_machine import make_state_machine, run_examples  # Hypothesis is most of the time that imports take
+    """Run random sequential programs of the state machine."""
+    from .state_machine import make_state_machine, run_examples  # Hypothesis takes most of the import time
 
     coverage: Coverage = Counter()
     counts = Counter(programs=0, operations=0)
@@ -132,21 +132,21 @@ def stateful(context: PhaseContext) -> PhaseOutcome:
 
 
 def _smallest(context: PhaseContext, target: Target, phase: str, finding: Finding) -> Finding:
-    """The finding of the smallest program that still shows the same; the finding as it is if no program does."""
+    """Return the finding of the smallest program with the same symptom; the finding unchanged if it does not recur."""
     finding = replace(finding, phase=phase)
     if finding.program is None:
         return finding
     context.on_finding(finding)
     symptoms = context.known.symptoms_of(finding)
     rule = context.known.rules.get(finding.rule)
-    is_of_state = rule is not None and rule.is_of_state  # which write was the last is of no matter
+    is_of_state = rule is not None and rule.is_of_state  # the last write may then be another
 
     def run(program: Program, judged: Target) -> Finding | None:
         return run_program(
             judged,
             program,
             strict_errors=context.options.strict_errors,
-            reads_back=phase != "recorded",  # recordings are compared by what calls give
+            reads_back=phase != "recorded",  # recordings are compared by outcomes only
             watch=context.watch,
             is_known=context.known.has,
         )

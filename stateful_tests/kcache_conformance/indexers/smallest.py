@@ -1,4 +1,4 @@
-"""Smallest program of one thread that still shows a finding about an Indexer."""
+"""Smallest sequential program that still shows a finding about an Indexer."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ def smallest(
     *,
     seconds: float = MOST_SECONDS,
 ) -> Finding:
-    """The finding of the smallest program that breaks the same rule; the finding as it is if no program does.
+    """Return the finding of the smallest program that breaks the same rule at the same location.
+
+    The finding is returned unchanged if its own program does not fail again.
 
     Args:
-        finding: has a program.
+        finding: the finding; it has a program.
         target: the implementation as it was judged.
-        run: runs a program on a target; what is wrong.
-        is_same: what else is asked of what smaller programs show.
-        seconds: how long to try.
+        run: runs a program on a target and returns the finding, or ``None``.
+        is_same: a further condition on the findings of smaller programs.
+        seconds: limit of wall-clock time; at most :data:`MOST_SECONDS` are used.
     """
     assert finding.program is not None
     best = finding

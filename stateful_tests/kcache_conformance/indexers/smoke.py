@@ -1,4 +1,4 @@
-"""The smoke test: is this an Indexer at all? Runs first, so that a wrong set-up does not look like a hundred bugs."""
+"""Smoke test: checks that the target is an Indexer at all. It runs first, so that a wrong set-up yields one finding."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _ODD_OBJECTS: tuple[Operation, ...] = tuple(
     for operation in (op.add(item), op.get(item), op.index("node", item))
 )
 _AFTER_A_FAILURE: tuple[Operation, ...] = (op.add(_FAILS), op.replace((_A,)))
-"""The lock must be free again, and what is replaced be right, whatever the first call has left behind."""
+"""After a call that fails: the lock must be free, and ``replace`` must work for any state that the call left behind."""
 
 
 def smoke(
@@ -71,11 +71,11 @@ def smoke(
     watch: ProgressListener | None = None,
     is_known: Callable[[Finding], bool] = lambda _: False,
 ) -> Finding | None:
-    """Every operation once; returns the first thing that is wrong, and not known."""
+    """Run the most common operations on plain and on odd objects; return the first finding that is not known."""
     watch = watch or NoProgress()
     shared = _shared(target, semantics, watch)
     if shared is not None:
-        return None if is_known(shared) else shared  # nothing else can be said of it
+        return None if is_known(shared) else shared  # other tests would fail only because of it
     may_fail = INDEXES not in target.unsupported and FAILING_FUNCTIONS not in target.unsupported
     for operations in (_PROGRAM, _ODD_OBJECTS, *((_AFTER_A_FAILURE,) if may_fail else ())):
         program = Program(("node",), operations, semantics=semantics)
@@ -87,7 +87,7 @@ def smoke(
 
 
 def _shared(target: Target, semantics: Semantics, watch: ProgressListener) -> Finding | None:
-    """Whether a new Indexer shows what was stored in another one."""
+    """Return the finding if a new Indexer contains an object that was added to another Indexer."""
     if not target.supports(OperationName.ADD) or not target.supports(OperationName.LIST_KEYS):
         return None
     program = Program(("node",), (op.add(_A),), semantics=semantics)

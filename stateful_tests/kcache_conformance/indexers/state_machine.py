@@ -1,4 +1,4 @@
-"""A Hypothesis state machine that runs an implementation beside the model."""
+"""A Hypothesis state machine that compares an implementation with the model."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def make_state_machine(
     coverage: Coverage | None = None,
     is_known: Callable[[Finding], bool] = lambda _: False,
 ) -> type[RuleBasedStateMachine]:
-    """A state machine class for ``target``; a failing test case raises :class:`~..stateful.FoundError`.
+    """Create a state machine class for ``target``; a failing test case raises :class:`~..stateful.FoundError`.
 
     Args:
         target: the implementation.
-        semantics: which generation of client-go decides.
-        strict_errors: ask for kcache's error types.
-        watch: told of each step before it is done.
-        coverage: counts the operations done.
-        is_known: whether a finding is of no interest.
+        semantics: the generation of client-go that defines the correct results.
+        strict_errors: require kcache's error types.
+        watch: records each step before its call.
+        coverage: the counter of calls by operation and outcome; it is updated.
+        is_known: whether a finding is already known and is ignored.
     """
     counted = Counter() if coverage is None else coverage
 
@@ -77,7 +77,7 @@ def make_state_machine(
     rules = {
         f"{template.name}_{number}_{again}": _rule_of(template)
         for number, template in enumerate(templates)
-        for again in range(1 + template.is_write)  # after each, everything is read back
+        for again in range(1 + template.is_write)  # writes twice as often: all is read back after each step anyway
     }
     return type(IndexerComparison.__name__, (IndexerComparison,), rules)
 
@@ -92,7 +92,7 @@ def _rule_of(template: Template) -> Any:
 
 
 def run_examples(machine: type[RuleBasedStateMachine], examples: int, random_seed: int) -> Finding | None:
-    """Run ``examples`` random programs; what the first failing one shows, not made smaller, or ``None``.
+    """Run ``examples`` random programs; return the finding of the first failing program, not minimised, or ``None``.
 
     Raises:
         TargetError: the factory raised.

@@ -1,7 +1,7 @@
-"""Hypothesis strategies for objects and operations, made to hit corners.
+"""Hypothesis strategies for objects and operations, designed for corner cases.
 
-Few keys and few values, so that objects meet: the same key again, values that move between objects, values that lose
-their last object. Stamps are given by whoever runs the operations, see :class:`Shape`.
+There are few keys and few values, so that objects often share them: keys are written again, values move between
+objects, values lose their last object. Stamps are added by the caller of the operations, see :class:`Shape`.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ class Shape:
     style: Style = Style.PLAIN
 
     def stamped(self, stamp: str) -> Item:
-        """The item."""
+        """Build the item with this stamp."""
         return Item(self.key, stamp, self.values, self.resource_version, self.style)
 
 
 def keys() -> st.SearchStrategy[str]:
-    """Keys, mostly one of three."""
+    """Keys; seven in eight are one of three common keys."""
     return _mostly(_COMMON_KEYS, _ODD_KEYS)
 
 
 def index_values() -> st.SearchStrategy[str]:
-    """Index values, mostly one of three."""
+    """Index values; seven in eight are one of three common values."""
     return _mostly(_COMMON_VALUES, _ODD_VALUES)
 
 
 def index_names() -> st.SearchStrategy[str]:
-    """Index names, mostly of those that a program is created with."""
+    """Index names; seven in eight are indices that a program may be created with."""
     return _mostly(INDEXES, (*LATE_INDEXES, UNKNOWN_INDEX))
 
 
 def value_lists(*, may_fail: bool) -> st.SearchStrategy[tuple[str, ...] | None]:
-    """What an index function returns: none, one, several, duplicates; ``None`` stands for a function that fails."""
+    """Results of an index function: no value, one, several, duplicates; ``None`` represents a function that fails."""
     lists = st.one_of(
         st.tuples(index_values()),
         st.lists(index_values(), max_size=3).map(tuple),
@@ -70,14 +70,14 @@ def value_lists(*, may_fail: bool) -> st.SearchStrategy[tuple[str, ...] | None]:
 
 
 def all_values(*, may_fail: bool = True) -> st.SearchStrategy[Values]:
-    """The values of an object under every index that a program may ever have."""
+    """The values of an object under any of the indices that a program may have, from the start or later."""
     return st.fixed_dictionaries(
         {}, optional={index: value_lists(may_fail=may_fail) for index in (*INDEXES, *LATE_INDEXES)}
     )
 
 
 def shapes(*, may_fail: bool = True) -> st.SearchStrategy[Shape]:
-    """Objects: one in sixteen without a key if ``may_fail``."""
+    """Objects without stamps; if ``may_fail``, one in sixteen has no key."""
     key: st.SearchStrategy[str | None] = keys()
     if may_fail:
         key = st.integers(0, 15).flatmap(lambda roll: st.none() if roll == 15 else keys())
@@ -96,12 +96,12 @@ def items() -> st.SearchStrategy[Item]:
 
 
 class DrawnArguments(ArgumentSource):
-    """Arguments of calls out of Hypothesis.
+    """Arguments of calls, drawn by Hypothesis.
 
-    One object in four is one that the program has had before. Stamps are numbered.
+    One object in four has been used before in the program. Stamps are numbered.
 
     Attributes:
-        draw: draws from a strategy; to be set before each call is made.
+        draw: draws from a strategy; it must be set before each call is built.
     """
 
     draw: Callable[[st.SearchStrategy[Any]], Any]
@@ -112,7 +112,7 @@ class DrawnArguments(ArgumentSource):
         self._known: list[Item] = []
 
     def item(self) -> Item:
-        """A new version of an object, or one that is known."""
+        """A new version of an object, or a version that was used before."""
         if self._known and self.draw(st.integers(0, 3)) == 3:
             return cast("Item", self.draw(st.sampled_from(self._known)))
         return self._stamped(self.draw(self._shapes))
@@ -130,15 +130,15 @@ class DrawnArguments(ArgumentSource):
         return cast("str", self.draw(keys()))
 
     def index(self) -> str:
-        """The name of an index, which may not be there."""
+        """The name of an index, which may not exist."""
         return cast("str", self.draw(index_names()))
 
     def late_index(self) -> str:
-        """The name of an index that may be there by now."""
+        """The name of an index that may have been added by now."""
         return cast("str", self.draw(st.sampled_from(LATE_INDEXES)))
 
     def late_names(self) -> list[str]:
-        """Names of indices to add, one of which may be there."""
+        """Names of indices to add; some may already exist."""
         return cast("list[str]", self.draw(st.sets(st.sampled_from(INDEXES[:1] + LATE_INDEXES)).map(sorted)))
 
     def value(self) -> str:

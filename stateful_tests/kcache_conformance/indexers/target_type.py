@@ -1,6 +1,6 @@
-"""Indexers, described for the suite.
+"""Indexers as a target type of the suite.
 
-To describe them takes little: what their functions need is imported when they are called, in a child process mostly.
+This module imports little: most modules are imported when a function is called, which is mostly in a child process.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _prepare(target: Target, options: SuiteOptions) -> Target:
 
 
 def _not_tested(target: Target) -> tuple[str, ...]:
-    """What the target does not support; ``indexes`` stands for all the operations on indices."""
+    """The operations and features that the target does not support; ``indexes`` replaces all operations on indices."""
     names = set(target.unsupported)
     if INDEXES in names:
         names -= {operation.value for operation in INDEX_OPERATIONS}
@@ -58,10 +58,10 @@ def _not_tested(target: Target) -> tuple[str, ...]:
 
 
 def _stopped(stopped: Stopped) -> Finding:
-    """The finding for a call that never returned, or that ended the process, with as small a program as possible."""
+    """Return the finding for a call that did not return or that ended the process; its program is minimised."""
     options, spec = stopped.options, stopped.spec
     how = "hang" if stopped.is_hang else "crash"
-    if stopped.phase == REPLAY:  # an execution under the explorer, which may need to be told more
+    if stopped.phase == REPLAY:  # an execution under the explorer; its message suggests --instrument
         return _execution_stopped(stopped)
     program = noted_program(stopped.note) or Program(semantics=options.semantics)
     program = replace(program, hash_seed=program.hash_seed or hash_seed(options.seed))
@@ -94,9 +94,10 @@ def _stopped(stopped: Stopped) -> Finding:
 
 
 def _confirmed(finding: Finding, spec: str, program: Program, options: SuiteOptions) -> Finding:
-    """A hang under the explorer, in doubt if real threads do not hang.
+    """Return the finding of a hang under the explorer, marked as unconfirmed if real threads do not hang.
 
-    A thread that waits in C, for a database for one, or that spins, waits there for threads that stand still.
+    Under the explorer, a thread that spins or that waits in C code (for a database, for example) may wait for threads
+    that the explorer has paused.
     """
     ended = _run_program_in_child(
         spec,
@@ -118,7 +119,7 @@ def _fails(operation: Operation) -> bool:
 
 
 def _execution_stopped(stopped: Stopped) -> Finding:
-    """The finding for an execution that never ended, or that ended the process."""
+    """Return the finding for an execution that did not end, or that ended the process."""
     kind = FindingKind.HANG if stopped.is_hang else FindingKind.CRASH
     how = "an execution did not end" if stopped.is_hang else "an execution ended the process"
     hint = (
@@ -130,7 +131,7 @@ def _execution_stopped(stopped: Stopped) -> Finding:
 
 
 def _last(program: Program | None) -> OperationName | None:
-    """The call that did not return."""
+    """The operation of the last call of a program, which did not return; ``None`` if there is no call."""
     return None if program is None or not len(program) else list(program.operations())[-1].name
 
 

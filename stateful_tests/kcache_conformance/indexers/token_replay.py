@@ -1,4 +1,4 @@
-"""Findings about an Indexer, shown again, perhaps on a changed implementation."""
+"""Replay of a finding about an Indexer, perhaps on a changed implementation."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from .sequential import run_program
 from .smallest import smallest
 
 _ENDLESS: Final = (FindingKind.DEADLOCK, FindingKind.LIVELOCK, FindingKind.HANG)
-"""What would not return here either."""
+"""The kinds of findings whose calls would not return without the explorer either."""
 
 
 def replay_token(token: ReplayToken[Program], watch: ProgressListener, seconds: float = SEARCH_SECONDS) -> Replayed:
-    """What became of the finding that a replay token stands for: no race, if its calls fail one after another, too.
+    """Replay the finding of a token. If its calls fail in a sequential order, too, return that finding instead.
 
     Raises:
         TargetError: there is no such target.
-        CannotExploreError: it cannot be scheduled any more.
+        CannotExploreError: the target cannot be scheduled any more.
     """
     replayed = follow_token(token, watch, seconds)
     if replayed.finding is None or replayed.finding.kind in (*_ENDLESS, FindingKind.DATA_RACE):

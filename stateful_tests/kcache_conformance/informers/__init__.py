@@ -1,1 +1,1 @@
-"""Test bed of informers: an API server in memory that goes wrong, on demand, in all the ways of a real one."""
+"""Test bed of informers: an API server in memory that can reproduce the failures of a real server."""

@@ -1,4 +1,4 @@
-"""Answers to requests: from which moment, and with what (Kubernetes API concepts, *Resource versions*)."""
+"""Answers to requests: their resource version and their objects (Kubernetes API concepts, *Resource versions*)."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from .watch_stream import WatchStream
 
 
 def answer_list(history: History, options: ListOptions, cached_at: int, cache_pages: bool) -> ObjectList:
-    """One page of objects in the order of their keys; the caller holds the lock of the history.
+    """Return one page of objects in the order of their keys; the caller holds the lock of the history.
 
     Args:
-        history: what to answer from.
-        options: what is asked for.
-        cached_at: the resource version that the server's cache has got to; a list with resource version ``""`` and one
-            that continues another go past the cache.
-        cache_pages: whether a list with resource version ``"0"`` is cut into pages; the cache of the real one ignores
-            the limit.
+        history: the history of the server.
+        options: the options of the request.
+        cached_at: the resource version that the server's cache has reached. Lists with resource version ``""``, and
+            lists that continue another, do not use the cache.
+        cache_pages: whether a list with resource version ``"0"`` is split into pages; the cache of a real server
+            ignores the limit.
 
     Raises:
-        ApiError: 400 if the request makes no sense, 410 if it wants a forgotten past, 504 if it wants the future.
+        ApiError: 400 if the request is invalid, 410 if its resource version has been compacted, 504 if its resource
+            version has not been reached.
     """
     selects = selector(options.label_selector, options.field_selector)
     wanted = parse_resource_version(options.resource_version)
@@ -45,7 +46,7 @@ def answer_list(history: History, options: ListOptions, cached_at: int, cache_pa
         message = f"Timeout: Too large resource version: {wanted}, current: {cached_at}"
         raise ApiError(GATEWAY_TIMEOUT, "Timeout", message, (TOO_LARGE_CAUSE,))
     elif limit:
-        # The first of several pages is of exactly that moment, a whole list of any moment that is not older.
+        # The first of several pages has exactly this resource version; a complete list may have any later version.
         moment = wanted
         _refuse_the_forgotten(history, moment)
     else:
@@ -54,15 +55,16 @@ def answer_list(history: History, options: ListOptions, cached_at: int, cache_pa
 
 
 def answer_watch(history: History, options: ListOptions, cached_at: int) -> WatchStream:
-    """A stream that has not begun yet; the caller holds the lock of the history.
+    """Create the stream of a watch; the caller holds the lock of the history.
 
     Args:
-        history: what to answer from.
-        options: what is asked for; without a resource version, or with ``"0"``, it begins with all objects.
+        history: the history of the server.
+        options: the options of the request; without a resource version, or with ``"0"``, the stream begins with all
+            objects.
         cached_at: as for :func:`answer_list`.
 
     Raises:
-        ApiError: 400 if the request makes no sense, 410 if it wants a forgotten past.
+        ApiError: 400 if the request is invalid, 410 if its resource version has been compacted.
     """
     selects = selector(options.label_selector, options.field_selector)
     wanted = parse_resource_version(options.resource_version)
@@ -78,7 +80,7 @@ def answer_watch(history: History, options: ListOptions, cached_at: int) -> Watc
 
 
 def parse_resource_version(text: str) -> int | None:
-    """The number, ``None`` if there is no text; raises an ``ApiError`` (400) for anything else."""
+    """Return a resource version as a number; ``None`` if the text is empty; raise an ``ApiError`` (400) otherwise."""
     if not text:
         return None
     if not (text.isascii() and text.isdecimal()):

@@ -1,4 +1,4 @@
-"""A Kubernetes API server in memory, for one type of objects: the truth that an informer's cache is held against."""
+"""A Kubernetes API server in memory, for one type of objects; an informer's cache is compared with its objects."""
 
 from __future__ import annotations
 
@@ -29,22 +29,21 @@ from .watch_stream import FailedWatch, WatchStream
 
 
 class FakeServer:
-    """Lists and watches as the real server does (a ``ListerWatcher``), and goes wrong as a script says.
+    """API server that lists and watches like a real server (a ``ListerWatcher``), and fails when the script says so.
 
-    Thread-safe and deterministic: no clock, nothing at random, and a watch ends only when the script, or its client,
-    ends it, whatever time-out it was given. Objects are handed out as they are stored, to all clients the same ones:
-    nobody may change them.
+    Thread-safe and deterministic: there is no clock and no randomness. A watch ends only when the script or its client
+    ends it; its time-out is ignored. All clients receive the stored objects themselves: they must not change them.
 
     Args:
-        kind: of the objects.
-        api_version: of the objects.
-        default_spec: fields that the spec of a new object has unless it is given others.
+        kind: the kind of the objects.
+        api_version: the API version of the objects.
+        default_spec: default fields of the spec of a new object.
         cache_pages: whether lists with resource version ``"0"`` come in pages, as from a server without a watch cache.
-            By default their limit is ignored, as it is by a server with one; other lists always come in pages.
-        expires_in_stream: whether a watch from a forgotten resource version is told so by an event, as by the real
-            server, or by an error of :meth:`watch`.
-        before_request: is called with each request before it is answered, by the thread that makes it: it may change
-            objects, or block. May be set anew at any time.
+            By default, their limit is ignored, as a server with a watch cache does. Other lists always come in pages.
+        expires_in_stream: whether a watch from a compacted resource version fails with an ``ERROR`` event, as on a real
+            server; otherwise :meth:`watch` raises.
+        before_request: called with each request before it is answered, in the thread of the client. It may change
+            objects, or block. It may be replaced at any time.
     """
 
     def __init__(
@@ -72,10 +71,10 @@ class FakeServer:
         self._watches: Sequence[WatchStream] = ()
         self._is_closed = False
 
-    # The truth.
+    # Changes of objects.
 
     def create(self, name: str, namespace: str = "default", *, labels: Labels | None = None, **spec: Any) -> Manifest:
-        """Make an object with a uid of its own; raises an ``ApiError`` (409) if there is one of that name."""
+        """Create an object with a unique uid; raises an ``ApiError`` (409) if an object of that name exists."""
         with self._history.grown:
             key = key_of(name, namespace)
             if key in self._history.current:
@@ -98,25 +97,29 @@ class FakeServer:
         return manifest
 
     def update(self, name: str, namespace: str = "default", *, labels: Labels | None = None, **spec: Any) -> Manifest:
-        """Change fields of the spec, and the labels if given; raises an ``ApiError`` (404) if there is no such one."""
+        """Change fields of the spec, and the labels if given; raises an ``ApiError`` (404) if the object is missing."""
         return self._change(MODIFIED, name, namespace, labels, spec=spec)
 
     def update_status(self, name: str, namespace: str = "default", **status: Any) -> Manifest:
-        """Change fields of the status and nothing else; raises an ``ApiError`` (404) if there is no such one."""
+        """Change fields of the status only; raises an ``ApiError`` (404) if the object is missing."""
         return self._change(MODIFIED, name, namespace, status=status)
 
     def delete(self, name: str, namespace: str = "default") -> Manifest:
-        """Its last state with the resource version of the deletion; raises an ``ApiError`` (404) if there is none."""
+        """Delete an object; raises an ``ApiError`` (404) if it is missing.
+
+        Returns:
+            Its last state, with the resource version of the deletion.
+        """
         return self._change(DELETED, name, namespace)
 
     def advance(self, count: int = 1) -> None:
-        """Objects of other types change: the resource version grows by ``count``, nothing else happens."""
+        """Simulate changes of objects of other types: only the resource version grows, by ``count``."""
         with self._history.grown:
             self._history.resource_version += count
 
     @property
     def resource_version(self) -> str:
-        """Of the latest change."""
+        """The resource version of the latest change."""
         with self._history.grown:
             return str(self._history.resource_version)
 
@@ -126,22 +129,25 @@ class FakeServer:
             return dict(self._history.current)
 
     def history(self) -> tuple[WatchEvent, ...]:
-        """All changes, in order, also those that are forgotten or that no watch was told."""
+        """All changes, in order, including changes that were compacted or that no watch received."""
         with self._history.grown:
             entries = self._history.entries[:]
         return tuple(entry.event for entry in entries if entry.is_change and entry.event is not None)
 
-    # What clients call.
+    # Requests of clients.
 
     def list(self, options: ListOptions, /) -> ObjectList:
-        """One page of objects, ordered by key; raises an ``ApiError`` where the real server or the script refuses."""
+        """Return one page of objects, ordered by key; raises an ``ApiError`` if a real server would refuse the request.
+
+        If the script refuses the request, its error is raised.
+        """
         self._note(Request(LIST, options))
         with self._history.grown:
             self._accept(LIST)
             return answer_list(self._history, options, self._cached_at(), self.cache_pages)
 
     def watch(self, options: ListOptions, /) -> Watch:
-        """The changes since a resource version, or all objects as ``ADDED`` first; raises as :meth:`list`."""
+        """Stream the changes since a resource version, or all objects as ``ADDED`` first; raises as :meth:`list`."""
         self._note(Request(WATCH, options))
         with self._history.grown:
             self._accept(WATCH)
@@ -155,16 +161,19 @@ class FakeServer:
             self._history.observed.notify_all()
         return stream
 
-    # What a script does to watches.
+    # Control of watches by a script.
 
     def inject(self, event: WatchEvent) -> None:
-        """Send an event to the open watches that is not true: nothing changes, and later watches do not hear of it."""
+        """Send a false event to the open watches: no object changes, and later watches do not receive the event."""
         with self._history.grown:
             self._history.send(event, Audience.OPEN)
 
     @contextmanager
     def lose_events(self) -> Iterator[None]:
-        """Within, changes are true, but not sent to watches that are open; with :meth:`inject`, in another order."""
+        """Within the ``with`` block, changes of objects are not sent to the open watches.
+
+        Together with :meth:`inject`, the script can send them in another order.
+        """
         with self._history.grown:
             self._audience = Audience.LATER
         try:
@@ -174,18 +183,18 @@ class FakeServer:
                 self._audience = Audience.ALL
 
     def send_bookmark(self) -> None:
-        """Tell the present resource version to the open watches that asked for bookmarks."""
+        """Send a bookmark with the present resource version to the open watches that asked for bookmarks."""
         with self._history.grown:
             metadata = {"resourceVersion": str(self._history.resource_version)}
             manifest = {"apiVersion": self.api_version, "kind": self.kind, "metadata": metadata}
             self._history.send(WatchEvent(BOOKMARK, manifest), Audience.BOOKMARKED)
 
     def cut_watches(self, error: Exception | None = None, *, at_once: bool = False) -> None:
-        """End the open watches, after what was sent before.
+        """End the open watches, after the events that were sent before.
 
         Args:
-            error: what their iteration raises a copy of, as if the connection broke; ``None`` ends it normally.
-            at_once: what is under way is lost, ``error`` included.
+            error: their iteration raises a copy of this error, as if the connection broke; ``None`` ends it normally.
+            at_once: whether to drop the events that have not been read, and ``error``.
         """
         with self._history.grown:
             self._history.end_streams(error=error)
@@ -198,66 +207,69 @@ class FakeServer:
         with self._history.grown:
             self._history.end_streams(WatchEvent(ERROR, status))
 
-    # What a script does to requests.
+    # Control of requests by a script.
 
     def compact(self) -> None:
-        """Forget the history up to now: whatever wants to go on from before gets a 410. Open watches are spared."""
+        """Compact the history up to now: requests from an earlier resource version get a 410; open watches go on."""
         with self._history.grown:
             self._history.compact()
 
     def refuse_lists(self, count: int, error: Exception) -> None:
-        """The next ``count`` lists raise a copy of ``error``; repeated calls add up."""
+        """Let the next ``count`` lists raise a copy of ``error``; repeated calls add up."""
         with self._history.grown:
             self._refusals[LIST] += [error] * count
 
     def refuse_watches(self, count: int, error: Exception) -> None:
-        """The next ``count`` watches raise a copy of ``error``; repeated calls add up."""
+        """Let the next ``count`` watches raise a copy of ``error``; repeated calls add up."""
         with self._history.grown:
             self._refusals[WATCH] += [error] * count
 
     def stop_refusing(self) -> None:
-        """Whatever is left to refuse is answered."""
+        """Cancel all refusals that are left."""
         with self._history.grown:
             self._refusals = {LIST: [], WATCH: []}
 
     def serve_stale(self, resource_version: str | None) -> None:
-        """Answer from a cache that has got to ``resource_version`` only, as a replica that lags behind; ``None``: ends.
+        """Answer from a cache that has reached only ``resource_version``, as a replica that lags; ``None`` ends this.
 
-        Lists with ``"0"`` go back in time, lists from later versions get a 504; ``""`` is up to date, as ever.
+        Lists with ``"0"`` show an old state; lists from later versions get a 504; lists with ``""`` are up to date.
         """
         with self._history.grown:
             self._stale = parse_resource_version(resource_version or "")
 
     def close(self) -> None:
-        """End all watches for good; requests raise a ``ConnectionRefusedApiError`` from now on. May be called twice."""
+        """End all watches; all later requests raise a ``ConnectionRefusedApiError``. May be called twice."""
         with self._history.grown:
             self._is_closed = True
             self._end_watches()
 
-    # What a test waits for.
+    # Observations and waiting by a test.
 
     @property
     def requests(self) -> tuple[Request, ...]:
-        """All requests so far, also those that were refused."""
+        """All requests so far, including refused requests."""
         with self._history.grown:
             return tuple(self._requests)
 
     @property
     def open_watches(self) -> int:
-        """How many watches are open."""
+        """The number of open watches."""
         with self._history.grown:
             return len(self._open_watches())
 
     def wait_for_requests(self, count: int, seconds: float = 10.0) -> bool:
-        """Wait until there were ``count`` requests or more; whether there were."""
+        """Wait until there have been at least ``count`` requests; return false after ``seconds``."""
         return self._wait_for(lambda: len(self._requests) >= count, seconds)
 
     def wait_for_watchers(self, count: int, seconds: float = 10.0) -> bool:
-        """Wait until exactly ``count`` watches are open; whether they are."""
+        """Wait until exactly ``count`` watches are open; return false after ``seconds``."""
         return self._wait_for(lambda: len(self._open_watches()) == count, seconds)
 
     def wait_until_caught_up(self, watchers: int = 1, seconds: float = 10.0) -> bool:
-        """Wait until at least ``watchers`` watches are open, and each has read all there is and asks for more."""
+        """Wait until at least ``watchers`` watches are open, and all have read all events and wait for more.
+
+        Return false after ``seconds``.
+        """
 
         def are_caught_up() -> bool:
             watches = self._open_watches()
@@ -265,7 +277,7 @@ class FakeServer:
 
         return self._wait_for(are_caught_up, seconds)
 
-    # Within; from `_accept` on, under the lock of the history.
+    # Private; from `_accept` on, the caller holds the lock of the history.
 
     def _change(
         self, kind: str, name: str, namespace: str, labels: Labels | None = None, **fields: Mapping[str, Any]
@@ -293,7 +305,7 @@ class FakeServer:
         if self._is_closed:
             raise ConnectionRefusedApiError
         if self._refusals[verb]:
-            raise copy.copy(self._refusals[verb].pop(0))  # each time anew: an error collects where it has been
+            raise copy.copy(self._refusals[verb].pop(0))  # a copy, because a raised error collects its traceback
 
     def _cached_at(self) -> int:
         return self._history.resource_version if self._stale is None else self._stale

@@ -1,4 +1,4 @@
-"""Findings about informers, as a reader gets to see them."""
+"""Findings about informers, with replay token, script and details for the reader."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def finding_of(
     detail: str = "",
     interleaving: Interleaving | None = None,
 ) -> Finding:
-    """The finding of a program that goes wrong.
+    """Create the finding of a failing program.
 
     Args:
-        phase: which one found it.
-        problem: what is wrong.
-        token: the program, and where there is one, its schedule.
-        detail: further lines, such as stacks.
-        interleaving: what the schedule does.
+        phase: the name of the phase.
+        problem: the problem.
+        token: the program, and its schedule if there is one.
+        detail: further lines, such as stacks; by default the program.
+        interleaving: the steps of the schedule.
     """
     return Finding(
         problem.kind,
@@ -49,5 +49,5 @@ def finding_of(
 
 
 def bare_finding(phase: str, problem: Problem, target: str, program: InformerProgram) -> Finding:
-    """The finding before it is made smaller."""
+    """Create a finding whose program has not been minimised yet."""
     return finding_of(phase, problem, InformerToken(target, program, problem.kind))

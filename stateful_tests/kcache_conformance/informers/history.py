@@ -1,4 +1,4 @@
-"""All that ever happened on a server, in order: what its lists and watches are answered from."""
+"""History of a server: all changes and events in order; its lists and watches are answered from it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .manifests import Manifest
 
 
 class Audience(enum.Enum):
-    """Which watches an entry is for; a watch is *open* if it began before the entry was made."""
+    """The watches that receive an entry; a watch is *open* if it began before the entry was added."""
 
     ALL = "all"
     LATER = "those that begin later"
@@ -23,15 +23,15 @@ class Audience(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One step of all watches.
+    """One entry of the history, which watches read in order.
 
     Attributes:
-        resource_version: of the change; of the latest change if this is none.
-        event: what is sent, if anything.
-        audience: to whom.
-        before: the object before the change, ``None`` if there was none or this is no change.
-        ends_stream: whether nothing follows for this audience.
-        error: what the streams end with, unless they end normally.
+        resource_version: the resource version of the change, or of the latest change if the entry is no change.
+        event: the event that is sent, if any.
+        audience: the watches that receive it.
+        before: the object before the change; ``None`` if there was none or the entry is no change.
+        ends_stream: whether it ends the streams of its audience.
+        error: the error that ends the streams; ``None`` if they end normally.
     """
 
     resource_version: int
@@ -43,22 +43,22 @@ class Entry:
 
     @property
     def is_change(self) -> bool:
-        """Whether objects changed: it belongs to the truth, whoever hears of it."""
+        """Whether the entry is a change of an object, whichever watches receive it."""
         return self.audience in (Audience.ALL, Audience.LATER)
 
 
 class History:
-    """Shared by the server and its watches, each of which remembers how far it has got: an event is stored once.
+    """History shared by the server and its watches. An event is stored once; each watch keeps its position.
 
-    Whoever reads or writes it holds its lock, which both conditions share.
+    Readers and writers must hold its lock, which both conditions share.
 
     Attributes:
-        entries: in order; their resource versions never decrease.
-        current: the objects that exist, by key.
-        resource_version: of the latest change; begins with 1, since 0 has a meaning of its own.
-        oldest: the resource version up to which the past is forgotten, see :meth:`compact`.
-        grown: a condition to wait in for another entry, or the end of a watch.
-        observed: a condition to wait in for what clients do.
+        entries: all entries, in order; their resource versions never decrease.
+        current: key -> object, for the objects that exist.
+        resource_version: the resource version of the latest change; it begins at 1, because 0 has a special meaning.
+        oldest: the oldest resource version that requests can still use, see :meth:`compact`.
+        grown: a condition that is notified of new entries and of the end of watches.
+        observed: a condition that is notified of the actions of clients.
     """
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class History:
         self._versions: dict[str, list[tuple[int, Manifest | None]]] = {}
 
     def change(self, key: str, event: WatchEvent, audience: Audience) -> None:
-        """An object is created, updated or deleted, under the next resource version."""
+        """Create, update or delete an object, with the next resource version."""
         self.resource_version += 1
         before = self.current.get(key)
         after = None if event.type == DELETED else event.object
@@ -84,19 +84,19 @@ class History:
         self._append(Entry(self.resource_version, event, audience, before))
 
     def send(self, event: WatchEvent, audience: Audience) -> None:
-        """An event that is no change goes to open watches."""
+        """Send an event that is no change to the watches of ``audience``."""
         self._append(Entry(self.resource_version, event, audience))
 
     def end_streams(self, event: WatchEvent | None = None, error: Exception | None = None) -> None:
-        """The open watches end when they get here, with an event or an error if there is one."""
+        """End the open watches at this position, with an event or an error if there is one."""
         self._append(Entry(self.resource_version, event, Audience.OPEN, ends_stream=True, error=error))
 
     def compact(self) -> None:
-        """Nothing that is older than now can be listed or watched any more; kept for :meth:`snapshot`, though."""
+        """Forbid requests from earlier resource versions; :meth:`snapshot` still returns the objects at them."""
         self.oldest = self.resource_version
 
     def snapshot(self, resource_version: int) -> dict[str, Manifest]:
-        """The objects that existed at a resource version, by key; not a copy if that is now."""
+        """Key -> object, for the objects at a resource version; :attr:`current` itself if it is the present version."""
         if resource_version >= self.resource_version:
             return self.current
         objects = {}
@@ -107,7 +107,7 @@ class History:
         return objects
 
     def position_after(self, resource_version: int) -> int:
-        """The place in :attr:`entries` of the first one after a resource version."""
+        """The index in :attr:`entries` of the first entry after a resource version."""
         return bisect_right(self.entries, resource_version, key=lambda entry: entry.resource_version)
 
     def _append(self, entry: Entry) -> None:

@@ -1,4 +1,4 @@
-"""Informers under the explorer: programs of theirs, deterministic, in no real time, along any interleaving."""
+"""Informers under the explorer: it runs programs deterministically, in virtual time, along any interleaving."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ _PIPELINE: Final = f"{_HARNESS}.pipeline"
 _REFERENCE: Final = ("kcache.informers", "kcache.queues", "kcache.store", "kcache.thread_safe_store")
 _MOST_EVENTS: Final = 100_000
 _PATIENCE: Final = (0.01, 48, 2.0)
-"""More than two virtual minutes: longer than any back-off. Pauses end when nothing else can go on, so it costs little;
-the first ones are short for the sake of informers that do something every few milliseconds."""
+"""More than two virtual minutes: longer than any back-off. A pause ends when no other thread can run, so the wait costs
+little real time. The first pauses are short, for informers that do something every few milliseconds."""
 _CONFIRMING_RUNS: Final = 5
 _FOLDER: Final = str(Path(__file__).parent)
 
 
 class InformerRunner(ScenarioRunner):
-    """Runs one program again and again, each time with a new server and a new informer.
+    """Runner of one program; each execution has a new server and a new informer.
 
     Attributes:
-        pipeline: of the last execution.
+        pipeline: the pipeline of the last execution.
     """
 
     def __init__(self, exploration_target: InformerExplorationTarget, program: InformerProgram) -> None:
@@ -66,7 +66,7 @@ class InformerRunner(ScenarioRunner):
         return self.pipeline.informer
 
     def told(self) -> str:
-        """What happened in the last execution, see :func:`~.judging.told_text`."""
+        """Describe the last execution, see :func:`~.judging.told_text`."""
         return told_text(self.pipeline)
 
     def run(self, strategy: Strategy) -> Execution[object]:
@@ -87,17 +87,17 @@ class InformerRunner(ScenarioRunner):
 
 
 class InformerExplorationTarget:
-    """An informer, ready to be explored; a :class:`~kcache_stress.target.exploration_target.ExplorationTarget`.
+    """An informer for the explorer; a :class:`~kcache_stress.target.exploration_target.ExplorationTarget`.
 
     Args:
         spec: ``package.module:factory`` or ``path/to/file.py:factory``.
-        instrument: further packages that belong to it, beside those that its factory names.
-        granularity: where threads may be switched.
+        instrument: further packages to instrument, in addition to the packages that its factory names.
+        granularity: the points at which threads may be switched.
 
     Attributes:
         target: the informer.
-        copies: its modules, instrumented.
-        share: how much of what is done with it are audits.
+        copies: the instrumented copies of its modules.
+        share: the share of audits among its executions.
 
     Raises:
         TargetError: there is no such target.
@@ -125,11 +125,11 @@ class InformerExplorationTarget:
 
     @property
     def sandbox(self) -> Sandbox:
-        """Where the code of the informer lives."""
+        """The sandbox with the code of the informer."""
         return self.copies.sandbox
 
     def at(self, granularity: Granularity) -> InformerExplorationTarget:
-        """The same informer, with its threads switched elsewhere; made once."""
+        """Return the same informer at another granularity; each is built once."""
         if granularity not in self._others:
             made = InformerExplorationTarget(self._spec, self._instrument, granularity)
             made._others = self._others
@@ -137,24 +137,20 @@ class InformerExplorationTarget:
         return self._others[granularity]
 
     def announce(self, program: InformerProgram, watch: ProgressListener) -> None:
-        """Tell ``watch`` that a program is about to run.
-
-        Raises:
-            CannotExploreError: the informer waits for something that the explorer does not control.
-        """
+        """Report to ``watch`` that a program is about to run."""
         for exploration_target in self._others.values():
             exploration_target._watch, exploration_target._note = watch, noted(program)
         watch.note(self._note)
 
     @contextlib.contextmanager
     def loading(self) -> Iterator[None]:
-        """While modules are loaded, which may take seconds, nobody watches."""
+        """Pause the watch while modules are loaded, which may take seconds; then report the program again."""
         self._watch.rest()
         yield
         self._watch.note(self._note)
 
     def loaded(self, load: Load) -> InformerTarget:
-        """The private copy of the target."""
+        """Return the target with the factory of the private, instrumented module."""
         factory: Any = functools.reduce(getattr, self._attribute.split("."), load(self._module))
         return make_informer_target(factory, self._spec)
 
@@ -162,10 +158,10 @@ class InformerExplorationTarget:
     def open_runner(
         self, program: InformerProgram, *, strict_errors: bool = False, pulse: Callable[[], None] = lambda: None
     ) -> Iterator[RunnerAndJudge[object]]:
-        """The experiment of a program; each execution is told to whoever watches by itself.
+        """Open the runner and the judge of a program; each execution reports itself to the watch.
 
         Raises:
-            CannotExploreError: the informer cannot be scheduled.
+            CannotExploreError: the explorer cannot schedule the informer.
         """
         del strict_errors, pulse
         self._require_control()
@@ -176,10 +172,10 @@ class InformerExplorationTarget:
             runner.clean_up()
 
     def run_once(self, program: InformerProgram) -> Problem | None:
-        """What is wrong with a program along one schedule, always the same.
+        """Run a program along one schedule, always the same; return the problem, or ``None``.
 
         Raises:
-            CannotExploreError: it does what cannot be controlled.
+            CannotExploreError: the explorer cannot control the informer.
         """
         try:
             return self._searched(program).problem
@@ -189,7 +185,7 @@ class InformerExplorationTarget:
     def smaller(
         self, program: InformerProgram, fails: Callable[[InformerProgram], bool], *, seconds: float, attempts: int
     ) -> InformerProgram:
-        """A program that fails still and is no larger."""
+        """Return a program that still fails and is no larger."""
         return minimise(program, fails, seconds=seconds, attempts=attempts)
 
     def finding(
@@ -201,11 +197,11 @@ class InformerExplorationTarget:
         strict_errors: bool = False,
         detail: str = "",
     ) -> Finding:
-        """The finding of a problem, with what the counterexample does where there is one."""
+        """Create the finding of a problem, with the interleaving of the counterexample if there is one."""
         del strict_errors
         if found is None:
             return bare_finding("explorer", problem, self._spec, program)
-        self._watch.rest()  # to look at each step takes longer than any call may, and the schedule is known to end
+        self._watch.rest()  # tracing each step may exceed the patience for a call, and the schedule is known to end
         self._watch = NoProgress()
         runner = InformerRunner(self, program)
         steps = [["start()", *map(str, thread), "settle, stop()"] for thread in program.threads[:1]]
@@ -246,7 +242,7 @@ class InformerExplorationTarget:
         is_seen: bool,
         strict_errors: bool,
     ) -> Confirmation:
-        """Run a program with real threads a few times, if code ran in its counterexample that was not seen."""
+        """Run a program on real threads a few times, unless the explorer observed all code of its counterexample."""
         del found, strict_errors
         if is_seen:
             return Confirmation(Answer.NOT_TRIED)
@@ -259,7 +255,11 @@ class InformerExplorationTarget:
             return search(runner, PreemptionBounded(0), judge, SearchLimits(executions=1))
 
     def _require_control(self) -> None:
-        """Refuse an informer that waits for something the explorer does not control: it would be accused of that."""
+        """Reject an informer that waits for something that the explorer does not control.
+
+        Otherwise each program would be reported as a deadlock. It is checked once, with the smallest program, which
+        deadlocks under the explorer but passes on real threads.
+        """
         if self._is_controlled:
             return
         self._is_controlled = True
@@ -279,5 +279,5 @@ class InformerExplorationTarget:
 def informer_exploration_target(
     spec: str, instrument: tuple[str, ...] = (), granularity: Granularity = Granularity.SYNC
 ) -> InformerExplorationTarget:
-    """The same one each time: making it takes seconds."""
+    """Return the exploration target of an informer; cached, because building it takes seconds."""
     return InformerExplorationTarget(spec, instrument, granularity)

@@ -1,4 +1,4 @@
-"""From what a run showed to what is wrong with it."""
+"""Judgement of a finished run of an informer by the rules."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from kcache_model.rules import BrokenRule
 
 
 def what_is_wrong(pipeline: Any) -> BrokenRule | None:
-    """The first rule that a finished :class:`~.pipeline.Pipeline` broke; ``None`` if it kept all."""
+    """Return the first rule that a finished :class:`~.pipeline.Pipeline` broke; ``None`` if it broke no rule."""
     return next(broken_rules(_story(pipeline)), None)
 
 
 def told_text(pipeline: Any) -> str:
-    """What happened, for people: the server's changes, then what each handler was told."""
+    """Describe a run: the changes of the server, then the calls of each handler."""
     story = _story(pipeline)
     lines = ["the server:"]
     lines += [f"  {version}{' deleted' if is_deletion else ''}" for version, is_deletion in story.server.changes]
@@ -30,7 +30,7 @@ def told_text(pipeline: Any) -> str:
 
 
 def _story(pipeline: Any) -> PipelineStory:
-    """A finished run as data, without what the informer does not offer."""
+    """Return a finished run as data, without the features that the informer does not support."""
     story: PipelineStory = pipeline.story
     server, unsupported = pipeline.server, pipeline.unsupported
     steps = {step.name for step in pipeline.program.steps()}
@@ -44,7 +44,7 @@ def _story(pipeline: Any) -> PipelineStory:
             versions_of(server.snapshot().values()),
             None if first is None else tuple(map(version_of, first)),
             StepName.GO_BACK in steps,
-            # Who is told in the wrong order goes on from the wrong place, and is told again.
+            # After events in the wrong order, a client resumes from the wrong version and receives an event again.
             not steps.isdisjoint((StepName.REPEAT, StepName.SWAP)),
         ),
         handlers=tuple(
@@ -64,7 +64,7 @@ def _story(pipeline: Any) -> PipelineStory:
 
 
 def _demanded(told: Told, changes: Collection[tuple[Version, bool]], unsupported: frozenset[str]) -> Told:
-    """The call without what the informer need not tell."""
+    """Return the call of a handler without the data that the informer need not pass."""
     is_tombstone = told.is_tombstone
     if told.kind is ToldKind.DELETE and "tombstones" in unsupported:
         is_tombstone = (told.obj, True) not in changes

@@ -1,4 +1,4 @@
-"""Small programs, each made for a class of faults that informers have had."""
+"""Litmus tests of informers: small programs, each designed for a class of faults that informers have had."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ SEQUENTIAL: Final[Mapping[str, InformerProgram]] = {
     "transformer": _program("create a", "settle, update a, create b, settle, miss, delete a", transforms=True),
     "transformer and resync": _program("create a", "settle, create b, settle", transforms=True, resync_seconds=15),
 }
-"""With one thread, along which nothing but the informer's own threads are concurrent."""
+"""Programs with one thread; only the informer's own threads are concurrent with it."""
 
 CONCURRENT: Final[Mapping[str, InformerProgram]] = {
     "stop during anything": _program("create a", "update a", "stop"),
@@ -72,7 +72,7 @@ CONCURRENT: Final[Mapping[str, InformerProgram]] = {
     "history forgotten during events": _program("create a", "delete a, create b", "expire", handlers=0),
     "resync during events": _program("create a", "delete a, create b", resync_seconds=15),
 }
-"""With threads that meet."""
+"""Programs with several concurrent threads."""
 
 CROWDED: Final[Mapping[str, InformerProgram]] = {
     "handler added beside others during events": _program("create a", "update a, create b", "add_handler", handlers=2),
@@ -80,5 +80,5 @@ CROWDED: Final[Mapping[str, InformerProgram]] = {
         "create a", "miss, delete a, create b, cut", "add_handler"
     ),
 }
-"""With so many threads that meet that only samples of their interleavings can be tried: whoever tells one handler after
-another can be caught between two of them."""
+"""Programs with so many concurrent threads that only samples of their interleavings can be tried. An informer that
+calls its handlers one after another may be preempted between two handlers."""

@@ -1,4 +1,4 @@
-"""Objects as the server keeps them: manifests. A new version is a new dict; what was handed out never changes."""
+"""Manifests: the objects of the server. A new version is a new dict; dicts that clients have received never change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def key_of(name: str, namespace: str) -> str:
 def changed(
     manifest: Manifest, resource_version: int, labels: Labels | None = None, **fields: Mapping[str, Any]
 ) -> Manifest:
-    """The next version: other labels unless they are ``None``, and other values for parts of these fields."""
+    """Return the next version: with new labels unless they are ``None``, and with new values in these fields."""
     metadata = manifest["metadata"] | {"resourceVersion": str(resource_version)}
     if labels is not None:
         metadata["labels"] = dict(labels)

@@ -1,4 +1,4 @@
-"""Onlookers of a run: handlers that write down what they are told, and what stands between server and informer."""
+"""Observers of a run: handlers that record their calls, and a ``ListerWatcher`` between server and informer."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .fake_server import FakeServer
 
 
 class HandlerFailedError(Exception):
-    """What a handler raises that was told to fail."""
+    """The error that a handler raises after :meth:`DirectedHandler.fail_once`."""
 
 
 class DirectedHandler:
-    """A handler whose calls can be made to wait, or to raise.
+    """A handler whose calls can be blocked, or raise on request.
 
     Args:
-        name: how it is called.
+        name: its name.
 
     Attributes:
-        registration: for what an informer gives for it.
-        ended: how many of its calls have ended.
+        registration: the registration that the informer returned for it; the caller sets it.
+        ended: the number of its calls that have ended.
     """
 
     def __init__(self, name: str) -> None:
@@ -42,7 +42,7 @@ class DirectedHandler:
         self._free.clear()
 
     def release(self) -> None:
-        """Go on."""
+        """Let blocked calls return."""
         self._free.set()
 
     def fail_once(self) -> None:
@@ -59,21 +59,22 @@ class DirectedHandler:
         self.ended += 1
         if self._fails:
             self._fails = False
-            raise failure(text)  # made only here: an exception is something that the explorer does not see into
+            raise failure(text)  # created only here, because the explorer does not observe the inside of exceptions
 
 
 class Observer(DirectedHandler):
-    """Notes each call.
+    """Handler that records each call.
 
     Args:
-        name: how findings call it.
-        stored: object or tombstone -> what the store shows under its key.
-        is_first: whether it is there before the start.
+        name: its name in findings.
+        stored: object or tombstone -> the object that the store has under its key.
+        is_first: whether it is added before the start.
 
     Attributes:
         told: its calls so far.
-        is_removed: whether it was, or is about to be.
-        settled_after: as of a :class:`~kcache_model.informers.stories.HandlerStory`, like all that follow.
+        is_removed: whether it was removed, or is about to be removed.
+        settled_after: this and the following attributes are those of
+            :class:`~kcache_model.informers.stories.HandlerStory`.
     """
 
     def __init__(self, name: str, stored: Callable[[Any], Any], is_first: bool) -> None:
@@ -88,15 +89,15 @@ class Observer(DirectedHandler):
         self._stored = stored
 
     def on_add(self, obj: Any, is_in_initial_list: bool = False) -> None:
-        """Note an addition."""
+        """Record an addition."""
         self._note(ToldKind.ADD, obj, is_in_initial_list=is_in_initial_list)
 
     def on_update(self, old: Any, new: Any) -> None:
-        """Note an update."""
+        """Record an update."""
         self._note(ToldKind.UPDATE, new, old)
 
     def on_delete(self, obj: Any) -> None:
-        """Note a deletion."""
+        """Record a deletion."""
         self._note(ToldKind.DELETE, obj)
 
     def _note(self, kind: ToldKind, obj: Any, old: Any = None, is_in_initial_list: bool = False) -> None:
@@ -116,14 +117,14 @@ class Observer(DirectedHandler):
 
 
 class Witness:
-    """A ``ListerWatcher`` that remembers the first list.
+    """A ``ListerWatcher`` that records the first list.
 
     Args:
-        server: answers.
+        server: the server that answers.
 
     Attributes:
-        first_list: what the first answered list showed, all pages; ``None`` before.
-        was_watched: whether a watch was asked for, which may show all objects, too.
+        first_list: the objects of the first complete list, of all pages; ``None`` before.
+        was_watched: whether a watch was requested, which may return all objects, too.
     """
 
     def __init__(self, server: FakeServer) -> None:
@@ -133,7 +134,7 @@ class Witness:
         self.was_watched = False
 
     def list(self, options: ListOptions, /) -> ObjectList:
-        """The server's answer."""
+        """Return the server's answer, and record the objects of the first list."""
         answer = self._server.list(options)
         if self.first_list is None:
             if not options.continue_token:
@@ -144,6 +145,6 @@ class Witness:
         return answer
 
     def watch(self, options: ListOptions, /) -> Watch:
-        """The server's answer."""
+        """Return the server's answer, and record that a watch was requested."""
         self.was_watched = True
         return self._server.watch(options)

@@ -1,4 +1,4 @@
-"""The phases of a run on an informer: smoke test, telling programs, state machine, explorer, real threads."""
+"""The phases of a run on an informer: smoke test, litmus tests, state machine, explorer, real threads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .real import RealInformer
 _BATCH_EXAMPLES: Final = 20
 _RANDOM_PROGRAMS: Final = 40
 _LEAST_ROUNDS: Final = 3
-"""Under stress: each takes long."""
+"""Minimum number of programs in the stress phase, where each program takes long."""
 _LONG_SECONDS: Final = 5.0
 _SAMPLES: Final = 60
 _MOST_EXECUTIONS: Final = 100_000
@@ -35,10 +35,10 @@ _CANDIDATE_SECONDS: Final = 0.7
 
 
 def smoke(context: PhaseContext) -> PhaseOutcome:
-    """The plainest program: under the explorer, where a fault shows at once, and with real threads."""
+    """Run one simple program: under the explorer, which finds many faults at once, and on real threads."""
     program = SEQUENTIAL["changes"]
     real = _real(context)
-    real.make()  # first of all: a factory that hangs is watched here, and is not while it is copied
+    real.make()  # first: the watch notices a factory that hangs here, but not while modules are copied
     virtual = _virtual(context)
     if virtual is not None and (finding := _once(context, virtual, "smoke", program)) is not None:
         return PhaseOutcome({"programs": 1}, finding)
@@ -46,7 +46,7 @@ def smoke(context: PhaseContext) -> PhaseOutcome:
 
 
 def litmus(context: PhaseContext) -> PhaseOutcome:
-    """Each of the telling programs once."""
+    """Run each sequential litmus test once, under the explorer if possible, else on real threads."""
     counts = Counter(programs=0, of=len(SEQUENTIAL))
     virtual, real = _virtual(context), _real(context)
     for program in SEQUENTIAL.values():
@@ -62,8 +62,8 @@ def litmus(context: PhaseContext) -> PhaseOutcome:
 
 
 def stateful(context: PhaseContext) -> PhaseOutcome:
-    """Random programs, each along one schedule."""
-    from .state_machine import run_examples  # Hypothesis is most of the time that imports take
+    """Run random programs of the state machine, each along one schedule."""
+    from .state_machine import run_examples  # Hypothesis takes most of the import time
 
     counts = Counter(programs=0)
     virtual, real = _virtual(context), _real(context)
@@ -87,7 +87,7 @@ def stateful(context: PhaseContext) -> PhaseOutcome:
 
 
 def explorer(context: PhaseContext) -> PhaseOutcome:
-    """Telling programs, then random ones, in many interleavings."""
+    """Explore the concurrent litmus tests, then random programs, in many interleavings."""
 
     def searches(spec: str) -> Iterator[Search]:
         exploration_target = _controlled(context, spec)
@@ -100,7 +100,10 @@ def explorer(context: PhaseContext) -> PhaseOutcome:
 
 
 def _searches(context: PhaseContext) -> Iterator[tuple[InformerProgram, Granularity, ExploreOptions]]:
-    """Samples of telling programs, then all of their interleavings with few preemptions, then random programs."""
+    """Yield the searches in order: samples of litmus tests, then all their interleavings with 0 and 1 preemptions.
+
+    Then, without end, samples of random programs and again of the litmus tests.
+    """
     seed = context.seed * 1_000_003
     telling = (*CONCURRENT.values(), *CROWDED.values())
     for granularity in (Granularity.SYNC, Granularity.FREE):
@@ -125,7 +128,7 @@ def _sampled(seed: int) -> ExploreOptions:
 
 
 def stress(context: PhaseContext) -> PhaseOutcome:
-    """Random programs with real threads."""
+    """Run random programs on real threads."""
     real = _real(context)
     counts = Counter(programs=0)
     for number, (_, fraction) in enumerate(context.steps(least=_LEAST_ROUNDS)):
@@ -141,7 +144,7 @@ def stress(context: PhaseContext) -> PhaseOutcome:
 def _once(
     context: PhaseContext, exploration_target: InformerExplorationTarget, phase: str, program: InformerProgram
 ) -> Finding | None:
-    """What is wrong with a program along the one schedule without preemptions, made small."""
+    """Run a program along one schedule without preemptions; return its minimised finding, or ``None``."""
     once = ExploreOptions(StrategyName.BOUNDED, executions=1, preemptions=0, minimise_seconds=_MINIMISE_SECONDS)
     options = replace(once, candidates=once)
     finding = explore(exploration_target, program, options, context.watch, context.on_finding).finding
@@ -149,7 +152,7 @@ def _once(
 
 
 def _really(real: RealInformer, phase: str, program: InformerProgram) -> Finding | None:
-    """What is wrong with a program with real threads, made small."""
+    """Run a program on real threads; return its minimised finding, or ``None``."""
     problem = real.run(program)
     return None if problem is None else real.finding(phase, program, problem)
 
@@ -165,7 +168,7 @@ def _watched(
 
 
 def _virtual(context: PhaseContext) -> InformerExplorationTarget | None:
-    """What runs programs deterministically; ``None`` if the target cannot be scheduled."""
+    """The exploration target, which runs programs deterministically; ``None`` if it cannot be scheduled."""
     if context.spec is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Run of a program: a server, an informer, handlers, and what happens to them, on real or virtual threads."""
+"""Run of a program: a server, an informer, handlers, and the steps of the program, on real or virtual threads."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .observer import Observer, Witness
 
 _LONGEST_PAUSE_SECONDS = 4.0
 _SETTLED_LOOKS = 4
-"""In a row. The explorer lets two pauses of an execution end although something else could go on; what has settled for
-longer than that has settled."""
+"""Number of consecutive checks. The explorer may end two pauses of an execution although another thread could run; a
+state that holds for more checks than that is settled."""
 _LESS_PATIENT = 5
 _PAUSES_FOR_THREADS = 100
-"""Threads end before ``stop`` returns, or a moment later."""
+"""Maximum number of pauses to wait for threads: they end before ``stop`` returns, or shortly after it."""
 
 _CHANGES = frozenset({S.CREATE, S.UPDATE, S.DELETE, S.RECREATE})
 _TO_A_HANDLER = frozenset({S.REMOVE_HANDLER, S.BLOCK_HANDLER, S.RELEASE_HANDLER, S.FAIL_HANDLER, S.AWAIT_HANDLER_SYNC})
@@ -37,20 +37,20 @@ _NEEDS = {
     S.ADD_INDEXERS: "add_indexers",
     S.AWAIT_HANDLER_SYNC: "registration.has_synced",
 }
-"""What an informer has to offer for a step to be done."""
+"""Step -> the feature that an informer must support; otherwise the step is skipped."""
 
 PROGRAM_THREAD = "kcache program"
-"""What the names of the threads that make :meth:`Pipeline.calls` begin with, where they are real."""
+"""Prefix of the names of the real threads that run :meth:`Pipeline.calls`."""
 
 
 @dataclass(frozen=True)
 class Patience:
-    """How long to wait for something that is to come.
+    """Limits of waiting for a condition.
 
     Attributes:
-        pause_seconds: between the first two looks.
-        pauses: how often to look before giving up.
-        growth: how much longer each pause is than the one before, up to four seconds.
+        pause_seconds: the pause between the first two checks.
+        pauses: the number of pauses before giving up.
+        growth: the factor from each pause to the next; a pause never exceeds four seconds.
     """
 
     pause_seconds: float
@@ -59,16 +59,16 @@ class Patience:
 
 
 class Pipeline:
-    """One run.
+    """One run of a program.
 
     Args:
-        program: what happens, an :class:`~kcache_model.informers.program.InformerProgram`.
-        new_informer: makes the informer from a lister and watcher, and options.
-        patience: how long to wait.
-        unsupported: what the informer does not offer.
+        program: the program, an :class:`~kcache_model.informers.program.InformerProgram`.
+        new_informer: creates the informer from a ``ListerWatcher`` and options.
+        patience: limits of waiting.
+        unsupported: features that the informer does not support.
 
     Attributes:
-        story: what the run showed, but for what the server and the observers know.
+        story: the observations of the run, except for the records of the server and of the observers.
     """
 
     def __init__(
@@ -97,11 +97,11 @@ class Pipeline:
             self.informer.set_transform(transform)
         for _ in range(program.handlers):
             self._add_handler(is_first=True)
-        with suppress(Exception):  # an answer before the start is not demanded, only that it is not "yes"
+        with suppress(Exception):  # before the start, has_synced() may raise, but must not return true
             self._look_at_sync(self.informer.has_synced(), {})
 
     def calls(self) -> list[list[Callable[[], None]]]:
-        """What each thread does, step by step: what its program says stands between a beginning and an end."""
+        """The calls of each thread: a beginning, the steps of the program, and an end."""
         main: list[Callable[[], None]] = [self._begin, *map(self._step, self.program.threads[0]), self._end]
         return [main, *(self._other(number) for number in range(1, len(self.program.threads)))]
 
@@ -172,7 +172,7 @@ class Pipeline:
                 if not self._is_stopped:
                     raise
 
-    # What the server does.
+    # Steps of the server.
 
     def _change(self, name: S, key: str) -> None:
         exists = f"default/{key}" in self.server.snapshot()
@@ -189,7 +189,7 @@ class Pipeline:
                     self.server.create(key, value=0)
 
     def _catch_up(self) -> None:
-        """The end of what nobody saw: who watched is told that it missed something."""
+        """End the window of lost events, if there is one: expire all watches."""
         with self._turn:
             if self._is_missing:
                 self._is_missing = False
@@ -243,7 +243,7 @@ class Pipeline:
                 for event in reversed(self.server.history()[-2:]):
                     self.server.inject(event)
 
-    # What is done to the informer.
+    # Steps of the informer and its handlers.
 
     def _ask(self, name: S, argument: Any) -> None:
         match name:
@@ -267,7 +267,7 @@ class Pipeline:
                 observer.release()
                 self.informer.remove_event_handler(observer.registration)
                 if observer.most_told is None:
-                    observer.most_told = len(observer.told) + 1  # one call may be on its way
+                    observer.most_told = len(observer.told) + 1  # one call may be under way
             case S.BLOCK_HANDLER:
                 observer.block()
             case S.FAIL_HANDLER:
@@ -304,7 +304,7 @@ class Pipeline:
     def _settle(self) -> None:
         with self._turn:
             self.server.serve_stale(None)
-        # Who has not settled once is wrong, whatever follows: to wait as long again would only delay the verdict.
+        # An informer that failed to settle once is wrong anyway: a second long wait would only delay the verdict.
         is_wrong = self.story.unsettled is not None
         pauses = self._patience.pauses // _LESS_PATIENT if is_wrong else self._patience.pauses
         if not self._wait_for(self._looks_settled, pauses, times=_SETTLED_LOOKS) and not is_wrong:
@@ -320,7 +320,11 @@ class Pipeline:
         return self._is_stopped or self._unsettled() is None
 
     def _unsettled(self) -> str | None:
-        """Look at everything; who does not show what the server has."""
+        """Observe the informer, its store and its handlers.
+
+        Returns:
+            The name of the first that does not show the objects of the server; ``None`` if all do.
+        """
         content = versions_of(self.server.snapshot().values())
         self.story.has_synced = self.informer.has_synced()
         self.story.store = store = self._stored_versions()
@@ -343,7 +347,7 @@ class Pipeline:
         return None
 
     def _look_at_sync(self, has_synced: bool, stored: dict[str, Version]) -> None:
-        """Note how things are, if this is the first time that the informer says so; the store was read after that."""
+        """Record the state at the first time that ``has_synced()`` is true; ``stored`` was read after that call."""
         if has_synced and self.story.first_sync is None:
             listed = self.witness.first_list
             self.story.first_sync = FirstSync(
@@ -370,7 +374,7 @@ class Pipeline:
         return versions_of(self.informer.get_store().list())
 
     def _wait_for(self, condition: Callable[[], Any], pauses: int | None = None, times: int = 1) -> bool:
-        """Wait until the condition holds so many times in a row; whether it does."""
+        """Wait until the condition holds in ``times`` consecutive checks; return false after ``pauses`` pauses."""
         pause_seconds = self._patience.pause_seconds
         left, held = pauses or self._patience.pauses, 0
         while True:
@@ -386,13 +390,13 @@ class Pipeline:
             thread.name
             for thread in threading.enumerate()
             if thread not in self._threads_before
-            and type(thread).__name__ != "_DummyThread"  # not started by threading: the explorer's
+            and type(thread).__name__ != "_DummyThread"  # not started by threading: a thread of the explorer
             and not thread.name.startswith(PROGRAM_THREAD)
         ]
 
 
 def transform(obj: Manifest) -> Manifest:
-    """A new object whose annotation says how often that was done."""
+    """Return a new object with an annotation that counts its transformations."""
     annotations = obj["metadata"].get("annotations", {})
     count = int(annotations.get(TRANSFORMED, 0)) + 1
     return {**obj, "metadata": {**obj["metadata"], "annotations": {**annotations, TRANSFORMED: str(count)}}}

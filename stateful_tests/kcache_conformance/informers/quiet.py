@@ -1,4 +1,4 @@
-"""Silences logs: an informer rightly complains about a server that misbehaves on purpose, thousands of times."""
+"""Suppression of logs: an informer rightly logs thousands of errors of a server that fails on purpose."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Within the ``with`` block, nothing is logged in this process."""
+    """Disable all logging of this process within the ``with`` block."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

@@ -1,4 +1,4 @@
-"""Random small programs with threads that meet."""
+"""Random small programs with concurrent threads."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ _HANDLERS: Final = (S.ADD_HANDLER, S.REMOVE_HANDLER, S.AWAIT_HANDLER_SYNC, S.ADD
 
 
 def random_program(seed: int, *, is_large: bool = False) -> InformerProgram:
-    """Two threads, or three: one changes objects, one meddles with the network or the handlers, or stops the informer.
+    """Create a program of two threads, or sometimes three if it is large.
+
+    The first thread changes objects. Each other thread disturbs the network, changes handlers, or stops the informer.
 
     Args:
-        seed: decides everything.
-        is_large: for real threads, which have to be kept busy to meet.
+        seed: determines the program.
+        is_large: whether to create more steps, for real threads, which overlap only if they are busy.
     """
     chosen = random.Random(seed)
     handlers = chosen.choice((0, 1, 1, 2))

@@ -1,4 +1,4 @@
-"""Programs with real threads, each of which may hang; those that go wrong are made small."""
+"""Runs of programs on real threads, which may hang; failing programs are minimised."""
 
 from __future__ import annotations
 
@@ -29,38 +29,38 @@ from .target import InformerTarget
 _PAUSE_SECONDS: Final = 0.002
 _QUICK_SECONDS: Final = 3.0
 _SLOW_SECONDS: Final = 15.0
-"""For informers that wait by their own clock: longer than a few attempts with back-off."""
+"""Time to settle for informers with their own clock: longer than a few attempts with back-off."""
 _SWITCH_SECONDS: Final = 1e-5
 _SMALLER_SECONDS: Final = 10.0
 
 
 class ScaledClock:
-    """The time of the machine, some hundred times as fast (a ``kcache.informers.Clock``): back-off takes milliseconds.
+    """Clock that runs some hundred times as fast (a ``kcache.informers.Clock``), so that back-off takes milliseconds.
 
     Args:
-        factor: how many of its seconds pass in a real one.
+        factor: the number of its seconds in a real second.
     """
 
     def __init__(self, factor: float = 500.0) -> None:
         self._factor = factor
 
     def now(self) -> float:
-        """Its seconds."""
+        """Return the time in seconds of this clock."""
         return time.monotonic() * self._factor
 
     def wait(self, stop: StopSignal, seconds: float) -> bool:
-        """Wait until ``seconds`` of its own have passed or ``stop`` is set; whether it is set."""
+        """Wait until ``seconds`` of this clock have passed or ``stop`` is set; return whether it is set."""
         return stop.wait(max(0.0, seconds / self._factor))
 
 
 class RealInformer:
-    """Runs programs of an informer with real threads.
+    """Runner of programs of an informer on real threads.
 
     Args:
         target: the informer.
-        watch: told of each program, and while it goes on.
-        patience_seconds: how long nothing may move before it counts as hung, beside what settling may take.
-        on_finding: told of a finding before it is made smaller.
+        watch: receives each program, and signs of life while it runs.
+        patience_seconds: the time limit of a program, in addition to the time that settling may take; then it hangs.
+        on_finding: called with each finding before it is minimised.
     """
 
     def __init__(
@@ -78,16 +78,20 @@ class RealInformer:
         self._stacks = ""
 
     def make(self) -> None:
-        """Make an informer, and let go of it; raises whatever its factory raises."""
+        """Create an informer and drop it.
+
+        Raises:
+            TargetError: the factory raised, or the informer lacks a method.
+        """
         self._watch.note(noted(InformerProgram()))
         self._target.create(FakeServer())
         self._watch.rest()
 
     def run(self, program: InformerProgram) -> Problem | None:
-        """Run a program once; what is wrong.
+        """Run a program once; return the problem, or ``None``.
 
         Raises:
-            TargetError: the informer cannot be made.
+            TargetError: the informer cannot be created.
         """
         self._watch.note(noted(program))
         problem = self._run(program)
@@ -95,7 +99,10 @@ class RealInformer:
         return problem
 
     def finding(self, phase: str, program: InformerProgram, first: Problem, *, is_small: bool = False) -> Finding:
-        """The finding of the smallest program that goes wrong in the same way, soon; ``first`` is of the last run."""
+        """Minimise a failing program, unless it ``is_small`` or hangs, and create its finding.
+
+        ``first`` is the problem of the last run. Smaller programs must fail with a problem of the same kind.
+        """
         self._on_finding(bare_finding(phase, first, self._target.name, program))
         best, stacks = first, self._stacks
 
@@ -107,7 +114,7 @@ class RealInformer:
             best = problem
             return True
 
-        # A program that hangs leaves its threads behind, and costs the patience each time.
+        # A program that hangs leaves its threads behind, and each run of it takes the whole patience.
         if not is_small and not stacks:
             program = minimise(program, fails, seconds=_SMALLER_SECONDS, attempts=40)
         return finding_of(phase, best, InformerToken(self._target.name, program, best.kind), detail=stacks)
@@ -144,7 +151,7 @@ class RealInformer:
         return Problem(FindingKind.INVARIANT, str(wrong), rule=getattr(wrong, "rule", ""))
 
     def _join(self, threads: list[threading.Thread], program: InformerProgram) -> bool:
-        """Wait for the threads; whether they have ended."""
+        """Wait for the threads; return whether all have ended in time."""
         settling = 2 + sum(step.name in ("settle", "await_handler_sync") for step in program.steps())
         until = time.monotonic() + self._patience_seconds + settling * self._settling_seconds
         for thread in threads:
@@ -169,7 +176,7 @@ def _kept(
 
 @contextmanager
 def _unhandled() -> Iterator[list[BaseException]]:
-    """What ends threads within the ``with`` block; they are switched often."""
+    """Collect the errors that end threads within the ``with`` block, where threads are switched often."""
     found: list[BaseException] = []
 
     def note(failed: threading.ExceptHookArgs) -> None:
@@ -187,12 +194,12 @@ def _unhandled() -> Iterator[list[BaseException]]:
 
 
 def noted(program: InformerProgram) -> str:
-    """A program as a note for a watch."""
+    """Encode a program as a note for a watch."""
     return json.dumps(program.encode())
 
 
 def from_note(note: str) -> InformerProgram | None:
-    """The program of a note; ``None`` if it is another one."""
+    """Decode the program of a note; ``None`` if the note is no program of an informer."""
     try:
         data: Any = json.loads(note)
         return InformerProgram.decode(data)

@@ -24,11 +24,11 @@ SEARCHES: Final = tuple(
     ExploreOptions(StrategyName.BOUNDED, executions=100_000, seconds=SEARCH_SECONDS / 3, preemptions=preemptions)
     for preemptions in range(3)
 )
-"""The searches of a program whose schedule does not fail any more."""
+"""The searches of a program whose schedule does not fail any more: with 0, 1 and 2 preemptions."""
 
 
 def replay_token(token: InformerToken, watch: ProgressListener, seconds: float = SEARCH_SECONDS) -> Replayed:
-    """What became of the finding that a replay token stands for.
+    """Replay the finding of a token, and return whether it still occurs.
 
     Raises:
         TargetError: there is no such target.
@@ -43,7 +43,7 @@ def replay_token(token: InformerToken, watch: ProgressListener, seconds: float =
 
 
 def _searched(token: InformerToken, watch: ProgressListener) -> Replayed:
-    """A program without a schedule: real threads, then a few interleavings."""
+    """Replay a program without a schedule: on real threads, then in a few interleavings."""
     real = RealInformer(load_informer_target(token.target), watch, _PATIENCE_SECONDS)
     until = time.monotonic() + _REAL_SECONDS
     while time.monotonic() < until:

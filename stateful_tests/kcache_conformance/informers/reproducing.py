@@ -1,4 +1,4 @@
-"""Helpers of the scripts of findings: a handler that prints, and a look at what is there."""
+"""Helpers for the scripts of findings: a handler that prints its calls, and a function that prints objects."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .observer import DirectedHandler
 
 
 class PrintingHandler(DirectedHandler):
-    """Prints what it is told.
+    """Handler that prints its calls.
 
     Args:
-        name: how it calls itself.
-        write: takes a line.
+        name: its name in the output.
+        write: called with each line.
     """
 
     def __init__(self, name: str = "handler", write: Callable[[str], object] = print) -> None:
@@ -39,12 +39,12 @@ class PrintingHandler(DirectedHandler):
 
 
 def print_content(who: str, objs: Iterable[Any], write: Callable[[str], object] = print) -> None:
-    """Print keys and resource versions of objects."""
+    """Print the keys and resource versions of objects, after the name of their owner."""
     write(f"{who} has: {', '.join(sorted(map(_text, objs))) or 'nothing'}")
 
 
 def settle(seconds: float = 3.0) -> None:
-    """Wait for as long as a few attempts take."""
+    """Wait long enough for a few attempts of the informer."""
     time.sleep(seconds)
 
 

@@ -13,14 +13,14 @@ WATCH: Final = "WATCH"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A list or a watch that was asked for.
+    """Request for a list or a watch.
 
-    Its text is like ``LIST rv="0" limit=500`` or ``WATCH rv="7" bookmarks``; the time-out of a watch is left out, since
-    clients make it up at random.
+    Its text is like ``LIST rv="0" limit=500`` or ``WATCH rv="7" bookmarks``. The time-out of a watch is left out,
+    because clients choose it at random.
 
     Attributes:
         verb: :data:`LIST` or :data:`WATCH`.
-        options: as they came.
+        options: the options of the request.
     """
 
     verb: str

@@ -1,4 +1,4 @@
-"""Label and field selectors: which objects a list or a watch is about."""
+"""Label and field selectors of lists and watches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COMMA_OUTSIDE_PARENTHESES = re.compile(r",(?![^()]*\))")
 
 
 def selector(label_selector: str, field_selector: str) -> Selects | None:
-    """Whether an object is selected by both; ``None`` if both are empty and select everything.
+    """Return a function that tests whether both selectors select an object; ``None`` if both are empty.
 
     Args:
         label_selector: requirements ``k``, ``!k``, ``k=v``, ``k==v``, ``k!=v``, ``k in (v, w)``, ``k notin (v, w)``,
@@ -27,7 +27,7 @@ def selector(label_selector: str, field_selector: str) -> Selects | None:
         field_selector: requirements ``path=v``, ``path==v``, ``path!=v`` where a path is like ``metadata.name``.
 
     Raises:
-        ApiError: one of them cannot be read (400).
+        ApiError: a selector cannot be parsed (400).
     """
     requirements = [_label_requirement(text) for text in _parts(label_selector)]
     requirements += [_field_requirement(text) for text in _parts(field_selector)]
@@ -63,7 +63,7 @@ def _field_requirement(text: str) -> Selects:
 
 
 def _one_of(read: Callable[[Manifest], str | None], values: frozenset[str | None], negated: bool) -> Selects:
-    # What is absent is unequal to every value: a negated requirement selects it.
+    # A missing label is unequal to every value: a negated requirement selects the object.
     return lambda manifest: (read(manifest) in values) is not negated
 
 

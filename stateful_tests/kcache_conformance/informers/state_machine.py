@@ -1,4 +1,4 @@
-"""The Hypothesis state machine: a server to which anything happens, and an informer that has to follow."""
+"""The Hypothesis state machine: a server with random changes and failures, and an informer that has to follow."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ Run = Callable[[InformerProgram], "Problem | None"]
 
 
 def make_state_machine(run: Run) -> type[RuleBasedStateMachine]:
-    """A machine whose rules are what can happen to an informer; each example is run as a whole at its end.
+    """Create a state machine whose rules add steps to a program; each program is run as a whole at its end.
 
     Args:
-        run: runs a program; what is wrong.
+        run: runs a program and returns the problem, or ``None``.
     """
     names = st.sampled_from(_NAMES)
 
     class InformerMachine(RuleBasedStateMachine):
-        """Knows which objects there are, so that what happens makes a difference."""
+        """State machine that keeps the names of the existing objects, so that most steps have an effect."""
 
         raised: ClassVar[list[Exception]] = []
 
@@ -46,7 +46,7 @@ def make_state_machine(run: Run) -> type[RuleBasedStateMachine]:
             self.resync_seconds = 0.0
 
         def step(self, name: S, argument: str | int = 0) -> None:
-            """That happens next."""
+            """Add a step to the program, before or after the start."""
             (self.before if self.after is None else self.after).append(Step(name, argument))
 
         @precondition(lambda self: self.after is None)
@@ -134,10 +134,10 @@ def make_state_machine(run: Run) -> type[RuleBasedStateMachine]:
 
 
 def run_examples(run: Run, examples: int, random_seed: int) -> tuple[InformerProgram, Problem] | None:
-    """Run so many random programs; the first that goes wrong, not made smaller, and how; ``None`` if none does.
+    """Run ``examples`` random programs; return the first failing program, not minimised, and its problem, or ``None``.
 
     Raises:
-        TargetError: the informer cannot be made.
+        TargetError: the informer cannot be created.
     """
     error = stateful.run_examples(make_state_machine(run), examples, random_seed, _STEPS)
     return None if error is None else error.found

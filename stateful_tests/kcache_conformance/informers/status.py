@@ -14,12 +14,12 @@ CONFLICT: Final = 409
 
 
 def bad_request(message: str) -> ApiError:
-    """The request makes no sense."""
+    """Return the error 400 for an invalid request."""
     return ApiError(BAD_REQUEST, "BadRequest", message)
 
 
 def status_object(error: ApiError) -> Manifest:
-    """The ``metav1.Status`` that says what ``error`` says; a code of 0 becomes 500."""
+    """Return the ``metav1.Status`` with the content of ``error``; a code of 0 becomes 500."""
     status: Manifest = {
         "kind": "Status",
         "apiVersion": "v1",

@@ -1,4 +1,4 @@
-"""Informers as targets: what one must offer to be held against the rules."""
+"""Informers as targets: the methods that an informer needs in order to be tested."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kcache_stress.loading import load_object, named_packages
 
 FEATURES: Final = frozenset(
     {
-        "old_objects",  # its updates tell the old object
-        "tombstones",  # it tells of missed deletions with a tombstone, not with the last known object
-        "is_in_initial_list",  # its additions tell whether they belong to the initial list
-        "store_first",  # its store shows a change before handlers are told of it
+        "old_objects",  # on_update receives the old object
+        "tombstones",  # for a missed deletion, on_delete receives a tombstone, not the last known object
+        "is_in_initial_list",  # on_add receives whether the object belongs to the initial list
+        "store_first",  # its store shows a change before handlers are called
         "reordered_events",  # it does not need the events of a watch in the order of their resource versions
-        "slow_handlers",  # a slow handler does not hold up the others
+        "slow_handlers",  # a slow handler does not delay the others
         "resync",
-        # Calls that need not be there; they are not made then.
+        # Optional methods; they are not called if they are declared as unsupported.
         "late_handlers",
         "remove_event_handler",
         "registration.has_synced",
@@ -30,7 +30,7 @@ FEATURES: Final = frozenset(
         "set_transform",
     }
 )
-"""What an informer may say, in ``kcache_unsupported``, that it does not offer."""
+"""The features that an informer may declare as unsupported in ``kcache_unsupported``."""
 
 _NEEDED: Final = ("add_event_handler", "start", "stop", "has_synced", "get_store")
 
@@ -39,20 +39,20 @@ class Informer(Protocol):
     """An informer under test."""
 
     def add_event_handler(self, handler: Any) -> Any:
-        """Call ``on_add(obj, is_in_initial_list)``, ``on_update(old, new)``, ``on_delete(obj)`` of the handler."""
+        """Add a handler, with ``on_add(obj, is_in_initial_list)``, ``on_update(old, new)`` and ``on_delete(obj)``."""
 
     def start(self) -> object:
-        """Begin, in threads of its own."""
+        """Start the informer in its own threads."""
 
     def stop(self) -> object:
-        """End, and return when all threads have ended."""
+        """Stop the informer; its threads have ended when the call returns, or end shortly after."""
 
     def has_synced(self) -> bool:
         """Whether the store shows the initial list."""
         ...
 
     def get_store(self) -> Any:
-        """What has ``list()`` and ``get_by_key(key)``."""
+        """Return the store, with ``list()`` and ``get_by_key(key)``."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ class InformerTarget:
     """A factory of informers.
 
     Attributes:
-        name: how reports call it.
-        factory: ``factory(lister_watcher) -> Informer``. If it takes ``clock``, tests are quicker; ``resync_seconds``
-            is given where a resync is tested.
-        unsupported: what it does not offer, of :data:`FEATURES`; it is not tested.
-        instrument: further packages whose code belongs to it: the explorer controls their threads and locks, too.
+        name: its name in reports.
+        factory: ``factory(lister_watcher) -> Informer``. If it takes ``clock``, tests are faster; if it takes
+            ``resync_seconds``, the option is passed when a resync is tested.
+        unsupported: the :data:`FEATURES` that it does not support; they are not tested.
+        instrument: further packages that it uses, whose threads and locks the explorer controls, too.
     """
 
     name: str
@@ -77,10 +77,10 @@ class InformerTarget:
         return bool(_taken(self.factory, {option: True}))
 
     def create(self, lister_watcher: ListerWatcher, **options: Any) -> Informer:
-        """A new informer; options that the factory does not take are left out.
+        """Create an informer; options that the factory does not take, and options that are false, are left out.
 
         Raises:
-            TargetError: the factory raised, or the informer lacks a call.
+            TargetError: the factory raised, or the informer lacks a method.
         """
         try:
             informer = self.factory(lister_watcher, **_taken(self.factory, options))
@@ -100,13 +100,13 @@ class InformerTarget:
 def make_informer_target(
     factory: Callable[..., Informer], name: str, unsupported: Iterable[str] | None = None
 ) -> InformerTarget:
-    """A target; what is not supported comes from ``unsupported`` or the factory's ``kcache_unsupported``.
+    """Create a target; its declarations are ``unsupported`` or, by default, the factory's ``kcache_unsupported``.
 
-    Packages that it is built on, beside its own and kcache, stand in the factory's or its module's
-    ``kcache_instrument``.
+    The attribute ``kcache_instrument`` of the factory or of its module names further packages that it is built on, in
+    addition to its own package and kcache.
 
     Raises:
-        TargetError: it cannot be called, or a declaration is unknown.
+        TargetError: the factory cannot be called, a declaration is unknown, or a package does not exist.
     """
     if not callable(factory):
         raise TargetError(f"{name} is a {type(factory).__name__}; it must be a function lister_watcher -> informer")
@@ -124,10 +124,10 @@ def make_informer_target(
 
 
 def load_informer_target(target: Any) -> InformerTarget:
-    """The target called ``package.module:factory`` or ``path/to/file.py:factory``, or that of a factory.
+    """Load the target ``package.module:factory`` or ``path/to/file.py:factory``, or create the target of a factory.
 
     Raises:
-        TargetError: there is no such thing, or it is no factory of informers.
+        TargetError: the factory does not exist, or it is no factory of informers.
     """
     if isinstance(target, str):
         return make_informer_target(load_object(target), target)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Informers, described for the suite."""
+"""Informers as a target type of the suite."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .random_programs import random_program
 from .target import load_informer_target
 
 _PHASES: Final = ("smoke", "litmus", "stateful", "explorer", "stress")
-"""In the order in which they run."""
+"""The names of the phases, in the order in which they run."""
 
 
 def _stopped(stopped: Stopped) -> Finding:
-    """The whole process froze or ended: what was going on then is all there is."""
+    """Return the finding if the whole process hung or ended; it contains the program that was running."""
     from kcache_stress.engine.execution import Problem
 
     from .real import from_note

@@ -1,4 +1,4 @@
-"""Stream of a watch, as a client reads it."""
+"""Stream of a watch: the iterator that a client reads."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .selectors import Selects
 
 
 class WatchStream:
-    """A place in the history that moves on as the client reads (a :class:`~kcache.informers.list_watch.Watch`).
+    """A position in the history that advances as the client reads (a :class:`~kcache.informers.list_watch.Watch`).
 
-    To be made and asked for its attributes under the lock of the history; iterated and stopped without it.
+    The caller holds the lock of the history to create it and to read its attributes, but not to iterate or stop it.
 
     Args:
-        history: where the events come from.
-        initial: events that come first.
-        after: the resource version whose later changes come next; may not have been reached yet.
-        selects: which objects it is about; ``None`` for all.
-        takes_bookmarks: whether it asked for them.
+        history: the history of the server.
+        initial: the events that come first.
+        after: a resource version; the changes after it come next. It may not have been reached yet.
+        selects: whether an object is selected; ``None`` for all objects.
+        takes_bookmarks: whether the client asked for bookmarks.
     """
 
     def __init__(
@@ -45,12 +45,12 @@ class WatchStream:
 
     @property
     def is_open(self) -> bool:
-        """Whether neither side has ended it."""
+        """Whether neither the server nor the client has ended it."""
         return self._is_open
 
     @property
     def is_caught_up(self) -> bool:
-        """Whether its client has asked for more than there is."""
+        """Whether its client has read all events and waits for more."""
         return self._is_waiting and self._position == len(self._history.entries)
 
     def __iter__(self) -> Iterator[WatchEvent]:
@@ -71,18 +71,18 @@ class WatchStream:
         raise StopIteration
 
     def stop(self) -> None:
-        """End the iteration at once, from whatever thread."""
+        """End the iteration at once; may be called in any thread."""
         with self._history.grown:
             self.end()
             self._history.grown.notify_all()
 
     def end(self) -> None:
-        """Send nothing more, not even what is under way; the caller holds the lock and wakes who waits."""
+        """End the stream; unread events are dropped. The caller holds the lock and notifies ``grown``."""
         self._is_open = False
         self._history.observed.notify_all()
 
     def _read(self) -> WatchEvent | None:
-        """The next event for this client; ``None`` if there is none now, or never will be."""
+        """The next event for this client; ``None`` if there is none yet, or the stream has ended."""
         entries = self._history.entries
         while self._position < len(entries):
             position, self._position = self._position, self._position + 1
@@ -108,7 +108,7 @@ class WatchStream:
         return position >= self._opened_at and (entry.audience is Audience.OPEN or self._takes_bookmarks)
 
     def _seen(self, entry: Entry) -> WatchEvent | None:
-        """The event as it looks to a client that knows only the selected objects: they come and go by their labels."""
+        """The event for a client that sees only the selected objects; new labels may add or delete an object for it."""
         event = entry.event
         if self._selects is None or event is None or not entry.is_change:
             return event
@@ -123,10 +123,10 @@ class WatchStream:
 
 
 class FailedWatch:
-    """A watch that was accepted only to be told that it cannot be.
+    """A watch that was accepted, but whose only event is an error.
 
     Args:
-        event: the one event of it.
+        event: its only event.
     """
 
     def __init__(self, event: WatchEvent) -> None:

@@ -1,1 +1,1 @@
-"""Interleaved tests as a target type: any test body under the explorer."""
+"""Interleaved tests as a target type: the explorer runs any test body."""

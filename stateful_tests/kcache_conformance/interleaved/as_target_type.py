@@ -1,4 +1,4 @@
-"""Interleaved tests, described for the suite."""
+"""The target type of interleaved tests."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from ..target_type import Exploring, Stopped, TargetType
 
 _EXECUTIONS: Final = 100_000
 WALK: Final = 200
-"""Guided samples in a row without news: they find what is deep or needs many threads, an exhaustive search's last."""
+"""Guided samples in a row without news. They detect rare faults and faults of many threads, before a full search."""
 
 
 def _explorer(context: PhaseContext) -> PhaseOutcome:
-    """The interleavings of the test."""
+    """Explore the interleavings of the test."""
 
     def searches(spec: str) -> Iterator[Search]:
         most = context.seconds
@@ -49,7 +49,7 @@ def _program(options: SuiteOptions) -> InterleavedProgram:
 
 
 def _stopped(stopped: Stopped) -> Finding:
-    """An execution froze or ended the whole process."""
+    """Return the finding for an execution that froze or ended the whole process."""
     kind = FindingKind.HANG if stopped.is_hang else FindingKind.CRASH
     did = f"did not return within {stopped.options.patience_seconds:g} s" if stopped.is_hang else "ended the process"
     program = _program(stopped.options)

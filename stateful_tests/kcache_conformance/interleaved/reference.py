@@ -1,4 +1,4 @@
-"""A right test, for ``--reference``: a counter with a lock loses nothing."""
+"""A correct test, for ``--reference``: a counter with a lock loses nothing."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from kcache_stress.interleaved.running import run
 
 
 class Counter:
-    """Counts under a lock."""
+    """A counter with a lock."""
 
     def __init__(self) -> None:
         self.value = 0
         self._lock = threading.Lock()
 
     def add(self, amount: int) -> None:
-        """Add to the value."""
+        """Add ``amount`` to the value."""
         with self._lock:
             self.value += amount
 
 
 def nothing_is_lost() -> None:
-    """Both additions count."""
+    """Check that both additions count."""
     counter = Counter()
     run(lambda: counter.add(1), lambda: counter.add(2))
     assert counter.value == 3

@@ -1,4 +1,4 @@
-"""Runs of work that may hang or crash in a child process that can be killed."""
+"""Isolation: runs work that may hang or crash in a child process that can be killed."""
 
 from .supervisor import STARTUP_SECONDS, HarnessError, JobEnd, raise_if_failed, run_job
 

@@ -1,4 +1,4 @@
-"""Entry of a child process: finds the harness where its parent found it, wherever the import path of the user leads.
+"""Entry of a child process: imports the harness from the parent's place, independent of the user's import path.
 
 This file is run by its path, with the folders of the harness's packages as arguments (``NAME=FOLDER``). These folders
 stay off the import path: an installed kcache lies in ``site-packages``, and ``site-packages`` before ``PYTHONPATH``
@@ -12,10 +12,10 @@ from types import ModuleType
 
 
 class HarnessFinder:
-    """Finds the top-level packages of the harness, and nothing else.
+    """A finder of the top-level packages of the harness, and of nothing else.
 
     Args:
-        folders: package -> the folder that it lies in.
+        folders: package -> the folder that contains it.
     """
 
     def __init__(self, folders: Mapping[str, str]) -> None:
@@ -27,7 +27,7 @@ class HarnessFinder:
         path: Sequence[str] | None = None,  # noqa: ARG002
         target: ModuleType | None = None,
     ) -> ModuleSpec | None:
-        """Where a package of the harness lies; ``None`` for all other modules."""
+        """Return the spec of a package of the harness; ``None`` for all other modules."""
         folder = self._folders.get(name)
         return None if folder is None else PathFinder.find_spec(name, [folder], target)
 

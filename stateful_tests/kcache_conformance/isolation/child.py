@@ -1,4 +1,4 @@
-"""A child process: how it is started, and ended."""
+"""Child processes: their start and their end."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def start(errors: IO[str], folder: str, changes: Mapping[str, str]) -> subproces
     """Start a child that does one job.
 
     Args:
-        errors: takes its error output.
-        folder: may be written to.
-        changes: variables of the child that are not those of this process.
+        errors: receives its error output.
+        folder: a folder for its files.
+        changes: environment variables that differ from this process.
     """
-    # -P keeps the working directory off the import path while the harness is loaded: a queue.py that lies there must
-    # not take the place of the standard library's.
+    # -P keeps the working directory off the import path while the harness is loaded: a queue.py there must not
+    # replace the module of the standard library.
     folders = [f"{package}={folder}" for package, folder in _harness().items()]
     command = [sys.executable, "-P", str(_BOOT), *folders]
-    # Where nobody wants to keep what Hypothesis learns of sources and of Unicode, the working directory stays clean.
+    # Unless the user sets a folder, Hypothesis stores data about sources and Unicode in the child's scratch folder.
     environment = {"HYPOTHESIS_STORAGE_DIRECTORY": folder, **os.environ, **changes}
     return subprocess.Popen(
         command,
@@ -45,11 +45,11 @@ def start(errors: IO[str], folder: str, changes: Mapping[str, str]) -> subproces
 
 
 def import_path() -> list[str]:
-    """Return the import path of this process in its order, as a child is to have it while the harness is loaded.
+    """Return the import path of this process in its order, for the child to use while the harness is loaded.
 
-    The folder that Python puts first because of how this process was started is missing: the working directory, or the
-    folder of an installed command. So are the folders of targets that were loaded here. ``PYTHONPATH`` may name such a
-    folder, too; then it stays where that puts it.
+    Left out are the folder that Python puts first because of how this process was started (the working directory, or
+    the folder of an installed command) and the folders of targets that were loaded here. If ``PYTHONPATH`` names such a
+    folder, the folder stays at its position there.
     """
     variable = "" if sys.flags.ignore_environment else os.environ.get("PYTHONPATH", "")
     named = {os.path.abspath(entry) for entry in variable.split(os.pathsep)} if variable else set()
@@ -70,7 +70,7 @@ def _harness() -> dict[str, str]:
 
 
 def kill(child: subprocess.Popen[str]) -> None:
-    """End the child and whatever it has started."""
+    """End the child and the processes of its process group."""
     if hasattr(os, "killpg"):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(child.pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Journals: what the implementation is being asked, for the case that it never answers."""
+"""Journals: notes of the current operation, for the case that it never returns."""
 
 from __future__ import annotations
 
@@ -8,52 +8,52 @@ from typing import Protocol
 
 
 class Journal(Protocol):
-    """Where a watchdog notes what is under way."""
+    """A store for a watchdog's note of the current operation."""
 
     def write(self, text: str) -> None:
-        """Start over with a text."""
+        """Replace the note."""
 
     def append(self, text: str) -> None:
-        """Go on with a text."""
+        """Extend the note."""
 
 
 class MemoryJournal:
-    """For work that is done in this process.
+    """A journal for work in this process.
 
     Attributes:
-        text: what was noted last.
+        text: the current note.
     """
 
     def __init__(self) -> None:
         self.text = ""
 
     def write(self, text: str) -> None:
-        """Start over with a text."""
+        """Replace the note."""
         self.text = text
 
     def append(self, text: str) -> None:
-        """Go on with a text."""
+        """Extend the note."""
         self.text += text
 
 
 class FileJournal:
-    """A file. Written in the child, without buffers, so that nothing is lost when it dies."""
+    """A journal in a file. The child writes without buffers, so that nothing is lost if it dies."""
 
     def __init__(self, path: Path) -> None:
         self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
 
     def write(self, text: str) -> None:
-        """Start over with a text."""
+        """Replace the note."""
         os.ftruncate(self._descriptor, 0)
         self.append(text)
 
     def append(self, text: str) -> None:
-        """Go on with a text."""
+        """Extend the note."""
         os.write(self._descriptor, text.encode(errors="surrogatepass"))
 
 
 def read_journal(path: Path) -> str:
-    """What was noted last; empty if there is nothing."""
+    """Return the last note; empty if there is none."""
     try:
         return path.read_bytes().decode(errors="surrogatepass")
     except (OSError, ValueError):

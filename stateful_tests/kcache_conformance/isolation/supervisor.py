@@ -1,4 +1,4 @@
-"""The parent: starts a child, listens to it, and ends it if it stops answering."""
+"""The parent of a child process: starts it, receives its events, and ends it if it stops responding."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Event = dict[str, Any]
 
 STARTUP_SECONDS = 30.0
-"""What a child process may take to start on a busy machine: part of each deadline."""
+"""The time that a child process may take to start on a busy machine: part of each deadline."""
 
 
 _GRACE_SECONDS = 30.0
@@ -35,14 +35,14 @@ _STDERR_CHARACTERS = 2000
 
 @dataclass(frozen=True)
 class JobEnd:
-    """How a child ended.
+    """The end of a child process.
 
     Attributes:
-        how: ``"done"``, ``"over"`` (it was ended, as was asked for), ``"hang"``, ``"crash"``,
+        how: ``"done"``, ``"over"`` (``is_over`` ended it), ``"hang"``, ``"crash"``,
             ``"target_error"`` or ``"harness_error"``.
         message: the stacks, the end of its error output, or the error.
-        note: what the implementation was being asked when it hung or crashed, in the words of the job.
-        outside: the wait for the outside world in which it stood when it was taken to hang; empty if it stood in none.
+        note: the operation during which the implementation hung or crashed, as the job described it.
+        outside: the wait for the outside world that the process was in when it hung; empty if there was none.
     """
 
     how: str
@@ -52,17 +52,17 @@ class JobEnd:
 
 
 class HarnessError(Exception):
-    """The harness itself failed; this says nothing about the implementation."""
+    """The harness itself failed; this proves nothing about the implementation."""
 
 
 def raise_if_failed(end: JobEnd) -> None:
-    """Raise what kept a job from saying anything about its target; a hang or a crash says something.
+    """Raise the error that kept a job from judging its target; a hang or a crash is a judgement.
 
     Raises:
-        TargetError: the target cannot be loaded, or is none.
+        TargetError: the target cannot be loaded, or is not a target.
         HarnessError: the harness failed.
     """
-    __tracebackhide__ = True  # pytest shows what it raises
+    __tracebackhide__ = True  # pytest shows the exception at the caller
     match end.how:
         case "target_error":
             raise TargetError(end.message)
@@ -87,19 +87,19 @@ def run_job(
     Args:
         function: ``"module:name"``; see :mod:`.worker`.
         arguments: its arguments, plain JSON.
-        on_event: told of each event that is not the end.
-        deadline_seconds: when the function should have ended; it is given some grace beyond.
+        on_event: called with each event except the last.
+        deadline_seconds: when the function should have ended; ``grace_seconds`` are added.
         patience_seconds: how long one call of the implementation may take.
-        hash_seed: by which the child hashes texts: what it does is to happen again in the next one.
-        environment: variables of the child that are not those of this process.
-        grace_seconds: how long the child may stay silent beyond its deadline, or after its last event, before it is
-            taken for frozen: C code may keep the interpreter to itself.
-        is_over: asked several times a second. It is given the seconds for which the child could run: these do not pass
-            while other processes use the processors. Once it says so, the child is ended, and what it had sent counts.
-            With it, the deadline counts from the last event: a child whose work goes on is not ended for being slow.
+        hash_seed: the hash seed of the child, so that another child behaves in the same way.
+        environment: environment variables of the child that differ from this process.
+        grace_seconds: how long the child may be silent beyond its deadline, or after its last event, before it counts
+            as frozen: C code may hold the interpreter.
+        is_over: called several times a second with the seconds for which the child could run; these do not pass while
+            other processes use the processors. Once it returns true, the child is ended, and its events count. With
+            ``is_over``, the deadline counts from the last event: a child that makes progress is not ended.
 
     Raises:
-        Interrupted: the user has asked to stop; what the child had sent was passed on.
+        Interrupted: the user has stopped the run; the events of the child were passed on.
     """
     from .child import import_path, kill, start
 
@@ -137,7 +137,7 @@ def _listen(
     grace_seconds: float,
     is_over: Callable[[float], bool] | None,
 ) -> JobEnd | None:
-    """Pass events on until the child ends; ``None`` if it froze."""
+    """Pass events on until the child ends; return ``None`` if it froze."""
     assert child.stdin is not None
     assert child.stdout is not None
     with contextlib.suppress(BrokenPipeError):
@@ -155,7 +155,7 @@ def _listen(
             if is_interrupted():
                 raise Interrupted from None
             line = ""
-        # A pause of the whole machine, or of both processes, is no silence of the child.
+        # A pause of the whole machine, or of both processes, does not count as silence of the child.
         now = time.monotonic()
         step, before = min(now - before, 2 * _POLL_SECONDS), now
         elapsed += step
@@ -197,7 +197,7 @@ def _read(stream: IO[str], lines: queue.Queue[str | None]) -> None:
 
 
 def _frozen(child: subprocess.Popen[str], stacks: Path) -> JobEnd:
-    """The child does not even run its own watchdog: ask the C level for the stacks."""
+    """Get the stacks at the C level, because the child does not even run its own watchdog."""
     if hasattr(signal, "SIGUSR1"):
         with contextlib.suppress(ProcessLookupError):
             child.send_signal(signal.SIGUSR1)

@@ -1,4 +1,4 @@
-"""Notices, inside the child, that a call of the implementation does not return."""
+"""Watchdog: detects, inside the child, that a call of the implementation does not return."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Watchdog:
     busy to run the process, few beats pass and nothing is accused.
 
     Args:
-        journal: where the program under way is noted.
-        patience_seconds: how long one call may take. Twice as long where threads run: their crew watches them more
-            closely and can say more about them, so it speaks first.
-        on_hang: told, in the watchdog's thread, where the threads of the process are.
-        on_beat: told now and then that the process is alive, and for how many seconds, counted in beats.
+        journal: receives the current operation.
+        patience_seconds: how long one call may take; twice as long if threads run, because their pool watches them more
+            closely and describes them better, so it must report first.
+        on_hang: called with the stacks of the threads, in the watchdog's thread.
+        on_beat: called from time to time with the seconds, counted in beats, for which the process has run.
     """
 
     def __init__(
@@ -49,13 +49,13 @@ class Watchdog:
         threading.Thread(target=self._watch, name="kcache watchdog", daemon=True).start()
 
     def note(self, text: str, *, has_threads: bool = False) -> None:
-        """Something is about to be done; ``text`` says what."""
+        """Record that an operation begins; ``text`` describes it."""
         self._journal.write(text)
         self._patience = 2 * self._beats if has_threads else self._beats
         self._watch_call()
 
     def append(self, text: str) -> None:
-        """It goes on with what ``text`` says."""
+        """Record that the operation continues with ``text``."""
         self._journal.append(text)
         self._watch_call()
 
@@ -64,17 +64,17 @@ class Watchdog:
         self._busy = True
 
     def alive(self) -> None:
-        """The program under way is about to be run again."""
+        """Record that the current program is about to run again."""
         self._steps += 1
 
     def rest(self) -> None:
-        """The implementation is not being called."""
+        """Record that no call of the implementation is running."""
         if os.getpid() != self._process:
             os._exit(0)  # the implementation forked: its copy of this process must not go on with our work
         self._busy = False
 
     def end(self) -> None:
-        """The job is over, and the process goes on: nothing is watched any longer."""
+        """Stop watching: the job is over, and the process continues."""
         self._is_over = True
 
     def _watch(self) -> None:

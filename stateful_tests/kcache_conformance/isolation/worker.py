@@ -1,9 +1,8 @@
-"""The child: reads a job from its standard input, does it, and reports events as JSON lines.
+"""The child: reads a job from its standard input, runs it, and reports events as JSON lines.
 
 The job is ``{"function": "module:name", "arguments": {...}, "journal": path, "stacks": path, "patience": seconds,
 "path": folders}``. The folders become the import path; then the function is called with an :class:`Outlet` and the
-arguments. Events go to the original standard output; whatever
-the implementation prints goes to standard error.
+arguments. Events go to the original standard output. Output of the implementation goes to standard error.
 """
 
 from __future__ import annotations
@@ -30,18 +29,18 @@ from .journal import FileJournal
 from .watchdog import Watchdog
 
 LOADING_SECONDS = 60.0
-"""What the import of a target may take on a busy machine."""
+"""The time that the import of a target may take on a busy machine."""
 
 _PR_SET_PDEATHSIG = 1
 _LOW_DESCRIPTORS = 10
-"""Numbers below are tried as arguments."""
+"""Lower numbers are tried as arguments."""
 
 
 class Outlet:
-    """What a job is given to report with.
+    """The reporting interface of a job.
 
     Attributes:
-        watch: to be told of what the implementation is asked.
+        watch: receives the operations on the implementation.
     """
 
     def __init__(self, descriptor: int, journal: Path, patience_seconds: float) -> None:
@@ -59,7 +58,7 @@ class Outlet:
 
     @contextlib.contextmanager
     def loading(self, target: str, seconds: float = LOADING_SECONDS) -> Iterator[None]:
-        """While this is entered, ``target`` is imported; the process ends with an error if that takes too long."""
+        """Import ``target`` in this context; the process ends with an error if that takes too long."""
         timer = threading.Timer(seconds, self._never_loaded, (target, seconds, threading.get_ident()))
         timer.daemon = True
         timer.start()
@@ -82,7 +81,7 @@ class Outlet:
 
 
 def main() -> None:
-    """Do the job that stands on standard input, and end the process whatever threads are left."""
+    """Run the job on standard input, and end the process even if threads are left."""
     _end_with_parent()
     job = json.loads(sys.stdin.read())
     _keep_low_descriptors()
@@ -111,13 +110,13 @@ def main() -> None:
 
 
 def _keep_low_descriptors() -> None:
-    """Take the lowest descriptors: a method that opens, and so closes, the "file" 3 must not close one of ours."""
+    """Occupy the lowest descriptors: a method that opens and then closes the "file" 3 must not close one of ours."""
     while os.open(os.devnull, os.O_RDONLY) < _LOW_DESCRIPTORS:
         pass
 
 
 def _end_with_parent() -> None:
-    """Ask Linux to end this process when its parent is killed: it may be busy in C and never notice by itself."""
+    """Ask Linux to end this process when its parent is killed: the process may be busy in C and never notice."""
     if sys.platform == "linux":
         with contextlib.suppress(Exception):
             import ctypes

@@ -1,4 +1,4 @@
 """The suite for object types: any type whose calls a sequential specification explains.
 
-``as_target_type.py`` makes a target type of an object type, ``phases.py`` says what is done with a target.
+``as_target_type.py`` creates a target type from an object type; ``phases.py`` defines the phases of a run.
 """

@@ -40,7 +40,7 @@ _ATTEMPTS: Final = 40
 
 
 def target_type(object_type: ObjectType, examples: Callable[[], Sequence[Example]] = lambda: ()) -> TargetType:
-    """What the suite needs to know of an object type.
+    """Return the target type of an object type.
 
     Args:
         object_type: the type.
@@ -66,7 +66,7 @@ def target_type(object_type: ObjectType, examples: Callable[[], Sequence[Example
 
 
 def late_exploring(whole: Callable[[], Exploring | None]) -> Exploring:
-    """What the explorer's commands need of a type that is looked at when they need it first."""
+    """Return the exploring functions of a type that is built at their first use."""
 
     def now() -> Exploring:
         exploring = whole()
@@ -119,7 +119,7 @@ def _exploring(object_type: ObjectType) -> Exploring:
 
 
 def _stopped(object_type: ObjectType, stopped: Stopped) -> Finding:
-    """A call froze or ended the whole process: what was being done then is all there is."""
+    """Return the finding for a call that hung or ended the process; the noted program is the only information."""
     kind = FindingKind.HANG if stopped.is_hang else FindingKind.CRASH
     program = _program(object_type, stopped.note)
     if program is None:
@@ -137,7 +137,7 @@ def _stopped(object_type: ObjectType, stopped: Stopped) -> Finding:
 
 
 def _smaller(object_type: ObjectType, stopped: Stopped, program: Any) -> Any:
-    """A program of one thread as small as can be that still ends in the same way, tried in child processes."""
+    """Return the smallest program of one thread that still ends in the same way, tried in child processes."""
     if stopped.spec is None or stopped.phase == REPLAY or program.threads or len(program.prefix) < 2:
         return program
     how = "hang" if stopped.is_hang else "crash"

@@ -1,4 +1,4 @@
-"""The phases on an object that have threads: the explorer, and stress with real ones."""
+"""The concurrent phases on an object: the explorer, and stress with real threads."""
 
 from __future__ import annotations
 
@@ -39,32 +39,32 @@ _PROGRAM_SECONDS: Final = 2.0
 _MINIMISE_SECONDS: Final = 8.0
 _SMALLER_SECONDS: Final = 6.0
 _FIRST_EXECUTIONS: Final = 30
-"""Executions of the first program of each call: enough to see whether it returns. The bound has it, too."""
+"""Executions of the first program of each call: enough to see whether it returns. The bound has that program, too."""
 _SCOPE_EXECUTIONS: Final = 5_000
 _FIRST_SCOPE_EXECUTIONS: Final = 100
-"""Of each program of the bound before any has more: where a thread of the object never ends, none is exhausted."""
+"""Executions of each program of the bound in the first pass: if an object's thread never ends, none is exhausted."""
 _BOUND: Final = Bound(2, 2)
-"""All programs of this size are explored first, as far as there is time: most faults show in one."""
+"""All programs of this size are explored first, as far as there is time: most faults show in one of them."""
 _LEAST_LARGER: Final = 60
-"""Programs that are explored beside these although these are all right: some faults take a third thread, or call."""
+"""Larger programs that are explored even if the bound is proved: some faults need a third thread, or call."""
 _MOST_FILLED: Final = 60
-"""Programs on an object that holds two things; a class with twenty methods has hundreds."""
+"""The most programs on an object that holds two things; a class with twenty methods has hundreds."""
 _BESIDE_FILLED: Final = 2
-"""Random programs beside each of these."""
+"""Random programs for each of these programs."""
 _PROGRESS_SECONDS: Final = 0.2
 _PROGRAMS_UNDER_STRESS: Final = 200
 _ROUNDS_AT_ONCE: Final = 8
 _SAMPLE: Final = 3
 _LEAST_CALL_SECONDS: Final = 0.5
-"""Even if loading has used up the budget: a verdict needs each call once, and a program of one takes milliseconds."""
+"""Used even if loading has spent the budget: a verdict needs each call once, and one program takes milliseconds."""
 _LEAST_SLOW: Final = 4
-"""Rounds that are always run where the first programs wait or sleep: each takes as long as they do."""
+"""Rounds that are always run if the first programs wait or sleep: each round takes as long as they do."""
 _QUICK_SECONDS: Final = 0.05
 """The most time that a program may wait: each of its rounds waits, and most races need many rounds."""
 
 
 def explorer(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
-    """The interleavings of small programs."""
+    """Explore the interleavings of small programs."""
     options = ExploreOptions(
         executions=_EXECUTIONS,
         seconds=_PROGRAM_SECONDS,
@@ -93,15 +93,15 @@ def explorer(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
 
 
 class _Scope:
-    """The programs of a bound beside larger ones: they have as many executions as these.
+    """The programs of a bound, in turn with larger programs: both get about as many executions.
 
     Args:
         object_type: of the target.
         context: of the phase; programs that an earlier turn has exhausted are not explored again.
-        exhaustive: how each program is explored if there is time; before, each is explored with fewer executions.
+        exhaustive: options of the second pass; the first pass explores each program with fewer executions.
 
     Attributes:
-        options: how the next program is explored.
+        options: the options for the next program.
         proved: the bound, once all of its programs are exhausted; empty before.
     """
 
@@ -127,11 +127,11 @@ class _Scope:
 
     @property
     def is_next(self) -> bool:
-        """Whether the larger programs have had as many executions."""
+        """Whether the larger programs have had at least as many executions."""
         return self._executions <= self._larger_executions
 
     def program(self) -> Any:
-        """The next program that is not exhausted; ``None`` if there is none."""
+        """Return the next program that is not exhausted; ``None`` if there is none."""
         for program in self._programs:
             self._count += 1
             if program not in self._exhausted:
@@ -145,7 +145,7 @@ class _Scope:
         return None
 
     def note(self, explored: Explored) -> None:
-        """Take down what exploring the last program gave."""
+        """Record the result of exploring the last program."""
         self._executions += explored.executions
         if explored.is_exhausted:
             self._exhausted.add(self._current)
@@ -155,12 +155,12 @@ class _Scope:
             self._deeper.append(self._current)
 
     def note_larger(self, explored: Explored) -> None:
-        """Take down what exploring a larger one gave."""
+        """Record the result of exploring a larger program."""
         self._larger_executions += explored.executions
 
 
 def stress(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
-    """Small programs with real threads."""
+    """Run small programs with real threads."""
     told = 0.0
     counts = Counter(programs=0, rounds=0, operations=0, overlapping=0, undecided=0)
     setting = setting_of(object_type, context)
@@ -197,7 +197,7 @@ def stress(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
 
 
 def _quick_first(object_type: ObjectType, programs: Iterator[Any]) -> Iterator[Any]:
-    """Some programs again and again: those that wait or sleep for long are left out, unless there are no others."""
+    """Yield some programs repeatedly; programs that wait or sleep for long are left out, unless there are no others."""
     slow: list[Any] = []
     quick: list[Any] = []
     for program in itertools.islice(programs, _PROGRAMS_UNDER_STRESS):
@@ -214,7 +214,7 @@ def _is_quick(object_type: ObjectType, program: Any) -> bool:
 
 
 def _each_call(object_type: ObjectType, context: PhaseContext) -> Iterator[Any]:
-    """For each call a program that makes it, where no litmus tests see to that; half of the time may go into these."""
+    """Yield a program for each call, if there are no litmus tests; this may take half of the time."""
     half = own_seconds() + max(context.seconds / 2, _LEAST_CALL_SECONDS)
     deadline = half if context.programs is None else float("inf")
     if not any(True for _ in litmus_tests(object_type, context.target)):
@@ -222,7 +222,7 @@ def _each_call(object_type: ObjectType, context: PhaseContext) -> Iterator[Any]:
 
 
 def _programs(object_type: ObjectType, context: PhaseContext) -> Iterator[Any]:
-    """Litmus tests, then random ones. A second turn comes from the other end: the first may have been short."""
+    """Yield litmus tests, then random programs. Turns with odd seeds reverse the litmus tests."""
     litmus = list(litmus_tests(object_type, context.target))
     yield from litmus if context.seed % 2 == 0 else reversed(litmus)
     of_two = itertools.islice(filled(object_type, context.target), _MOST_FILLED)

@@ -10,15 +10,15 @@ from kcache_stress.objects.findings import Setting
 from ..phase import PhaseContext
 
 _SHARE_OF_PATIENCE: Final = 0.4
-"""Of the time after which the process counts as hung: who watches a call closely speaks first."""
+"""The share of the patience for the whole process: the closer watcher of a call must report before the watchdog."""
 
 
 def own_patience(context: PhaseContext) -> float:
-    """How long a phase waits for one call."""
+    """Return how many seconds a phase waits for one call."""
     return context.options.patience_seconds * _SHARE_OF_PATIENCE
 
 
 def setting_of(object_type: ObjectType, context: PhaseContext) -> Setting:
-    """What findings of the phase say of the target."""
+    """Return the description of the target for findings of the phase."""
     options = context.options
     return Setting(object_type, context.target.name, options.strict_errors, options.instrument)

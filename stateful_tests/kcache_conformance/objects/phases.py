@@ -24,11 +24,11 @@ _SMALLER_SECONDS: Final = 5.0
 
 
 _CONCURRENT: Final = {name: imported_late(f"{__package__}.concurrent_phases:{name}") for name in ("explorer", "stress")}
-"""Most of what there is to import is the explorer."""
+"""The phases with threads, imported late: the explorer takes most of the import time."""
 
 
 def phases(object_type: ObjectType) -> Mapping[str, Phase]:
-    """Name -> phase, in the order in which they run; ``recorded`` only for types with recordings."""
+    """Return name -> phase, in the order of the run; ``recorded`` only for types with recordings."""
     own = _Phases(object_type)
     found: dict[str, Phase] = {"smoke": own.smoke}
     if object_type.has_recordings:
@@ -42,7 +42,7 @@ class _Phases:
         self._type = object_type
 
     def smoke(self, context: PhaseContext) -> PhaseOutcome:
-        """Every call once, on each way of making the object."""
+        """Make every call once, in each configuration of the object."""
         coverage: Coverage = Counter()
         with closing(PatientCaller()) as makes:
             for way in self._type.ways(context.target):
@@ -52,7 +52,7 @@ class _Phases:
         return PhaseOutcome({"programs": 1}, None, coverage)
 
     def recorded(self, context: PhaseContext) -> PhaseOutcome:
-        """What was recorded of somebody else's implementation."""
+        """Compare the object with recordings of another implementation."""
         recorded = self._type.recorded(context.target)
         if not recorded:
             what = f"nothing was recorded of {self._type.name} with only what it offers"
@@ -71,7 +71,7 @@ class _Phases:
         return PhaseOutcome(counts, None, coverage)
 
     def stateful(self, context: PhaseContext) -> PhaseOutcome:
-        """Random programs of one thread."""
+        """Run random programs of one thread."""
         from .state_machine import make_state_machine, run_examples  # Hypothesis is most of the time that imports take
 
         coverage: Coverage = Counter()
@@ -123,7 +123,7 @@ class _Phases:
         *,
         recorded: RecordedProgram | None = None,
     ) -> Finding:
-        """The finding of the smallest program that shows the same."""
+        """Return the finding of the smallest program with the same kind of mismatch."""
         quick = _QUICK_SECONDS if mismatch.observed.waits else float("inf")
         why = f"client-go, {recorded.title}" if recorded is not None else ""
         scenario = None if recorded is None else recorded.id
@@ -157,7 +157,7 @@ def smallest_mismatch(
     *,
     seconds: float = _SMALLER_SECONDS,
 ) -> Mismatch:
-    """A mismatch of the same kind in a program as small as can be."""
+    """Return a mismatch of the same kind in a program as small as possible."""
     best = mismatch
 
     def fails(candidate: Any) -> bool:
@@ -168,7 +168,7 @@ def smallest_mismatch(
         best = found
         return True
 
-    # What was reached is shorter than what was to be done: start from there.
+    # The program of the mismatch is shorter than the planned program, so minimising starts with it.
     smaller(object_type, mismatch.program, fails, seconds=seconds)
     return best
 

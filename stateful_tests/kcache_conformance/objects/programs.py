@@ -1,6 +1,6 @@
-"""The concurrent programs of object types, made of their vocabulary: random ones, and all of a small scope.
+"""Concurrent programs of object types, built from their vocabulary: random programs, and all programs of a small scope.
 
-In none may a thread have to wait for ever, but where a call is made alone.
+In no program may a thread have to wait forever, except in programs of one call.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from kcache_model.thread_time import own_seconds
 from kcache_stress.interruption import is_interrupted
 
 SHAPES: Final = ((1, 1), (1, 1), (2, 1), (1, 2), (2, 2), (1, 1, 1))
-"""The calls of each thread of small programs."""
+"""Shapes of small programs: the number of calls of each thread."""
 
 LARGER_SHAPES: Final = ((3, 1), (2, 3), (1, 1, 2), (2, 1, 1))
 
 _ATTEMPTS: Final = 200
 _MOST_SORTED: Final = 2_000
-"""Programs of a scope that are made before the first is explored: each takes some replays of its calls."""
+"""Programs of a scope that are created before the first is explored: each takes some replays of its calls."""
 _MOST_PAIRS: Final = 60
-"""Pairs of calls that are tried before a call which raises after fewer."""
+"""Pairs of calls that are tried before a call that raises after fewer calls."""
 _RARE: Final = 0.1
-"""The weight of a call that no thread makes, among the calls before the threads. A container has about twenty."""
+"""The weight, before the threads, of a call that no thread makes. A container has about twenty such calls."""
 
 
 class NoProgramError(TargetError):
-    """No concurrent program of the target was found in which no thread may wait for ever."""
+    """No concurrent program of the target was found in which no thread may wait forever."""
 
 
 def shapes_within(threads: int, calls: int) -> tuple[tuple[int, ...], ...]:
-    """The shapes with at least two threads, at most so many, and at most so many calls of each."""
+    """Return the shapes with two to ``threads`` threads and at most ``calls`` calls of each thread."""
     sizes = range(1, calls + 1)
     return tuple(
         shape for count in range(2, threads + 1) for shape in itertools.combinations_with_replacement(sizes, count)
@@ -49,14 +49,14 @@ def shapes_within(threads: int, calls: int) -> tuple[tuple[int, ...], ...]:
 
 
 def litmus_tests(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
-    """Those of the type that the target offers everything for, and in which nobody waits for ever."""
+    """Yield the type's litmus tests that the target supports and in which no thread may wait forever."""
     for program in object_type.litmus_tests(target):
         if _is_allowed(target, program) and not _may_wait_for_ever(object_type, program):
             yield program
 
 
 def lonely_calls(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
-    """Each call that may wait for ever on a new object, alone: it may wait for another thread, not for itself."""
+    """Yield each call that may wait forever on a new object, alone: it may wait for another thread, not for itself."""
     for way in object_type.usual_ways(target):
         for template in made_by_threads(object_type, target):
             program = way.with_calls((), ((next(template.smallest(0)),),))
@@ -67,12 +67,12 @@ def lonely_calls(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]
 
 
 def each_call(object_type: ObjectType, target: ObjectTarget, deadline: float = float("inf")) -> Iterator[Any]:
-    """For each call a program of two threads that make it, after calls which let it return: none is never made.
+    """Yield, for each call, a program of two threads that make it, after calls that let it return.
 
-    The calls before it are made by the same threads, for only who has taken a lock may give it back. Where two such
-    threads may wait for ever, the second makes another call.
-    There are no more once ``deadline`` has passed, on the clock of ``own_seconds``: to create an object may be slow. A
-    busy machine does not matter.
+    The calls before it are made by the same threads, because only the thread that has taken a lock may release it. If
+    two such threads may wait forever, the second thread makes another call.
+    No programs follow once ``deadline`` has passed, on the clock of ``own_seconds``, because creating an object may be
+    slow. That clock does not depend on other processes.
     """
 
     def is_late() -> bool:
@@ -103,7 +103,7 @@ def each_call(object_type: ObjectType, target: ObjectTarget, deadline: float = f
 
 
 def _returns(specification: Specification[Any, Any], program: Any, call: Any) -> bool:
-    """Whether a call returns normally at its place in a program of one thread."""
+    """Whether a call returns normally at its position in a program of one thread."""
     states: States = (specification.initial(program),)
     is_normal = False
     for operation in program.prefix:
@@ -116,9 +116,9 @@ def _returns(specification: Specification[Any, Any], program: Any, call: Any) ->
 
 
 def filled(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
-    """Programs of one call in each of two threads, after two calls that put something in, of which one is asked for.
+    """Yield programs of one call in each of two threads, after two calls that add something for them to use.
 
-    Many faults show only where an object holds two things: a loop over them skips one, or the wrong one is taken out.
+    Many faults show only if an object holds two things: a loop skips one, or the wrong one is removed.
     """
     way = object_type.usual_ways(target)[0]
     small = [list(template.smallest(0)) for template in made_by_threads(object_type, target)]
@@ -134,7 +134,7 @@ def filled(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
 
 
 def _in_common(one: Any, other: Any) -> int:
-    """How many of the leading arguments two calls have in common."""
+    """Return how many leading arguments two calls have in common."""
     same = map(eq, map(repr, one.arguments), map(repr, other.arguments))
     return sum(1 for _ in itertools.takewhile(bool, same))
 
@@ -146,10 +146,10 @@ def random_program(
     shapes: Sequence[tuple[int, ...]] = SHAPES,
     is_over: Callable[[], bool] = lambda: False,
 ) -> Any:
-    """A random program; where one thread might wait for ever, what lets all go on comes last.
+    """Return a random program; if a thread might wait forever, a call that unblocks all threads comes last.
 
     Raises:
-        NoProgramError: there is none, or ``is_over`` before one was found: each attempt replays calls, which may wait.
+        NoProgramError: none was found, or ``is_over`` before one was found: each attempt replays calls, which may wait.
     """
     rng = random.Random(seed)
     vocabulary = made_by_threads(object_type, target)
@@ -173,11 +173,11 @@ def random_program(
 def small_scope(
     object_type: ObjectType, target: ObjectTarget, bound: Bound, deadline: float = float("inf")
 ) -> Iterator[Any]:
-    """All programs of a bound: on each usual way of making an object, after no call or one that writes.
+    """Yield all programs of a bound, in each usual configuration of the object, after no call or after one write.
 
-    Calls that may wait on a new object come first, alone. Of programs that differ in the order of their threads only,
-    there is one; programs that only read, or in which a thread may wait for ever, are left out. There are no more once
-    ``deadline`` has passed, on the clock of ``time.monotonic``, or the user asks to stop.
+    Calls that may wait on a new object come first, alone. Programs that differ only in the order of their threads occur
+    once; programs without writes, or in which a thread may wait forever, are left out. No programs follow once
+    ``deadline`` has passed, on the clock of ``time.monotonic``, or the user stops the run.
     """
     yield from lonely_calls(object_type, target)
     yield from _concurrent_scope(object_type, target, bound, deadline)
@@ -186,12 +186,11 @@ def small_scope(
 def scope_by_size(
     object_type: ObjectType, target: ObjectTarget, bound: Bound, is_over: Callable[[], bool] = lambda: False
 ) -> Iterator[Any]:
-    """All programs of a bound that have threads, as in :func:`small_scope`; those with short threads come first.
+    """Yield the programs of :func:`small_scope` that have threads; programs with short threads come first.
 
-    Of the programs with one call for each thread, those come first whose calls are about the same key, and among them
-    those in which a call with a key comes before: two threads that read and delete different keys, or keys that are
-    not there, show nothing. Programs with calls that a class of the standard library has written come last. There
-    are no more once ``is_over``.
+    Among programs with one call for each thread, programs whose calls have the same key come first, and among these,
+    programs after a call with a key: two threads that read and delete different or missing keys show nothing. Programs
+    with calls that a class of the standard library defines come last. No programs follow once ``is_over``.
     """
     inherited = {template.name for template in object_type.vocabulary if template.is_inherited and template.weight}
     own = replace(object_type, vocabulary=tuple(one for one in object_type.vocabulary if one.name not in inherited))
@@ -199,7 +198,7 @@ def scope_by_size(
         programs = _concurrent_scope(own, target, Bound(bound.threads, operations), longest=operations, is_over=is_over)
         if operations == 1:
             some = list(itertools.islice(programs, _MOST_SORTED))
-            random.Random(0).shuffle(some)  # neighbours of the plain order differ in one call only
+            random.Random(0).shuffle(some)  # neighbours in the plain order differ in one call only
             yield from sorted(some, key=_unrelated)
         yield from programs
     for operations in range(1, bound.operations + 1) if inherited else ():
@@ -210,9 +209,9 @@ def scope_by_size(
 
 
 def _unrelated(program: Any) -> tuple[int, bool, str]:
-    """Sorts programs: by how many keys they have beside one, by whether no call with a key comes before, by the key.
+    """Return a sort key: the number of keys beyond one, whether no call with a key comes before, and the key.
 
-    Programs that differ in the name of the key only show the same.
+    Programs that differ only in the name of the key show the same faults.
     """
     calls = [*program.prefix, *(operation for thread in program.threads for operation in thread)]
     keyed = [call for call in calls if isinstance(call, MethodCall) and call.arguments]
@@ -229,7 +228,7 @@ def _concurrent_scope(
     longest: int = 0,
     is_over: Callable[[], bool] = lambda: False,
 ) -> Iterator[Any]:
-    """The programs of a bound that have threads, one of which makes at least ``longest`` calls."""
+    """Yield the programs of a bound that have threads, one of which makes at least ``longest`` calls."""
     vocabulary = made_by_threads(object_type, target)
     words = [word for number in range(bound.threads) for word in alphabet(vocabulary, number + 1)]
     letters = [made for made in dict.fromkeys(words) if target.allows_call(made)]
@@ -255,7 +254,7 @@ def _concurrent_scope(
 
 
 def offered(object_type: ObjectType, target: ObjectTarget) -> tuple[OperationTemplate, ...]:
-    """The part of the vocabulary that a target offers."""
+    """Return the part of the vocabulary that a target offers."""
     return tuple(
         template
         for template in object_type.vocabulary
@@ -264,7 +263,7 @@ def offered(object_type: ObjectType, target: ObjectTarget) -> tuple[OperationTem
 
 
 def made_by_threads(object_type: ObjectType, target: ObjectTarget) -> tuple[OperationTemplate, ...]:
-    """The part of what a target offers that threads call; the rest is called before the threads start."""
+    """Return the calls of a target that threads make; its other calls are made before the threads start."""
     return tuple(template for template in offered(object_type, target) if template.weight)
 
 

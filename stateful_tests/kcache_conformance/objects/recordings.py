@@ -1,4 +1,4 @@
-"""Recordings of calls on objects, made elsewhere, and what the specification says of them."""
+"""Recordings of calls on objects, made elsewhere, and their verdicts by a specification."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class JudgedCalls:
     """A recording and its verdict.
 
     Attributes:
-        calls: what was recorded, in the order of the invocations.
-        verdict: whether some order of the calls explains it.
-        lines: where each call begins, and where it ends if it does.
+        calls: the recorded calls, in the order of their invocations.
+        verdict: whether some order of the calls explains them.
+        lines: the line where each call begins, and the line where it ends if it does.
     """
 
     calls: tuple[Call[Any], ...]
@@ -38,7 +38,7 @@ class JudgedCalls:
 
     @property
     def finding(self) -> Finding | None:
-        """What is wrong, with the calls."""
+        """The finding with its calls; ``None`` if the recording is no violation."""
         verdict = self.verdict
         if verdict.status is not Status.VIOLATION:
             return None
@@ -69,7 +69,7 @@ class JudgedCalls:
 def _read(
     lines: Iterable[str], optional: set[str], codec: Codec
 ) -> tuple[Any, tuple[Call[Any], ...], tuple[tuple[int, int | None], ...]]:
-    """The header of a history, its calls with the threads as they are numbered there, and where each stands.
+    """Read a history; return its header, its calls with the recorded thread numbers, and the lines of each call.
 
     Raises:
         FormatError: the lines are no history, or a thread makes two calls at a time; the message names the line.
@@ -86,10 +86,10 @@ def judge_calls(
     """Judge a history of calls on one object.
 
     Args:
-        target_type: says what the object is; it has a specification.
+        target_type: the type of the object; it has a specification.
         lines: a header ``{"schema": "kcache/history/1", "program": {...}}``, then one call on each line. The program
-            says how the object was made; types whose objects are all made alike need none.
-        strict_errors: ask for the very errors of the specification.
+            contains the configuration of the object; types with a single configuration need no program.
+        strict_errors: require the same errors as the specification.
         budget: where to give up; the search is exponential in the number of calls that overlap.
 
     Raises:
@@ -113,13 +113,13 @@ def judge_specified(
     strict_errors: bool = False,
     budget: SearchBudget | None = None,
 ) -> JudgedCalls:
-    """Judge a history of calls on an object of a specification, in kcache's format or in one of another tool.
+    """Judge a history of calls on an object of a specification, in kcache's format or in the format of another tool.
 
     Args:
         name: of the specification.
         lines: the recording.
-        start: what the object holds at first, for standard specifications; ``None`` if nothing.
-        strict_errors: ask for the very errors of the specification.
+        start: the initial content of the object, for standard specifications; ``None`` if empty.
+        strict_errors: require the same errors as the specification.
         budget: where to give up.
 
     Raises:

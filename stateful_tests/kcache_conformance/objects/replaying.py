@@ -1,4 +1,4 @@
-"""Findings about objects, shown again, perhaps on a changed implementation."""
+"""Replay of findings about objects, perhaps on a changed implementation."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from .sequential import PatientCaller, run_program
 _EXECUTIONS: Final = 20_000
 _STRESS_SECONDS: Final = 5.0
 _ALONE_SECONDS: Final = 2.0
-"""To see whether real threads hang: most do so at once."""
+"""Seconds to see whether real threads hang: most hang at once."""
 _PATIENCE_SECONDS: Final = 1.0
 _RUNS: Final = 20
-"""In one process: what earlier runs leave behind may be what it takes to fail."""
+"""Runs in one process: state from earlier runs may be necessary for the failure."""
 
 
 def replay_token(
     object_type: ObjectType, token: ReplayToken[Any], watch: ProgressListener, seconds: float = SEARCH_SECONDS
 ) -> Replayed:
-    """What became of the finding that a replay token stands for.
+    """Replay the finding of a replay token.
 
     Raises:
         TargetError: there is no such target.
@@ -88,7 +88,7 @@ def _searched(
     seconds: float,
     setting: Setting,
 ) -> Replayed:
-    """A program of several threads without a schedule: first every interleaving, if there is time; then real ones."""
+    """Replay a program of threads without a schedule: first its interleavings, if there is time; then real threads."""
     options = ExploreOptions(
         StrategyName.DPOR, executions=_EXECUTIONS, seconds=seconds, strict_errors=token.strict_errors
     )

@@ -1,4 +1,4 @@
-"""Programs of one thread on an object, beside the specification. A call that does not return is noticed."""
+"""Programs of one thread on an object, compared with the specification. Calls that do not return are detected."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from ..phase import Coverage
 
 _QUICK_SECONDS: Final = 0.05
 _MOST_WAITED_SECONDS: Final = 1.0
-"""Once so much time went by in calls that wait or sleep, further ones are left out: others show more in that time."""
+"""Seconds. After this time in calls that wait or sleep, further ones are left out: other calls show more."""
 _MORE_PATIENCE: Final = 3.0
-"""A call that does not return is repeated alone, and may take so many times as long."""
+"""The multiple of the patience for the repetition, alone, of a call that does not return."""
 
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Where an object and its specification part.
+    """The first difference between an object and its specification.
 
     Attributes:
-        program: what was done up to there.
-        expected: what the specification gives.
-        observed: what the object gave; it waits where a call did not return.
-        stacks: where the call was then.
+        program: the program up to the difference.
+        expected: the outcome by the specification.
+        observed: the outcome of the object; it waits if the call did not return.
+        stacks: the stacks of the call that did not return.
     """
 
     program: Any
@@ -43,11 +43,11 @@ class Mismatch:
 
 
 class PatientCaller:
-    """A thread that makes the calls, so that the one who asks can give up waiting. It is replaced where it hangs.
+    """A thread that makes the calls, so that the caller can give up waiting. If the thread hangs, it is replaced.
 
     Attributes:
-        outside: the wait for the outside world in which the last call stood that did not return; empty if in none.
-        waited: how many seconds went by in calls that are known to wait or sleep.
+        outside: the wait for the outside world of the last call that did not return; empty if there was none.
+        waited: the seconds spent in calls that are known to wait or sleep.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class PatientCaller:
     def call(
         self, driver: Driver, operation: Any, patience_seconds: float, thread: int = PREFIX_THREAD
     ) -> tuple[Outcome, str]:
-        """What the call gave, or that it waits, and where."""
+        """Make a call; return its outcome, or that it waits and the stacks."""
         outcome: list[Outcome] = []
 
         def work() -> None:
@@ -76,27 +76,27 @@ class PatientCaller:
         return WAITS, stacks
 
     def close(self) -> None:
-        """No more calls will be made."""
+        """End the thread: no more calls will be made."""
         if self._pool is not None:
             self._pool.close()
             self._pool = None
 
 
 class SequentialRun:
-    """An object and its specification that do the same.
+    """An object and its specification, which execute the same calls.
 
     Args:
         object_type: of the target.
         target: the implementation.
-        program: how the object is made; its operations are not done.
+        program: the configuration of the object; its operations are ignored.
         makes: makes the calls.
-        watch: told of each call before it is made.
-        strict_errors: ask for the very errors of the specification.
+        watch: receives each call before it is made.
+        strict_errors: require the same errors as the specification.
         patience_seconds: how long a call may take.
 
     Attributes:
-        program: what was done so far, all in the prefix.
-        coverage: counts it.
+        program: the program so far, all in the prefix.
+        coverage: the counts of its calls.
 
     Raises:
         TargetError: the factory raised.
@@ -129,11 +129,11 @@ class SequentialRun:
         self._watch.rest()
 
     def would_wait(self, operation: Any) -> bool:
-        """Whether the call would wait for another thread, by what the specification says."""
+        """Whether, by the specification, the call would wait for another thread."""
         return follow(self._specification, self._states, operation)[1].waits
 
     def step(self, operation: Any) -> Mismatch | None:
-        """Do one operation, if it does not wait and the target offers it; say where the object is wrong."""
+        """Execute one operation, unless it waits or the target lacks it; return the mismatch if there is one."""
         return self._step(operation)[0]
 
     def _waits_alone(self, seconds: float) -> bool:
@@ -147,7 +147,7 @@ class SequentialRun:
             return outcome.waits and not caller.outside
 
     def read_back(self) -> Mismatch | None:
-        """Do what reads back what is left; the first thing that is wrong."""
+        """Make the calls that read the remaining content; return the first mismatch."""
         wrong: list[Mismatch] = []
 
         def answer(operation: Any) -> Outcome:
@@ -172,7 +172,7 @@ class SequentialRun:
         observed, stacks = self._hands.call(self._driver, operation, self._patience_seconds + seconds)
         if observed.waits:
             self._watch.rest()  # the caller gives up by itself
-            self._is_over = True  # nobody knows what the call does yet
+            self._is_over = True  # the effect of the call is unknown
             if self._hands.outside or not self._waits_alone(seconds):
                 return None, WAITS
         self._watch.rest()
@@ -183,7 +183,7 @@ class SequentialRun:
         return Mismatch(self.program, expected, observed, stacks), observed
 
     def _seconds(self, operation: Any) -> float:
-        """How long the next call will wait or sleep, if that is known."""
+        """Return how many seconds the next call will wait or sleep, if that is known."""
         seconds = getattr(self._specification, "seconds", None)
         found = () if seconds is None else seconds((*self.program.prefix, operation))
         return found[-1] if found else 0.0
@@ -200,7 +200,7 @@ def run_program(
     patience_seconds: float = 1.0,
     coverage: Coverage | None = None,
 ) -> Mismatch | None:
-    """Do what the prefix of a program says; the first thing that is wrong."""
+    """Execute the prefix of a program; return the first mismatch."""
     run = SequentialRun(
         object_type, target, program, makes, watch, strict_errors=strict_errors, patience_seconds=patience_seconds
     )

@@ -1,4 +1,4 @@
-"""Specifications by name: the standard ones, and those of users."""
+"""Specifications by name: standard specifications, and specifications of users."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from kcache_stress.loading import load_object
 
 
 def specification_named(name: str) -> Applies:
-    """A standard specification, or the one called ``package.module:SPEC``: an object, or a class without arguments.
+    """Return a standard specification, or the object ``package.module:SPEC``; a class is called without arguments.
 
     Raises:
-        TargetError: there is no such thing.
+        TargetError: there is no such specification.
     """
     if name in STANDARD_SPECIFICATIONS:
         return STANDARD_SPECIFICATIONS[name]
@@ -46,7 +46,7 @@ def _made(name: str, found: Callable[[], Any]) -> Any:
 
 
 def type_of_specification(name: str) -> ObjectType:
-    """The object type that is known by its specification alone.
+    """Return the object type that consists of a specification alone.
 
     Raises:
         TargetError: there is no such specification.

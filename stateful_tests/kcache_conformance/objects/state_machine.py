@@ -1,4 +1,4 @@
-"""The Hypothesis state machine: random programs on an object, beside the specification, which says what would wait."""
+"""The Hypothesis state machine: random programs on an object, compared with the specification."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .sequential import Mismatch, PatientCaller, SequentialRun
 
 
 def operations(vocabulary: tuple[OperationTemplate, ...]) -> st.SearchStrategy[tuple[OperationTemplate, Any]]:
-    """A template of a vocabulary, as often as its weight says, and values for its arguments."""
+    """Return a strategy for a template of a vocabulary, by weight, and values for its arguments."""
     least = min(template.weight for template in vocabulary)
     weighted = [template for template in vocabulary for _ in range(round(template.weight / least))]
     return st.sampled_from(weighted).flatmap(
@@ -34,7 +34,7 @@ def operations(vocabulary: tuple[OperationTemplate, ...]) -> st.SearchStrategy[t
 def concurrent_programs(
     object_type: ObjectType, target: ObjectTarget, threads: tuple[int, int], operation_counts: tuple[int, int]
 ) -> st.SearchStrategy[Any]:
-    """Programs in which no thread may have to wait for ever.
+    """Return a strategy for programs in which no thread may have to wait forever.
 
     Args:
         object_type: of the target.
@@ -75,16 +75,16 @@ def make_state_machine(
     patience_seconds: float = 1.0,
     coverage: Coverage | None = None,
 ) -> type[RuleBasedStateMachine]:
-    """A state machine class for ``target``; a failing test case raises :class:`MismatchError`.
+    """Create a state machine class for ``target``; a failing test case raises :class:`FoundError` with a mismatch.
 
     Args:
         object_type: of the target.
         target: the implementation.
         makes: makes the calls.
-        watch: told of each call before it is made.
-        strict_errors: ask for the very errors of the specification.
+        watch: receives each call before it is made.
+        strict_errors: require the same errors as the specification.
         patience_seconds: how long a call may take.
-        coverage: counts the operations done.
+        coverage: counts the operations that were made.
     """
     counted = Counter() if coverage is None else coverage
 
@@ -136,7 +136,7 @@ def make_state_machine(
 
 
 def run_examples(machine: type[RuleBasedStateMachine], examples: int, random_seed: int) -> Mismatch | None:
-    """Run ``examples`` random programs; what the first failing one shows, or ``None``. Nothing is made smaller.
+    """Run random programs; return the mismatch of the first failing program, not made smaller, or ``None``.
 
     Raises:
         TargetError: the factory raised.

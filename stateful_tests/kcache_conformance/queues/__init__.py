@@ -1,4 +1,4 @@
-"""Holds any queue of changes (FIFO, DeltaFIFO, RealFIFO) against its model.
+"""Comparison of any queue of changes (FIFO, DeltaFIFO, RealFIFO) with its model.
 
-``target.py`` is the contract, ``object_types.py`` describes the object types.
+``target.py`` contains the contract; ``object_types.py`` describes the object types.
 """

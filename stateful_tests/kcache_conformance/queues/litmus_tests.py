@@ -1,4 +1,4 @@
-"""Litmus tests of queues: small concurrent programs around what is known to go wrong in them."""
+"""Litmus tests of queues: small concurrent programs for faults that queues are known to have."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .target import QueueTarget
 
 
 def litmus_tests(target: QueueTarget) -> Iterator[QueueProgram]:
-    """All of them, on each way of making a queue that most programs begin with."""
+    """Yield all litmus tests, in each of the usual configurations of a queue."""
     for way in usual_ways(target):
         for prefix, *threads in _LITMUS_TESTS:
             yield way.with_calls(prefix, tuple(threads))
 
 
 def usual_ways(target: QueueTarget) -> list[QueueProgram]:
-    """The ways of making a queue that most programs begin with, as far as a target offers them."""
+    """The configurations of a queue in which most programs run, as far as the target supports them."""
     return [replace(way, deviations=target.deviations) for way in _USUAL[target.kind] if target.allows(way)]
 
 
 def ways(target: QueueTarget) -> list[QueueProgram]:
-    """All ways of making a queue of a target, with consumers that have stored nothing, one object and two."""
+    """All configurations of a queue that the target supports; if it knows its consumer, with 0, 1 and 2 objects."""
     names = [field.name for field in fields(QueueOptions)]
     chosen = [
         QueueOptions(**dict(zip(names, flags, strict=True)))
@@ -79,7 +79,7 @@ _LITMUS_TESTS: tuple[tuple[tuple[Operation, ...], ...], ...] = (
     ((op.add(_A1),), (op.pop(),), (op.delete(_A2),)),
     ((op.add(_A1), op.add(_B1)), (op.pop(),), (op.pop(),)),
     ((op.add(_A1), op.add(_B1)), (op.pop(), op.pop()), (op.delete(_A2),)),
-    # What is processed must be seen by a replacement and by a resync.
+    # A replacement and a resync must see the items that are being processed.
     ((op.add(_A1),), (op.pop(),), (op.replace(),)),
     ((op.add(_A1),), (op.pop(),), (op.resync(),)),
     ((op.update(_K1),), (op.pop(),), (op.resync(),)),
@@ -95,4 +95,4 @@ _LITMUS_TESTS: tuple[tuple[tuple[Operation, ...], ...], ...] = (
     ((op.add(_A1),), (op.replace(_A2),), (op.delete(_B1),)),
     ((), (op.close(),), (op.is_closed(), op.add(_A1))),
 )
-"""A prefix, then what each thread does."""
+"""Each test: the prefix, then the calls of each thread."""

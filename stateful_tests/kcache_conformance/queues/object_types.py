@@ -1,4 +1,4 @@
-"""The queues as object types: what can be called, how they are made, and what is read back."""
+"""The queues as object types: their calls, their configurations, and the calls that read the content back."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .recorded import recorded_programs
 from .target import QueueTarget, make_queue_target
 
 _MOST_LEFT: Final = 40
-"""The most items that are read back."""
+"""Maximum number of items that are read back."""
 
 _KEYS: Final = ("a", "b", "k")
 _SOME_KEYS: Final = (*_KEYS, *_KEYS, *_KEYS, None)
-"""Now and then one that the key function refuses."""
+"""One in ten is ``None``: an object that the key function refuses."""
 _RARELY: Final = (False,) * 7 + (True,)
 _LISTS: Final = ((), ("a",), ("b",), ("a", "b"), ("b", "a"), ("k",), ("a", "a"), ("a", "b", "k", "a"))
 _BAD: Final = (None,) * 8 + ("no key", "rejected")
@@ -73,7 +73,7 @@ VOCABULARY: Final = (
     ),
     OperationTemplate("bookmark", lambda _: op.bookmark("9"), is_optional=True),
 )
-"""What can be called on a queue."""
+"""All calls of a queue."""
 
 
 def _read_back(program: QueueProgram) -> ReadBack:  # noqa: ARG001

@@ -1,4 +1,4 @@
-"""The recorded behaviour of client-go's queues, as programs with the outcomes that it gave."""
+"""The recorded behaviour of client-go's queues, as programs with their outcomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contract of a queue under test, and what an implementation says of itself."""
+"""The contract of a queue under test, and the declarations of an implementation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kcache_model.queues.program import Deviation, QueueKind, QueueOptions, Queu
 from kcache_model.queues.reading import key_func
 
 QueueFactory: TypeAlias = Callable[..., Any]
-"""``factory(key_func, **options)``; the options are keywords, and only those that are asked for are given."""
+"""``factory(key_func, **options)``; the options are keywords, and only the options in use are passed."""
 
 TOMBSTONES: Final = "tombstones"
 """Declared as unsupported by a queue whose ``delete`` takes no tombstones."""
@@ -41,10 +41,10 @@ _FAILURES: Final[Mapping[str, Callable[[Operation], bool]]] = {
     "failing_transformers": lambda operation: any(getattr(thing, "is_rejected", False) for thing in _given(operation)),
     "failing_process": lambda operation: operation.fails,
 }
-"""Declaration -> whether a call makes a function fail that the queue is given; then it is left out."""
+"""Declaration -> whether a call makes a function of the user fail; with the declaration, the call is left out."""
 
 DECLARATIONS: Final = frozenset({*_FAILURES, *map(str, Deviation)})
-"""What a queue of any kind may declare to do otherwise; the run goes on to look for other faults."""
+"""Deviations that a queue of any kind may declare; they are not reported, and the run continues with other faults."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ class QueueTarget:
     """A factory of queues with its name and its declarations.
 
     Attributes:
-        name: how reports call it.
-        kind: what it claims to make.
-        factory: makes a new, empty queue.
-        unsupported: options, calls and features that it does not offer; they are not tested.
+        name: its name in reports.
+        kind: the kind of queue that the factory claims to create.
+        factory: creates a new, empty queue.
+        unsupported: options, calls and features that it does not support; they are not tested.
     """
 
     name: str
@@ -72,16 +72,16 @@ class QueueTarget:
 
     @property
     def deviations(self) -> tuple[Deviation, ...]:
-        """What is not compared, because it is declared."""
+        """The declared deviations; the outcomes that they concern are not compared."""
         return tuple(deviation for deviation in Deviation if deviation in self.unsupported)
 
     def allows(self, program: QueueProgram) -> bool:
-        """Whether it offers everything that a program needs."""
+        """Whether the target supports all options and calls of a program."""
         options = (field.name for field in fields(QueueOptions) if getattr(program.options, field.name))
         return all(map(self.supports, options)) and all(map(self.allows_call, program.operations()))
 
     def allows_call(self, operation: Operation) -> bool:
-        """Whether it offers everything that a call needs."""
+        """Whether the target supports the operation of a call and its arguments."""
         if any(fails(operation) for name, fails in _FAILURES.items() if name in self.unsupported):
             return False
         is_about_tombstone = isinstance(operation.thing, Tombstone)
@@ -94,10 +94,12 @@ def make_queue_target(
     name: str | None = None,
     unsupported: Iterable[str] | None = None,
 ) -> QueueTarget:
-    """A target from a factory; declarations come from ``unsupported`` or the factory's ``kcache_unsupported``.
+    """Create a target; its declarations are ``unsupported`` or, by default, the factory's ``kcache_unsupported``.
+
+    The factory is called once, to find the optional calls that its queue lacks.
 
     Raises:
-        TargetError: it is none; the message says what is missing.
+        TargetError: the factory is no factory of queues, or a declaration is wrong; the message describes the problem.
     """
     if isinstance(factory, QueueTarget):
         return factory
@@ -120,7 +122,7 @@ def make_queue_target(
 
 
 def plain_options(target: QueueTarget) -> QueueOptions:
-    """The options that a queue cannot do without."""
+    """The minimal options that a queue needs."""
     if target.kind is not QueueKind.REAL_FIFO:
         return QueueOptions()
     return QueueOptions(known_objects=True) if target.supports("known_objects") else QueueOptions(atomic_events=True)
@@ -154,7 +156,7 @@ def _takes(signature: inspect.Signature, name: str) -> bool:
 
 
 def _probed(target: QueueTarget) -> QueueTarget:
-    """The target, with the optional calls that it does not have declared as unsupported."""
+    """Return the target; optional calls that its queue does not have are added to ``unsupported``."""
     options = plain_options(target)
     arguments: dict[str, Any] = {"known_objects": Consumer({})} if options.known_objects else {}
     if options.atomic_events:

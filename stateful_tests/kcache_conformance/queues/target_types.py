@@ -1,4 +1,4 @@
-"""The queues as target types: object types that know declarations."""
+"""The queues as target types: object types with declarations of unsupported features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plain text of what would be printed."""
+"""Captured console output as plain text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.console import Console
 
 
 def captured(show: Callable[[Console], None]) -> str:
-    """What ``show`` prints on a console of usual width without colours; begins with an empty line."""
+    """Return the output of ``show`` on a console of usual width without colours; it begins with an empty line."""
     console = Console(file=io.StringIO(), width=100, color_system=None, highlight=False)
     with console.capture() as capture:
         show(console)

@@ -1,4 +1,4 @@
-"""Certificates of verification: as rows for people, and as plain JSON."""
+"""Certificates of verification: as rows of text, and as plain JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CERTIFICATE_SCHEMA: Final = "kcache/certificate/1"
 
 
 def certificate_rows(certificate: Certificate, methods: MethodsReport | None = None) -> Mapping[str, str]:
-    """What was verified, and how far: name -> text; with the methods of a class, what was called and what not."""
+    """Return the verified scope as name -> text; with the methods of a class, which were called and which not."""
     bound, tally = certificate.bound, certificate.tally
     total = "more than could be counted in time" if certificate.programs is None else certificate.programs
     generation = {} if certificate.semantics is None else {"semantics": certificate.semantics.value}
@@ -43,7 +43,7 @@ def certificate_rows(certificate: Certificate, methods: MethodsReport | None = N
 
 
 def encode_certificate(certificate: Certificate, methods: MethodsReport | None = None) -> dict[str, Any]:
-    """A certificate as plain JSON; docs/formats.md describes the fields."""
+    """Return a certificate as plain JSON; docs/formats.md describes the fields."""
     bound, tally, description = certificate.bound, certificate.tally, certificate.description
     return {
         "schema": CERTIFICATE_SCHEMA,
@@ -97,7 +97,7 @@ def _files(sources: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
 
 
 def _when(certificate: Certificate) -> Mapping[str, str]:
-    """The date, or those of all runs with what each explored."""
+    """Return the date, or for several runs all dates with the number of explored programs."""
     dates = [run.began.isoformat(" ", "seconds") for run in certificate.runs]
     if len(dates) == 1:
         return {"date": dates[0]}

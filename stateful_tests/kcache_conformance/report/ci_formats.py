@@ -26,7 +26,7 @@ _SARIF: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def write_sarif(report: RunReport, file: Path) -> None:
-    """SARIF 2.1.0 (OASIS): a result for each finding, with its rule; advice is a note."""
+    """Write SARIF 2.1.0 (OASIS): a result for each finding, with its rule; advice is a note."""
     rules = target_type_named(report.options.kind).rules
     named = dict.fromkeys(finding.rule for finding in report.result.findings)
     driver = {
@@ -67,7 +67,7 @@ def _again(report: RunReport, finding: Finding) -> str:
 
 
 def write_github(report: RunReport, file: Path) -> None:
-    """Workflow commands of GitHub Actions, which it shows beside the lines: one for each finding."""
+    """Write workflow commands of GitHub Actions, which are shown beside the lines: one for each finding."""
     file.write_text("".join(f"{line}\n" for line in _annotations(report)), encoding="utf-8")
 
 
@@ -91,12 +91,12 @@ def _property(text: str) -> str:
 
 
 def write_markdown(report: RunReport, file: Path) -> None:
-    """Markdown: the phases as a table, and each finding folded."""
+    """Write Markdown: the phases as a table, and each finding folded."""
     file.write_text(markdown(report), encoding="utf-8")
 
 
 def markdown(report: RunReport) -> str:
-    """The report as Markdown."""
+    """Return the report as Markdown."""
     result = report.result
     lines = [f"## kcache {report.command} `{report.target}`: {result.verdict}", ""]
     if result.phases:
@@ -115,7 +115,7 @@ def markdown(report: RunReport) -> str:
 
 
 def write_text(report: RunReport, file: Path) -> None:
-    """Plain text: the findings as on a terminal, and the verdict."""
+    """Write plain text: the findings as on a terminal, and the verdict."""
     tested = [tested_line(report.result.tested)] if report.result.tested else []
     about = "\n".join((*lines_about_methods(report.options.kind, report.result), *tested))
     parts = filter(None, [report.title, *(_text(report, finding) for finding in report.result.findings), about])

@@ -19,7 +19,7 @@ _NOUNS: Final = {
 
 
 def counts_text(phase: PhaseFinished) -> str:
-    """What a phase counted, or why it was not run."""
+    """Return the counts of a phase, or why it was not run."""
     if phase.refused:
         return phase.refused
     times = phase.counts.get("known", 0)
@@ -51,7 +51,7 @@ def _counted(phase: PhaseFinished) -> str:
 
 
 def phase_verdict(phase: PhaseFinished) -> str:
-    """``ok``, ``failed``, ``unknown``, or ``skipped``."""
+    """Return ``ok``, ``failed``, ``unknown``, or ``skipped``."""
     if phase.finding is not None and phase.finding.status is Status.VIOLATION:
         return "failed"
     if phase.refused:

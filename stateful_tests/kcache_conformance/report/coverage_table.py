@@ -1,4 +1,4 @@
-"""Coverage table: what was called under stress, how it ended, and how often it met another call."""
+"""Coverage table: the calls under stress, their outcomes, and how often they overlapped another call."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from rich.padding import Padding
 from rich.table import Table
 
 ByOutcome = Mapping[str, Mapping[str, int]]
-"""Operation -> outcome -> how often."""
+"""Operation -> outcome -> number of calls."""
 
 
 def coverage_table(counts: ByOutcome, overlapped: ByOutcome) -> Padding:
-    """A row for each operation and outcome, in alphabetical order; errors come last."""
+    """Return a row for each operation and outcome, in alphabetical order; errors come last."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("operation")
     table.add_column("outcome")

@@ -1,4 +1,4 @@
-"""Places of findings in files, and the versions that made them: for reports that machines read."""
+"""Places of findings in files, and versions of the tools: for machine-readable reports."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Place:
 
 
 def place_of_finding(finding: Finding, target: str) -> Place:
-    """Where the target raised, or was interrupted; else the first line of its file, if its name says which."""
+    """Return where the target raised, or was interrupted; otherwise the first line of the file in its name."""
     told = finding.location
     if not told and finding.interleaving is not None:
         told = finding.interleaving.interrupted_at
@@ -40,7 +40,7 @@ def place_of_finding(finding: Finding, target: str) -> Place:
 
 
 def versions() -> dict[str, str]:
-    """What a report was made with."""
+    """Return the versions of kcache, Python and the platform."""
     return {
         "kcache": kcache.__version__,
         "python": interpreter.version(),

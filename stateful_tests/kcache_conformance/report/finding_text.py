@@ -34,7 +34,7 @@ EXPLANATIONS = {
     FindingKind.FAILURE: "The test fails.",
     FindingKind.DATA_RACE: "Nothing orders these two accesses: in another run, the second one may come first.",
 }
-"""What people read for a kind of finding."""
+"""Kind of a finding -> its text in reports."""
 
 
 _ADVICE = "Advice: client-go does not promise this; kcache's reference does, and --contract strict asks for it."
@@ -52,7 +52,7 @@ PHASE_TITLES = {
     "replay": "replay",
     "judge": "judge",
 }
-"""What people read for the name of a phase."""
+"""Name of a phase -> its text in reports."""
 
 
 def print_finding(
@@ -64,15 +64,15 @@ def print_finding(
     is_whole: bool = False,
     command_of: Callable[[ReplayRequest], str] = long_command,
 ) -> None:
-    """Everything a reader needs: what is wrong, the smallest example, and the command that shows it again.
+    """Print a finding for a reader: the fault, the smallest example, and the replay command.
 
     Args:
-        console: where it goes.
-        finding: what is wrong.
+        console: the console to print on.
+        finding: the finding.
         target: the name of the target.
-        strict_errors: whether kcache's error types were asked for.
-        is_whole: leave out no step, no line of details, and no call.
-        command_of: the command of a replay.
+        strict_errors: whether the target must raise kcache's error types.
+        is_whole: print all steps, all lines of details, and all calls.
+        command_of: returns the command of a replay.
     """
     with console.capture() as capture:
         console.print(Group(*_parts(finding, console.width, is_whole=is_whole)), crop=False)
@@ -83,17 +83,17 @@ def print_finding(
         again = "Run it again:" if repeats else "Run the whole round again, many times:"
         console.print()
         console.print(Text(f"  {again}", style="bold"))
-        # One line however long: it is there to be copied.
+        # One line, however long, so that it can be copied.
         console.print(Text(f"    {command}"), soft_wrap=True)
 
 
 def unconfirmed_text(finding: Finding) -> str:
-    """The sentence about a finding that is not confirmed."""
+    """Return the sentence about a finding that is not confirmed."""
     return printable(f"Not confirmed: {finding.unconfirmed}.")
 
 
 def heading(finding: Finding) -> str:
-    """``NONLINEARIZABLE half-applied-write``: the kind, or that it is advice; and the rule where that says more."""
+    """Return ``NONLINEARIZABLE half-applied-write``: the kind, or ADVICE; and the rule if it adds information."""
     kind = "ADVICE" if finding.is_advice else finding.kind.value.upper()
     return kind if finding.rule == finding.kind.value and not finding.is_advice else f"{kind} {finding.rule}"
 
@@ -121,9 +121,9 @@ def _parts(finding: Finding, width: int, *, is_whole: bool) -> Iterator[Renderab
 
 
 def _summary(finding: Finding) -> Iterator[RenderableType]:
-    """What is wrong, and how it comes about: what a reader takes along who reads no further."""
+    """Yield the fault and its cause, for a reader who reads no further."""
     told, story = finding.interleaving, story_sentences(finding.interleaving)
-    is_standstill = bool(story and told is not None and told.waiting)  # the story says all of it, and who holds what
+    is_standstill = bool(story and told is not None and told.waiting)  # the story has the summary and the lock holders
     yield _indented(Text(" ".join(story) if is_standstill else printable(finding.summary)))
     if finding.location and finding.kind is not FindingKind.DATA_RACE:
         yield _whole(f"at {printable(finding.location)}")
@@ -135,7 +135,7 @@ def _summary(finding: Finding) -> Iterator[RenderableType]:
 
 
 def _program(finding: Finding, *, is_whole: bool) -> Iterator[RenderableType]:
-    """What the threads were asked to do: the calls, and code to run."""
+    """Yield the program of the threads: the calls, and code to run."""
     program = finding.program
     is_sequential = program is not None and program.is_sequential
     if finding.calls and (is_whole or not (finding.script or is_sequential)):
@@ -149,7 +149,7 @@ def _program(finding: Finding, *, is_whole: bool) -> Iterator[RenderableType]:
 
 
 def short_summary(finding: Finding) -> str:
-    """The summary for a title: without what else might have been."""
+    """Return the summary for a title, without alternatives."""
     return printable(finding.summary).partition(CLOSEST)[0].partition(";")[0].splitlines()[0].strip().removesuffix(".")
 
 
@@ -169,7 +169,7 @@ def _title(text: str) -> RenderableType:
 
 
 def _whole(text: str) -> Text:
-    """Lines that stay whole however long: they are there to be copied, or to be opened."""
+    """Return lines that are never wrapped, so that they can be copied or opened."""
     return Text(textwrap.indent(text, "    "), no_wrap=True, overflow="ignore")
 
 

@@ -1,6 +1,6 @@
 """The formats of reports: a registry by name. Other packages add their own by entry points.
 
-What writes a format is imported when it is to be written: every command line names them all, and few write any.
+The writer of a format is imported on demand: every command line names all formats, and few runs write any.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Format:
     """One way of writing a report to a file.
 
     Attributes:
-        summary: what is written, for the help of ``--NAME FILE``.
-        write: writes it.
+        summary: the help text of ``--NAME FILE``.
+        write: writes a report.
     """
 
     summary: str
@@ -48,11 +48,11 @@ FORMATS: Final[Mapping[str, Format]] = {
     "github": Format("Write annotations for GitHub Actions.", imported_late(f"{__package__}.ci_formats:write_github")),
     "markdown": Format("Write the outcome as Markdown.", imported_late(f"{__package__}.ci_formats:write_markdown")),
 }
-"""Name -> format, of those that come with kcache."""
+"""Name -> format, for the formats that come with kcache."""
 
 
 @functools.cache
 def formats() -> Mapping[str, Format]:
-    """All formats by name: kcache's own, and those of installed packages."""
+    """Return all formats by name: kcache's own, and formats of installed packages."""
     offered = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
     return {**{name: point.load() for name, point in offered.items()}, **FORMATS}

@@ -27,12 +27,12 @@ _SAMPLE = "An example: one of the rounds of stress, which some order of its call
 
 
 def write_html(report: RunReport, file: Path) -> None:
-    """The outcome as a page that can be read offline: the calls in time, and the first that is wrong."""
+    """Write the outcome as a page that can be read offline: the calls in time, and the first wrong call."""
     write_page(file, page_of_report(report))
 
 
 def page_of_report(report: RunReport) -> Page:
-    """The page of a report."""
+    """Return the page of a report."""
     result, strict_errors = report.result, report.options.strict_errors
     tables = tuple(
         table for table in (_certificate(report), _phases(result), _coverage(result), _overlaps(result)) if table.rows
@@ -59,7 +59,7 @@ def page_of_report(report: RunReport) -> Page:
 
 
 def _certificate(report: RunReport) -> Table:
-    """What a verification has shown."""
+    """Return the table of a verification's certificate."""
     certificate = report.certificate
     rows = () if certificate is None else tuple(certificate_rows(certificate, report.result.methods).items())
     return Table("Certificate", ("what", "how far"), rows)
@@ -83,7 +83,7 @@ def _phases(result: SuiteResult) -> Table:
 
 
 def _overlaps(result: SuiteResult) -> Table:
-    """How often calls really overlapped one of another thread."""
+    """Return how often calls really overlapped a call of another thread."""
     rows = tuple(
         (operation, outcome.replace("_", " "), f"{count:,}", f"{met:,}", f"{100 * met / count:.0f}")
         for phase in result.phases
@@ -96,7 +96,7 @@ def _overlaps(result: SuiteResult) -> Table:
 
 
 def _coverage(result: SuiteResult) -> Table:
-    """Operation by outcome, all phases together."""
+    """Return a table of operation by outcome, for all phases together."""
     totals: dict[str, dict[str, int]] = {}
     for phase in result.phases:
         for operation, outcomes in phase.coverage.items():

@@ -1,6 +1,6 @@
 """An interleaving as text: a lane for each thread, time from top to bottom.
 
-Only one thread acts at a time, so what a thread does may reach into the lanes to the right of its own.
+Only one thread acts at a time, so the text of a thread may extend into the lanes to its right.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from .interleaving_rows import rows_to_show, stretches
 from .story import named_positions
 
 WIDTH: Final = 96
-"""Columns; a wider terminal makes no easier reading."""
+"""Columns; wider text is not easier to read."""
 
 _LEAST = 48
 _LANE = 0.625
-"""Of the width, what the lane of a thread takes at most; lanes overlap."""
+"""The largest share of the width for the lane of a thread; lanes overlap."""
 
 _MOST_SOURCE_LINES = 3
 _NOTHING = "nothing"
 
 
 def interleaving_text(interleaving: Interleaving, width: int = WIDTH, *, is_whole: bool = False) -> str:
-    """The whole story; what cannot be explained is marked with ``*``.
+    """Return the interleaving as text; accesses without an explanation are marked with ``*``.
 
     Args:
-        interleaving: what is told.
-        width: how many columns there are; 48 are needed, and 96 are used at most.
-        is_whole: tell every step and every line of source.
+        interleaving: the interleaving.
+        width: the number of columns; 48 are needed, and 96 are used at most.
+        is_whole: show every step and every line of source.
     """
     lanes = _Lanes(interleaving, max(_LEAST, min(width, WIDTH)), is_whole=is_whole)
     return "\n".join(line.rstrip() for line in lanes.lines()) + "\n"
 
 
 def event_text(told: Interleaving, event: InterleavingEvent) -> str:
-    """What was touched, and how: ``read account.left -> 1``."""
+    """Return the accessed location and the kind of access: ``read account.left -> 1``."""
     what = f"{event.subject}{event.slot}"
     value, after = event.value, event.after
     if event.kind == "read":
@@ -60,7 +60,7 @@ def event_text(told: Interleaving, event: InterleavingEvent) -> str:
 
 
 def switch_text(told: Interleaving, switch: Switch) -> str:
-    """How a thread was left: ``thread 1 is interrupted here, holding account.lock``."""
+    """Return how a thread was left: ``thread 1 is interrupted here, holding account.lock``."""
     name = thread_label(told, switch.thread)
     if switch.ended:
         return f"{name} is done"
@@ -70,7 +70,7 @@ def switch_text(told: Interleaving, switch: Switch) -> str:
 
 
 def thread_label(told: Interleaving, thread: int) -> str:
-    """What a thread is called above its lane and in sentences: its number, and its name where it has one."""
+    """Return the label of a thread's lane, also used in sentences: its number, and its name if it has one."""
     if thread < 0:
         return "a call outside the threads"
     name = told.thread_names.get(thread)
@@ -78,7 +78,7 @@ def thread_label(told: Interleaving, thread: int) -> str:
 
 
 class _Lanes:
-    """Writes one interleaving."""
+    """A writer of one interleaving."""
 
     def __init__(self, interleaving: Interleaving, width: int, *, is_whole: bool) -> None:
         self._narration = interleaving
@@ -92,7 +92,7 @@ class _Lanes:
         self._step = (width - self._lane) // max(count - 1, 1)
         self._open: set[int] = set()
         self._source = ("", -1)
-        """The line and the thread that the last row was about: it is not written twice."""
+        """The line and the thread of the last row: they are not written twice."""
 
     def lines(self) -> Iterator[str]:
         interleaving = self._narration
@@ -116,7 +116,7 @@ class _Lanes:
             yield from ["", *_wrapped(f"* {interleaving.summary}", self._width, "", "    ")]
 
     def _stretch(self, stretch: Sequence[int]) -> Iterator[str]:
-        """What one thread does until another one goes on."""
+        """Yield the actions of one thread until another one goes on."""
         calls, events = self._narration.calls, self._narration.events
         begin = {call.first: call for call in calls if call.first <= call.last}
         end = {call.last: call for call in calls if call.first <= call.last and call.outcome is not None}
@@ -200,7 +200,7 @@ class _Lanes:
         yield _clipped(f"\u2500\u2500 {text} ".ljust(self._width, "\u2500"), self._width)
 
     def _row(self, thread: int, texts: Sequence[str]) -> Iterator[str]:
-        """Lines in the lane of a thread; other lanes go on beside them."""
+        """Yield lines in the lane of a thread; other lanes go on beside them."""
         self._source = ("", -1)
         for text in texts:
             line = ""
@@ -259,7 +259,7 @@ def _wrapped(text: str, width: int, first: str, following: str) -> list[str]:
 
 
 def _source_lines(where: str, code: str, width: int, most: int | None) -> list[str]:
-    """Where it is and what stands there: in one line if there is room."""
+    """Return the place and the source line: in one line if there is room."""
     line = f"\u2502 {where}  {code}"
     if len(line) <= width:
         return [line]

@@ -1,4 +1,4 @@
-"""Rows of an interleaving: the events that are worth one."""
+"""Rows of an interleaving: selects the events that get a row."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _MOST_ROWS = 60
 
 
 def rows_to_show(interleaving: Interleaving, *, is_whole: bool = False) -> set[int]:
-    """Positions of what is worth a row; with ``is_whole``, of everything.
+    """Return the positions of the events that get a row; with ``is_whole``, of all events.
 
-    All that several threads share, all synchronisation, and where calls begin and end. If that is too much to take in:
-    where one thread meets what another one has done, and where they are switched. If that still is: what is nearest to
-    where a thread is interrupted, and to the end. What a body does before it starts a second thread is left out.
+    First choice: accesses to shared state, synchronisation, and the begin and end of calls. If that is too much: places
+    where a thread meets actions of another thread, and switches. If that is still too much: the events closest to
+    preemptions and to the end. Actions of a body before it starts a second thread are left out.
     """
     events = interleaving.events
     if is_whole:
@@ -44,14 +44,14 @@ def rows_to_show(interleaving: Interleaving, *, is_whole: bool = False) -> set[i
 
 
 def stretches(events: Sequence[InterleavingEvent]) -> Iterator[range]:
-    """Positions of what is done by one thread before another one goes on."""
+    """Yield the positions of each stretch of one thread, up to the next switch."""
     starts = [at for at, event in enumerate(events) if at == 0 or event.switch is not None]
     for start, end in itertools.pairwise([*starts, len(events)]):
         yield range(start, end)
 
 
 def _second_thread_begins(events: Sequence[InterleavingEvent]) -> int:
-    """The position at which the first thread starts another one before any other acts; 0 if it starts none."""
+    """Return the position at which the first thread starts another one before any other acts; 0 if it starts none."""
     for at, event in enumerate(events):
         if event.thread != events[0].thread:
             break
@@ -61,7 +61,7 @@ def _second_thread_begins(events: Sequence[InterleavingEvent]) -> int:
 
 
 def _with_the_rest(positions: set[int], events: Sequence[InterleavingEvent]) -> set[int]:
-    """With what else the same line of source writes, at once: half of it would tell something else."""
+    """Add further writes of the same source line that follow directly: half of the line would be misleading."""
     found = set(positions)
     for at in range(1, len(events)):
         one, other = events[at - 1], events[at]
@@ -72,7 +72,7 @@ def _with_the_rest(positions: set[int], events: Sequence[InterleavingEvent]) -> 
 
 
 def _with_single_ones(positions: Iterable[int], count: int) -> set[int]:
-    """A single row is as short as the remark that it is left out."""
+    """Add single omitted rows: a row is as short as the remark that it is left out."""
     found = set(positions)
     fence = found | {-1, count}
     return found | {at for at in range(count) if at - 1 in fence and at + 1 in fence}
@@ -83,7 +83,7 @@ def _synchronises(event: InterleavingEvent) -> bool:
 
 
 def _tells(event: InterleavingEvent) -> bool:
-    """Whether one thread shows or tells another one something; that locks go from hand to hand is their business."""
+    """Whether a thread passes information to another thread; handing over a lock does not count."""
     if event.wakes or event.slot in (".notify()", ".notify_all()"):
         return True
     return event.meets and event.kind not in ("acquire", "release")

@@ -1,4 +1,4 @@
-"""A finding as the text of an issue for the project it is about, in Markdown."""
+"""Issue text: a finding as an issue in Markdown for the project with the fault."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .finding_text import EXPLANATIONS, short_summary
 from .story import story_lines, story_sentences
 
 FILL_IN: Final = "**TO FILL IN**: what the documentation promises about threads"
-"""Follows where no docstring says it."""
+"""The text that replaces the promise if no docstring states one."""
 
 _ABOUT_THREADS: Final = re.compile(
     r"\b(multi-?)?thread|\block(s|ed|ing)?\b|\bconcurren|\batomic|\bsynchroni[sz]", re.IGNORECASE
@@ -42,12 +42,12 @@ _MOST_QUOTES: Final = 3
 
 
 def issue_text(word: str, token: ReplayToken[Any], finding: Finding) -> str:
-    """What a maintainer needs: promise, versions, scenario, interleaving, confirmation, and how to see it.
+    """Return the issue for a maintainer: promise, versions, scenario, interleaving, confirmation, and replay.
 
     Args:
         word: the replay token.
-        token: what it holds.
-        finding: what it shows.
+        token: the content of the token.
+        finding: the finding that it reproduces.
     """
     name = target_name(token.target)
     told = finding.interleaving
@@ -64,7 +64,7 @@ def issue_text(word: str, token: ReplayToken[Any], finding: Finding) -> str:
 
 
 def _promise(token: ReplayToken[Any], told: Interleaving | None) -> str:
-    """Sentences about threads in docstrings of the target and of the code that ran; a test promises nothing itself."""
+    """Return sentences about threads in docstrings of the target and of the code that ran; a test promises nothing."""
     name = target_name(token.target)
     places = _places(told)
     own = file_of(name)
@@ -82,13 +82,13 @@ def _promise(token: ReplayToken[Any], told: Interleaving | None) -> str:
 
 
 def file_of(name: TargetName) -> str:
-    """The file of a target, as events name it; empty if it cannot be found."""
+    """Return the file of a target, in the form that events use; empty if it cannot be found."""
     path = name.location if name.module is None else file_of_module(name.module)
     return short_path(path) if path else ""
 
 
 def _places(told: Interleaving | None) -> dict[str, set[int]]:
-    """The files of the target in which something happened, and the lines."""
+    """Return the files of the target that have events, each with the lines."""
     found: dict[str, set[int]] = {}
     for event in () if told is None else told.events:
         if event.path:
@@ -97,7 +97,7 @@ def _places(told: Interleaving | None) -> dict[str, set[int]]:
 
 
 def _about_threads(file: Path, lines: Iterable[int], name: str) -> Iterator[tuple[str, str]]:
-    """Of the class of a name and those around the lines, then of the module: its name, and a sentence."""
+    """Yield the names of the class and of classes around the lines, then of the module, each with a sentence."""
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):
@@ -120,7 +120,7 @@ def _distributions() -> dict[str, list[str]]:
 
 
 def _packages(target: str, told: Interleaving | None) -> list[str]:
-    """``NAME==VERSION`` of the installed packages whose code is the target, or ran."""
+    """Return ``NAME==VERSION`` of the installed packages whose code is the target, or ran."""
     module = target_name(target).module
     names = [] if module is None else [module.partition(".")[0]]
     for path in _places(told):
@@ -132,7 +132,7 @@ def _packages(target: str, told: Interleaving | None) -> list[str]:
 
 
 def versions(target: str, told: Interleaving | None) -> Iterator[str]:
-    """The packages whose code is the target or ran, the interpreter, and kcache, each with its version."""
+    """Yield the packages whose code is the target or ran, the interpreter, and kcache, each with its version."""
     yield from (package.replace("==", " ") for package in _packages(target, told))
     yield f"{interpreter.name()}, {platform.system()}"
     yield f"kcache {kcache.__version__}"
@@ -143,7 +143,7 @@ def _scenario(token: ReplayToken[Any], finding: Finding) -> str:
 
 
 def scenario_lines(token: ReplayToken[Any], finding: Finding) -> list[str]:
-    """What is called before the threads start, and by each thread."""
+    """Return the calls before the threads start, and the calls of each thread."""
     told = finding.interleaving
     if told is not None and told.calls:
         before = [f"before: {text} -> {outcome}" for text, outcome in told.before]

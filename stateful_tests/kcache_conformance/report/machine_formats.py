@@ -28,7 +28,7 @@ RESULT_SCHEMA = "kcache/result/1"
 
 
 def write_json(report: RunReport, file: Path) -> None:
-    """The whole result; docs/formats.md describes the fields."""
+    """Write the whole result; docs/formats.md describes the fields."""
     target, options, result, certificate = report.target, report.options, report.result, report.certificate
     codec = target_type_named(options.kind).codec
     data = {
@@ -68,7 +68,7 @@ def write_json(report: RunReport, file: Path) -> None:
 
 
 def write_junit(report: RunReport, file: Path) -> None:
-    """One test case for each phase; where it found something, one for each finding. Advice is no failure."""
+    """Write a test case for each phase, or for each finding of a phase if it has any. Advice is no failure."""
     target, result = report.target, report.result
     suite = ElementTree.Element("testsuite", name=f"kcache {report.command} {target}")
     wrong = [finding for finding in result.findings if finding.status is Status.VIOLATION]

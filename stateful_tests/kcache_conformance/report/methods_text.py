@@ -1,4 +1,4 @@
-"""Methods of a target, by what a run did with them: called, left out, not compared, often raised."""
+"""Methods of a target as text: called, left out, not compared, often raised."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ..completeness import MethodsReport
 
 
 def methods_lines(report: MethodsReport) -> list[str]:
-    """One line for each list that is not empty: ``called: acquire, release``, ``left out: get (async)``."""
+    """Return a line for each list that is not empty: ``called: acquire, release``, ``left out: get (async)``."""
     return [f"{title}: {', '.join(texts)}" for title, texts in _lists(report) if texts]
 
 
 def encode_methods(report: MethodsReport) -> dict[str, Any]:
-    """The report as plain JSON: methods by name; those that are not simply called, each with its reason."""
+    """Return the report as plain JSON: the called methods by name; the other methods, each with its reason."""
     return {name: list(methods) if name == "called" else dict(methods) for name, methods in asdict(report).items()}
 
 

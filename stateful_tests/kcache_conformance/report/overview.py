@@ -17,7 +17,7 @@ _COLUMNS: Final = ("target", "type", "verdict", "rules broken", "advice", "phase
 _COLOURS: Final = {Status.OK: "#2c7a3f", Status.UNKNOWN: "#8a6100", Status.VIOLATION: "#b3261e"}
 _LABEL: Final = "kcache"
 _LETTER_WIDTH: Final = 7
-"""Of the badge, in pixels: texts are stretched to it, whatever the font."""
+"""Width of a letter of the badge in pixels: texts are stretched to it, whatever the font is."""
 
 _BADGE: Final = """\
 <svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" aria-label="{label}: {message}">
@@ -36,12 +36,12 @@ _BADGE: Final = """\
 
 
 def worst_status(runs: Sequence[WrittenRun]) -> Status:
-    """The worst of all."""
+    """Return the worst status of the runs."""
     return max((run.status for run in runs), key=SEVERITY.index)
 
 
 def sum_text(runs: Sequence[WrittenRun]) -> str:
-    """``3 violations``; ``unknown`` where there is none, and not all is ok."""
+    """Return ``3 violations``; ``unknown`` if there are none and not all runs are ok."""
     if worst_status(runs) is Status.UNKNOWN:
         return "unknown"
     violations = sum(
@@ -53,7 +53,7 @@ def sum_text(runs: Sequence[WrittenRun]) -> str:
 
 
 def markdown_overview(runs: Sequence[WrittenRun]) -> str:
-    """A heading, and a table with a row for each run."""
+    """Return a heading, and a table with a row for each run."""
     rows = (
         [
             code_cell(run.target),
@@ -68,7 +68,7 @@ def markdown_overview(runs: Sequence[WrittenRun]) -> str:
 
 
 def html_overview(runs: Sequence[WrittenRun]) -> str:
-    """The same as a page that can be read offline."""
+    """Return the overview as a page that can be read offline."""
     rows = tuple(
         (run.target, *_texts(run), "; ".join(_phases(run)), *_origin(run), "; ".join(run.replays)) for run in runs
     )
@@ -77,7 +77,7 @@ def html_overview(runs: Sequence[WrittenRun]) -> str:
 
 
 def badge(runs: Sequence[WrittenRun]) -> str:
-    """A small picture in SVG that needs nothing else, in the colour of the worst."""
+    """Return a small self-contained picture in SVG, in the colour of the worst status."""
     message = sum_text(runs)
     label_length, message_length = _LETTER_WIDTH * len(_LABEL), _LETTER_WIDTH * len(message)
     left, right = label_length + 16, message_length + 16
@@ -99,11 +99,11 @@ OVERVIEWS: Final[Mapping[str, Callable[[Sequence[WrittenRun]], str]]] = {
     "html": html_overview,
     "badge": badge,
 }
-"""Name -> how several runs are told."""
+"""Name -> function that renders several runs."""
 
 
 def _texts(run: WrittenRun) -> tuple[str, str, str, str]:
-    """The type, the verdict, the rules that are broken, and the advice."""
+    """Return the type, the verdict, the broken rules, and the advice."""
     verdict = f"{run.verdict} ({'; '.join(run.reasons)})" if run.reasons else run.verdict
     advice = [finding for finding in run.findings if finding.is_advice and not finding.is_waived]
     wrong = [finding for finding in run.findings if not finding.is_advice or finding.is_waived]
@@ -111,7 +111,7 @@ def _texts(run: WrittenRun) -> tuple[str, str, str, str]:
 
 
 def _counted(findings: Sequence[Finding]) -> Iterator[str]:
-    """``half-applied-write: 2`` for each rule, and what is not confirmed or accepted by itself."""
+    """Yield ``half-applied-write: 2`` for each rule; unconfirmed and accepted findings are counted separately."""
     counts = Counter((finding.rule, _remark(finding)) for finding in findings)
     for (rule, remark), count in counts.items():
         yield f"{rule}: {count}{remark}"

@@ -1,4 +1,4 @@
-"""Finding as a pytest test of a few lines, to be pasted into a report."""
+"""A finding as a pytest test of a few lines, to be pasted into a report."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class PytestFile:
     Attributes:
         text: its source.
         test: the name of the test.
-        is_search: whether the test searches its interleavings: it is to be tried whether that finds the same.
+        is_search: whether the test searches its interleavings: the caller must try whether that detects the same fault.
     """
 
     text: str
@@ -48,13 +48,13 @@ class PytestFile:
 
 
 def pytest_files(file: Path, word: str, token: ReplayToken[Any], finding: Finding | None) -> Iterator[PytestFile]:
-    """Tests of a finding, readable ones first; the last one follows the token, and serves for all.
+    """Yield tests of a finding, readable ones first; the last test follows the token, and works for every finding.
 
     Args:
-        file: where it goes.
+        file: the file to write to.
         word: the replay token.
-        token: what it holds.
-        finding: what it shows; ``None`` if it shows nothing any more.
+        token: the content of the token.
+        finding: the finding that it reproduces; ``None`` if it reproduces none any more.
     """
     name = target_name(token.target)
     if finding is not None and finding.kind is not FindingKind.DATA_RACE:
@@ -67,7 +67,7 @@ def pytest_files(file: Path, word: str, token: ReplayToken[Any], finding: Findin
 
 
 def _following(file: Path, word: str, token: ReplayToken[Any], finding: Finding | None) -> PytestFile:
-    """A test that follows the token, which finds a target in a file from today's working directory alone."""
+    """Return a test that follows the token; a token with a file finds it only from today's working directory."""
     name = target_name(token.target)
     test = f"test_{_identifier(name)}_{token.kind.value.replace('-', '_')}"
     is_here = "site-packages" not in Path(file_of(name)).parts
@@ -88,7 +88,7 @@ def _following(file: Path, word: str, token: ReplayToken[Any], finding: Finding 
 
 
 def _comment(token: ReplayToken[Any], finding: Finding | None) -> list[str]:
-    """What is wrong, and with which versions."""
+    """Return a comment with the fault and the versions."""
     told = None if finding is None else finding.interleaving
     what = f"{token.kind.value} in {token.target}, once"
     if finding is not None:
@@ -97,7 +97,7 @@ def _comment(token: ReplayToken[Any], finding: Finding | None) -> list[str]:
 
 
 def _wrapped(text: str, begins: str) -> list[str]:
-    """The lines of a text, each beginning with that."""
+    """Return the wrapped lines of a text, each with the prefix ``begins``."""
     return textwrap.wrap(
         text,
         _WIDTH,
@@ -109,7 +109,7 @@ def _wrapped(text: str, begins: str) -> list[str]:
 
 
 def _marked(token: ReplayToken[Any]) -> str:
-    """The decorator of a test that searches its interleavings."""
+    """Return the decorator of a test that searches its interleavings."""
     packages = f"(instrument={list(token.instrument)!r})".replace("'", '"') if token.instrument else ""
     return f"@kt.{_MARK}{packages}"
 
@@ -127,9 +127,9 @@ def _identifier(name: TargetName) -> str:
 
 
 def _calls(token: ReplayToken[Any], name: TargetName, word: str) -> tuple[set[str], str, list[str]] | None:
-    """Imports, name and lines of a body that makes the calls of a class; none if it would compare something else.
+    """Return imports, name and lines of a body that calls a class; ``None`` if it would compare something else.
 
-    ``serializable`` compares whole threads, so each makes one call; and one that raises before ends the body.
+    ``serializable`` compares whole threads, so each thread makes one call; an exception before them ends the body.
     """
     program = token.program
     is_class = PREFIX in word and isinstance(program, ObjectProgram) and BETWEEN not in word
@@ -153,7 +153,7 @@ def _calls(token: ReplayToken[Any], name: TargetName, word: str) -> tuple[set[st
 
 
 def _called(made: str, call: MethodCall) -> str:
-    """A call as Python writes it."""
+    """Return a call as Python source."""
     if isinstance(call, RuleCall):
         return call.code(_literal)
     arguments = [_literal(value) for value in call.arguments]
@@ -170,7 +170,7 @@ def _literal(value: object) -> str:
 
 
 def _body(token: ReplayToken[Any], name: TargetName) -> tuple[set[str], str, list[str]] | None:
-    """Imports, name and lines of a test body; none if it needs more of its module than what that imports."""
+    """Return imports, name and lines of a test body; ``None`` if it needs other parts of its module than imports."""
     try:
         source = Path(file_of(name)).read_text(encoding="utf-8")
         module = ast.parse(source)

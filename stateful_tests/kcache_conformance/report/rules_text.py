@@ -30,7 +30,7 @@ _TITLES: Final = {
 
 
 def all_rules() -> Mapping[str, Mapping[str, Rule]]:
-    """Title -> the rules below it: those of every target type, then those of each type that has rules of its own."""
+    """Return title -> rules: the rules of every target type, then the additional rules of each type."""
     common = common_rules()
     found = {"Every target type": common}
     for name in TARGET_TYPES:
@@ -41,7 +41,7 @@ def all_rules() -> Mapping[str, Mapping[str, Rule]]:
 
 
 def rule_lines(rule: Rule) -> Iterator[str]:
-    """What there is to say of a rule, a line each."""
+    """Yield the description of a rule, line by line."""
     yield f"Promise: {rule.promise}"
     yield f"Source: {rule.source}."
     yield f"Usual cause: {rule.cause}"
@@ -55,7 +55,7 @@ def rule_lines(rule: Rule) -> Iterator[str]:
 
 
 def rules_page() -> str:
-    """The page docs/rules.md."""
+    """Return the text of the page docs/rules.md."""
     parts = [_PAGE]
     for title, rules in all_rules().items():
         parts.append(f"## {title}\n")

@@ -22,13 +22,13 @@ class RunReport:
     """The outcome of one command.
 
     Attributes:
-        command: which one: ``check``, ``explore``, ``verify``, ``stress``, ``replay``.
-        title: what was run, as a command line with its settings.
+        command: its name: ``check``, ``explore``, ``verify``, ``stress``, ``replay``.
+        title: the run as a command line with its settings.
         target: the name of the target.
         options: of the run.
         result: the outcome.
-        headline: one sentence that says it, where nothing was found; by default one that fits the status.
-        paragraphs: what else is to be said.
+        headline: one sentence about the outcome if there are no findings; by default a sentence for the status.
+        paragraphs: further remarks.
         certificate: of a verification.
     """
 
@@ -60,7 +60,7 @@ class RunReport:
 
 
 def verdict_line(result: SuiteResult) -> str:
-    """The last line of a run: the verdict, what it rests on, and how long the run took."""
+    """Return the last line of a run: the verdict, its evidence, and the duration of the run."""
     shown = f": {result.shown}," if result.status is Status.OK and result.shown else ""
     return f"{result.verdict}{shown} after {result.seconds:.1f} s"
 
@@ -71,11 +71,11 @@ def tested_line(tested: str) -> str:
 
 
 def not_tested_text(kind: str, names: Sequence[str]) -> str:
-    """A line about what is not tested.
+    """Return a line about the omitted parts.
 
     Args:
         kind: the type of the target.
-        names: what is not tested; of classes with the reason.
+        names: the omitted parts; for classes with the reason.
     """
     if not kind.startswith(PREFIX):
         return f"not tested, because the target does not offer it: {', '.join(names)}"
@@ -83,7 +83,7 @@ def not_tested_text(kind: str, names: Sequence[str]) -> str:
 
 
 def lines_about_methods(kind: str, result: SuiteResult) -> list[str]:
-    """What the verdict is about and what it is not: the methods of a class, or what a target does not offer."""
+    """Return lines about the scope of the verdict: the methods of a class, or the features that a target lacks."""
     if result.methods:
         return methods_lines(result.methods)
     return [not_tested_text(kind, result.not_tested)] if result.not_tested else []
@@ -103,17 +103,17 @@ def report_of_one_phase(
     tested: str = "",
     methods: MethodsReport | None = None,
 ) -> RunReport:
-    """The report of a command that has one phase only, the first that its options name.
+    """Return the report of a command with a single phase, the first phase of its options.
 
     Args:
         report: without a result.
         status: the verdict.
-        findings: what is wrong, if anything.
-        counts: what was counted.
+        findings: the findings.
+        counts: the counts.
         reason: why the verdict is UNKNOWN.
         no_proof: why a search proves nothing.
-        not_tested: what the target does not offer.
-        seconds: how long it took.
+        not_tested: the features that the target lacks.
+        seconds: the duration.
         is_interrupted: whether the user stopped it.
         tested: version and file of the code under test.
         methods: the methods that the verdict is about.

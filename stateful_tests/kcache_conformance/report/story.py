@@ -1,8 +1,9 @@
 """A story: an interleaving in two sentences, what was done when and what changed in between, and in a few lines.
 
-A call is not atomic where it touches something, another thread then touches that and something else (or the same
-again), and the call after that touches this, each time in conflict: a cycle of conflicts, by which neither thread can
-have come first. The sentences tell such a cycle, the best of those that a preemption makes; or who waits for what.
+A call is not atomic if it accesses one location, another thread then accesses this location and a second one (or the
+same again), and the call then accesses the second location, each time in conflict: a cycle of conflicts, so that no
+sequential order of the threads is possible. The sentences describe the best such cycle with a preemption; or which
+threads wait for each other.
 
 The best cycle, by these criteria in this order: starting and joining threads fixes none of its conflicts; it lies in
 the code under test rather than in the test body; none of its events reads the clock; it is about something that the
@@ -23,29 +24,29 @@ from kcache_model.render import printable
 from .interleaving_rows import rows_to_show
 
 NOTHING: Final = "nothing"
-"""What is read where nothing is, and what is left where something is removed."""
+"""The value of a read without a result, and of a location after a removal."""
 
 _NOTICES: Final = (".notify()", ".notify_all()", ".set()")
 
 _FURTHEST: Final = 12
-"""Accesses of one thread that may lie between the two ends of a cycle."""
+"""The most accesses of one thread between the two ends of a cycle."""
 
 _MOST_FAR: Final = 4
-"""Ends further away, of those that are about the same as the beginning."""
+"""Ends further away that are tried, among accesses to the same location as the beginning."""
 
 _SIDES: Final = 2
-"""Conflicts of a cycle. Where the order of both is fixed, the threads cannot have met."""
+"""The number of conflicts of a cycle. If the order of both is fixed, the threads cannot have overlapped."""
 
 _MOST_PAIRS: Final = 1_000
 _MOST_WAITING: Final = 3
-"""Threads of a standstill that do not wait for each other in a ring: one that joins, and those that work, as a rule."""
+"""The most threads in the description of a standstill without a ring: usually one that joins, and the workers."""
 
 _MOST_LINES: Final = 20
 _LONGEST_CALL: Final = 48
 
 
 class _Cycle(NamedTuple):
-    """Positions of events: ``first`` and ``last`` of one thread, between them what another one did."""
+    """Positions of events: ``first`` and ``last`` of one thread, and actions of another thread between them."""
 
     first: int
     between: tuple[int, ...]
@@ -53,14 +54,14 @@ class _Cycle(NamedTuple):
 
 
 def story_sentences(told: Interleaving | None) -> tuple[str, ...]:
-    """Sentences that are true of the interleaving; none if it has no pattern that they could tell."""
+    """Return sentences that are true of the interleaving; empty if it has no known pattern."""
     if told is None or not told.events:
         return ()
     return tuple(printable(text) for text in (*_without_preemption(told), *_what_happened(told)))
 
 
 def named_positions(told: Interleaving) -> set[int]:
-    """The events that the sentences tell of, and those at the lines that the finding names with what was touched."""
+    """Return the events in the sentences, and accesses to the same locations at the lines that the finding names."""
     cycle = _worst_cycle(told)
     noticed = (_notices(told, one) for one in told.waiting)
     named = {at for found in noticed for at in found}
@@ -74,7 +75,7 @@ def named_positions(told: Interleaving) -> set[int]:
 
 
 def story_lines(told: Interleaving) -> tuple[str, ...]:
-    """From the first preemption on, one line for each line of source, and one for each change of threads."""
+    """Return a line for each line of source and for each switch of threads, from the first preemption on."""
     events = told.events
     turn = next((at for at, event in enumerate(events) if event.switch is not None and event.switch.is_preemption), 0)
     start = max(turn - 1, 0)
@@ -117,7 +118,7 @@ def _conflicts(told: Interleaving) -> Iterator[str]:
 
 
 def _without_preemption(told: Interleaving) -> Iterator[str]:
-    """That nothing is interrupted, where nothing is."""
+    """Yield the sentence that no preemption is needed, if that is so."""
     if told.is_interrupted:
         return
     order = list(dict.fromkeys(event.thread for event in told.events))
@@ -160,19 +161,19 @@ def _cycles_between(
     if begin.writes and end.writes and _same(begin, end):
         # Who writes last has the last word: where the other thread writes, too, it may have come first.
         after = [at for at in after if not events[at].writes]
-    single = ((at, at) for at in reversed(after) if at in before)  # the end sees what was done last
+    single = ((at, at) for at in reversed(after) if at in before)  # the end reads the last change
     for one, other in itertools.islice(itertools.chain(single, itertools.product(after, before)), _MOST_PAIRS):
         thread = events[one].thread
         if thread != events[other].thread:
             continue
-        # What an earlier call of the other thread did may come before all of this, and a later one after it.
+        # An action of an earlier call of the other thread may come before all of this, and of a later call after it.
         if one <= other or _call_at(calls, thread, one) is _call_at(calls, thread, other):
             yield _Cycle(first, tuple(sorted({one, other})), last)
             return
 
 
 def _rank(told: Interleaving, cycle: _Cycle) -> tuple[float, ...]:
-    """Sorts the best explanation first."""
+    """Return a sort key: the best explanation has the smallest."""
     events, thread = told.events, told.events[cycle.first].thread
     own = sum(event.thread == thread and _is_access(event) for event in events[cycle.first : cycle.last])
     involved = [events[at] for at in (cycle.first, *cycle.between, cycle.last)]
@@ -199,7 +200,7 @@ def _is_named(event: InterleavingEvent, summary: str) -> bool:
 
 
 def _of_test(told: Interleaving, event: InterleavingEvent) -> int:
-    """How close an event is to the test body: 0 in another file, 1 in its file, 2 within its lines."""
+    """Return how close an event is to the test body: 0 in another file, 1 in its file, 2 within its lines."""
     if told.test is None or event.path != told.test[0]:
         return 0
     _, first, last = told.test
@@ -207,7 +208,7 @@ def _of_test(told: Interleaving, event: InterleavingEvent) -> int:
 
 
 def _ordered_sides(events: Sequence[InterleavingEvent], cycle: _Cycle) -> int:
-    """In how many of its two conflicts the order is fixed, because one thread starts or joins the other."""
+    """Return in how many of its two conflicts the order is fixed, because one thread starts or joins the other."""
     thread, other = events[cycle.first].thread, f"thread {events[cycle.between[0]].thread + 1}"
     own = [event for event in events[cycle.first : cycle.last] if event.thread == thread and event.subject == other]
     starts = any(event.kind == "spawn" for event in own)
@@ -216,18 +217,18 @@ def _ordered_sides(events: Sequence[InterleavingEvent], cycle: _Cycle) -> int:
 
 
 def _is_preempted(events: Sequence[InterleavingEvent], first: int, last: int) -> bool:
-    """Whether the thread of both is interrupted in between: the others may be there by design."""
+    """Whether the thread of both is interrupted in between: the other actions may be intended."""
     switches = (event.switch for event in events[first + 1 : last + 1])
     return any(one is not None and one.is_preemption and one.thread == events[first].thread for one in switches)
 
 
 def _is_access(event: InterleavingEvent) -> bool:
-    """Whether it is done to data, at once."""
+    """Whether an event is a complete access to data."""
     return event.shared and (event.kind in ("read", "write") or (event.kind == "call" and event.begins and event.ends))
 
 
 def _conflict(one: InterleavingEvent, other: InterleavingEvent) -> bool:
-    """Whether it matters which comes first; ``other`` is what may change something for ``one``, or see it."""
+    """Whether the order of two events matters; ``other`` may change something for ``one``, or read it."""
     if other.kind == "write" and other.value == other.after:
         return False
     changes = {*one.writes, *other.writes}
@@ -235,7 +236,7 @@ def _conflict(one: InterleavingEvent, other: InterleavingEvent) -> bool:
 
 
 def _same(one: InterleavingEvent, other: InterleavingEvent) -> bool:
-    """Whether both are about the same; a container is one location, but its keys are not the same."""
+    """Whether both access the same location; a container is one location, but its keys differ."""
     keys = one.slot == other.slot or not one.slot or not other.slot or "call" in (one.kind, other.kind)
     return keys and bool(_locations(one) & _locations(other))
 
@@ -252,7 +253,7 @@ def _accesses(event: InterleavingEvent) -> tuple[str, str, str]:
 
 
 def _standstill(told: Interleaving) -> Iterator[str]:
-    """Who waits for what, where no thread can go on."""
+    """Yield which thread waits for which, if no thread can go on."""
     waiting = {one.thread: one for one in told.waiting}
     chosen = _in_a_ring(waiting) or list(told.waiting[:_MOST_WAITING])
     for one in chosen:
@@ -263,7 +264,7 @@ def _standstill(told: Interleaving) -> Iterator[str]:
 
 
 def _in_a_ring(waiting: dict[int, Waiting]) -> list[Waiting]:
-    """Threads each of which waits for what the next one holds, if there are such."""
+    """Return threads each of which waits for a lock of the next one; empty if there is no such ring."""
     for start in waiting.values():
         ring = [start]
         while (holder := ring[-1].holder) is not None and holder in waiting and waiting[holder] not in ring:
@@ -287,7 +288,7 @@ def _waits(one: Waiting, waiting: dict[int, Waiting]) -> str:
 
 
 def _notices(told: Interleaving, one: Waiting) -> list[int]:
-    """The call of another thread that told what it waits for before it waited, and that which then took that back."""
+    """Return the call that notified before the wait began, and the call that then reset it; or nothing."""
     subject, _, method = one.what.rpartition(".")
     events = told.events
     own = [at for at, event in enumerate(events) if (event.thread, event.slot) == (one.thread, f".{method}")]
@@ -301,7 +302,7 @@ def _notices(told: Interleaving, one: Waiting) -> list[int]:
 
 
 def _lost_wakeup(told: Interleaving, one: Waiting) -> Iterator[str]:
-    """That somebody had told what it waits for, before it waited."""
+    """Yield the sentence that the notification came before the wait, if that is so."""
     events, found = told.events, _notices(told, one)
     if not found:
         return

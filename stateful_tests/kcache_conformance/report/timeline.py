@@ -15,20 +15,20 @@ _MOST_COLUMNS = 4
 
 
 def lane_name(thread: int) -> str:
-    """What the lane of a thread is called."""
+    """Return the name of a thread's lane."""
     return {PREFIX_THREAD: "before", FINAL_THREAD: "afterwards"}.get(thread) or thread_text(thread)
 
 
 def lane_order(thread: int) -> tuple[int, int]:
-    """Sorts lanes: what was before the threads first, what came afterwards last."""
+    """Return the sort key of a lane: calls before the threads first, calls after them last."""
     return {PREFIX_THREAD: 0, FINAL_THREAD: 2}.get(thread, 1), thread
 
 
 def timeline(calls: Sequence[Call], core: Sequence[int] = ()) -> Table:
-    """Two rows for each call: its invocation, and its response. Calls overlap where their bars stand side by side.
+    """Return two rows for each call: its invocation and its response. Calls overlap if their bars are side by side.
 
-    Calls before and after the threads ran stand in columns of their own; if there are too many columns, each call has
-    a row instead. Those whose positions are in ``core`` are marked.
+    Calls before and after the threads have their own columns; if there are too many columns, each call has a row
+    instead. Calls whose positions are in ``core`` are marked.
     """
     marked = {id(calls[position]) for position in core}
     threads = sorted({call.thread for call in calls}, key=lane_order)
@@ -50,7 +50,7 @@ def timeline(calls: Sequence[Call], core: Sequence[int] = ()) -> Table:
 
 
 def _one_by_one(calls: Sequence[Call], marked: set[int]) -> Table:
-    """A row for each call: so many columns would be too narrow to read."""
+    """Return a row for each call: this many columns would be too narrow to read."""
     ticks = sorted({tick for call in calls for tick in (call.invoked, call.returned) if tick is not None})
     moments = {tick: str(number) for number, tick in enumerate(ticks, start=1)}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
@@ -67,7 +67,7 @@ def _one_by_one(calls: Sequence[Call], marked: set[int]) -> Table:
 
 
 def _events(calls: Sequence[Call]) -> list[tuple[Call, bool]]:
-    """(call, whether it begins) in order of time; at the same tick beginnings come first, so that calls overlap."""
+    """Return (call, whether it begins) in order of time; at the same tick begins come first, so that calls overlap."""
     events = [(call.invoked, 0, call, True) for call in calls]
     events += [(call.returned, 1, call, False) for call in calls if call.returned is not None]
     return [(call, begins) for _, _, call, begins in sorted(events, key=lambda event: event[:2])]

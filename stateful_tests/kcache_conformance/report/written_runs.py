@@ -1,4 +1,4 @@
-"""Outcomes that runs have written as JSON, read back as data: nothing of a target is loaded, and nothing is run."""
+"""Written runs: outcomes that runs have written as JSON, read back without loading or running a target."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .machine_formats import RESULT_SCHEMA
 VERDICT_SCHEMA: Final = "kcache/verdict/1"
 
 SEVERITY: Final = (Status.OK, Status.UNKNOWN, Status.VIOLATION)
-"""The better one first."""
+"""Statuses from best to worst."""
 
 _GIVE: Final = "give a file that check, explore, verify, stress, fuzz, judge or replay wrote with --json"
 _WORDS: Final = {Status.OK: "ok", Status.UNKNOWN: "unknown", Status.VIOLATION: "failed"}
@@ -39,9 +39,9 @@ class WrittenPhase:
     """A phase of a run, or an engine.
 
     Attributes:
-        name: as people read it.
+        name: its text in reports.
         word: ``ok``, ``failed``, ``unknown``, ``skipped``; ``not over`` if it did not run to its end.
-        did: what was counted, or why it was not run; a proof that there is not is said here.
+        did: the counts, or why it was not run, or why there is no proof.
     """
 
     name: str
@@ -54,16 +54,16 @@ class WrittenRun:
     """The outcome of a run.
 
     Attributes:
-        target: what was run.
+        target: the name of the target.
         type: of the target.
-        status: as it was written.
-        verdict: the same in words.
+        status: the status in the file.
+        verdict: the status in words.
         reasons: why it is UNKNOWN.
         findings: without their examples.
         phases: in the order in which they ended.
-        replays: commands, one for each rule that is broken and neither advice nor accepted.
-        version: of kcache; empty if it was not written.
-        seed: of everything random; ``None`` where there is none, or it was not written.
+        replays: commands, one for each broken rule that is neither advice nor accepted.
+        version: of kcache; empty if the file has none.
+        seed: of everything random; ``None`` if there is none, or the file has none.
     """
 
     target: str
@@ -79,10 +79,10 @@ class WrittenRun:
 
 
 def read_run(file: Path) -> WrittenRun:
-    """The outcome in a file.
+    """Read the outcome in a file.
 
     Raises:
-        FormatError: there is none; the message is one line that says what to do about it.
+        FormatError: it has no outcome; the message is one line with the reason and what to do.
     """
     name = printable_line(str(file))
     try:
@@ -106,7 +106,7 @@ def read_run(file: Path) -> WrittenRun:
 
 
 def _refusal(schema: object) -> str:
-    """Why a document of this schema is not read, and what to do about it."""
+    """Return why a document of this schema cannot be read, and what to do about it."""
     family = schema.rpartition("/")[0] if isinstance(schema, str) else ""
     if family in {known.rpartition("/")[0] for known in _READERS}:
         return f"is {shown(schema)}, which kcache {kcache.__version__} cannot read: take the kcache that wrote it"
@@ -117,12 +117,12 @@ def _refusal(schema: object) -> str:
 
 
 def _result(data: Any) -> WrittenRun:
-    """Of ``kcache check`` and its like."""
+    """Read an outcome of ``kcache check`` and similar commands."""
     options, status, found = data["options"], _status(data), list_of(data["findings"])
     findings = tuple(map(_finding, found))
     phases = tuple(_phase(phase, findings, len(data["phases"])) for phase in list_of(data["phases"]))
     words = list(map(phase_verdict, phases))
-    if words == ["ok"]:  # no more than what the whole says
+    if words == ["ok"]:  # a single phase has the same verdict as the run
         words = [_WORDS[status]]
     rows = [WrittenPhase(phase.phase, word, counts_text(phase)) for phase, word in zip(phases, words, strict=True)]
     done = {phase.phase for phase in phases}
@@ -143,7 +143,7 @@ def _result(data: Any) -> WrittenRun:
 
 
 def _fuzzed(data: Any) -> WrittenRun:
-    """Of ``kcache fuzz``: the engines are its phases, and warnings its advice."""
+    """Read an outcome of ``kcache fuzz``: the engines are its phases, and warnings its advice."""
     status, found = _status(data), list_of(data["findings"])
     findings = tuple(map(_broken_rule, found))
     return WrittenRun(
@@ -161,7 +161,7 @@ def _fuzzed(data: Any) -> WrittenRun:
 
 
 def _judged(data: Any) -> WrittenRun:
-    """Of ``kcache judge``."""
+    """Read an outcome of ``kcache judge``."""
     status, file, kind = _status(data), text_of(data["file"]), text_of(data.get("type", DEFAULT_TYPE))
     findings: tuple[Finding, ...] = ()
     if status is Status.VIOLATION and data.get("finding") is None:
@@ -221,7 +221,7 @@ def _broken_rule(data: Any) -> Finding:
 
 
 def _phase(data: Any, findings: Sequence[Finding], phases: int) -> PhaseFinished:
-    """A phase with the worst that it found; where it is the only one, all was found by it."""
+    """Return a phase with its worst finding; a single phase has all findings."""
     name = text_of(data["phase"])
     found = [finding for finding in findings if finding.phase == name or phases == 1]
     return PhaseFinished(

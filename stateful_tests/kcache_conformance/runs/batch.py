@@ -1,7 +1,7 @@
-"""The unit of work that is spread over processes and machines: plain data in, plain data out.
+"""Batches: the unit of work that is spread over processes and machines; input and output are plain data.
 
-:func:`run_batch` can be handed to any ``concurrent.futures.Executor``. It runs its programs in a child process of its
-own, which may hang or crash.
+:func:`run_batch` can be submitted to any ``concurrent.futures.Executor``. It runs its programs in its own child
+process, which may hang or crash.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ Data = dict[str, Any]
 _REPORT_SECONDS = 0.5
 
 _BEHIND_EXECUTIONS = 400
-"""Of one of many programs once something is known: other faults are found sooner in other programs."""
+"""Executions of one of many programs once there is a finding: other faults are detected sooner in other programs."""
 _LEAST_SECONDS = 1.0
-"""For one program, and for making a finding smaller, however little time is left."""
+"""Seconds for one program, and for making a finding smaller, however little time is left."""
 
 _MOST_BUDGET = 1.15
-"""Of the time of a batch, after which its process is ended if anything was explored."""
+"""The multiple of a batch's time after which its process is ended if anything was explored."""
 
 
 @dataclass(frozen=True)
@@ -58,17 +58,17 @@ class Batch:
 
     Attributes:
         target: name of the implementation.
-        options: how to explore.
+        options: the options of the search.
         programs: the programs; empty for random ones.
-        seeds: for random programs, the first seed and how many.
-        shape: for random programs: threads and operations at most.
+        seeds: for random programs, the first seed and the number of programs.
+        shape: for random programs, the most threads and the most operations of each.
         semantics: for random programs.
-        is_first: whether the calls that may wait alone come before random programs.
-        known: what was found before, which is not reported again.
-        most_findings: after so many, those known before included, the batch ends.
-        is_whole: whether a program whose search the end of the time cuts counts as not explored.
+        is_first: whether single calls that may wait come before random programs.
+        known: earlier findings, which are not reported again.
+        most_findings: the number of findings, including known ones, after which the batch ends.
+        is_whole: whether a program whose search is cut off by the time limit counts as not explored.
         instrument: further packages to instrument.
-        seconds: where to stop.
+        seconds: the time limit.
         patience_seconds: how long one execution may take.
         type: of the target.
     """
@@ -90,7 +90,7 @@ class Batch:
 
 
 def encode_batch(batch: Batch) -> Data:
-    """A batch as JSON."""
+    """Return a batch as JSON."""
     data = asdict(replace(batch, programs=(), known=()))
     codec = target_type_named(batch.type).codec
     data["programs"] = [codec.encode_program(program) for program in batch.programs]
@@ -100,7 +100,7 @@ def encode_batch(batch: Batch) -> Data:
 
 
 def decode_batch(data: Data) -> Batch:
-    """The inverse of :func:`encode_batch`."""
+    """Invert :func:`encode_batch`."""
     fields: Data = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
     options = {**data["options"], "granularity": Granularity(data["options"]["granularity"])}
     fields["options"] = ExploreOptions(**options)
@@ -112,7 +112,7 @@ def decode_batch(data: Data) -> Batch:
 
 
 def encode_tally(tally: Tally, type: str = DEFAULT_TYPE) -> Data:
-    """A tally of targets of a type as JSON."""
+    """Return a tally of targets of a type as JSON."""
     codec = target_type_named(type).codec
     return {
         **vars(tally),
@@ -123,7 +123,7 @@ def encode_tally(tally: Tally, type: str = DEFAULT_TYPE) -> Data:
 
 
 def decode_tally(data: Data) -> Tally:
-    """The inverse of :func:`encode_tally`."""
+    """Invert :func:`encode_tally`."""
     fields = dict(data)
     codec = target_type_named(fields.pop("type")).codec
     fields["findings"] = tuple(decode_finding(finding, codec) for finding in fields["findings"])
@@ -132,11 +132,11 @@ def decode_tally(data: Data) -> Tally:
 
 
 def run_batch(data: Data, on_tally: Callable[[Tally], None] = lambda _: None) -> Data:
-    """Explore the programs of a batch in a child process; a tally as JSON.
+    """Explore the programs of a batch in a child process; return a tally as JSON.
 
     Args:
         data: the batch as JSON.
-        on_tally: told of the sum so far.
+        on_tally: called with the sum so far.
 
     Raises:
         TargetError: the target cannot be loaded.
@@ -150,9 +150,9 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
     """Work on a batch in a child process, which may hang or crash.
 
     Args:
-        batch: what to explore.
-        job: ``module:function`` of what the child does with it; it sends tallies and findings.
-        on_tally: told of the sum so far.
+        batch: the batch.
+        job: ``module:function`` of the work in the child; it sends tallies and findings.
+        on_tally: called with the sum so far.
 
     Raises:
         TargetError: the target cannot be loaded.
@@ -210,7 +210,7 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
 
 
 def programs_of(batch: Batch, exploration_target: ExplorationTarget[Any, Any]) -> Iterable[Any]:
-    """The programs of a batch, random ones made as they are needed."""
+    """Return the programs of a batch; random programs are created on demand."""
     if batch.programs:
         return batch.programs
     first, count = batch.seeds
@@ -221,7 +221,7 @@ def programs_of(batch: Batch, exploration_target: ExplorationTarget[Any, Any]) -
 
 
 def exploring_of(name: str) -> Exploring:
-    """What the explorer needs of a target type.
+    """Return the exploring functions of a target type.
 
     Raises:
         TargetError: its programs cannot be explored one by one.
@@ -235,7 +235,7 @@ def exploring_of(name: str) -> Exploring:
 def describe(
     target: str, instrument: tuple[str, ...], granularity: Granularity, type: str = DEFAULT_TYPE
 ) -> Description:
-    """Load a target in a child process and tell what it is.
+    """Load a target in a child process and describe it.
 
     Raises:
         TargetError: it cannot be loaded.
@@ -287,15 +287,15 @@ def _describe_job(outlet: Outlet, target: str, instrument: list[str], granularit
 
 @dataclass(frozen=True)
 class BatchJob:
-    """A batch in the child process that works on it.
+    """A batch in the child process that explores it.
 
     Attributes:
-        batch: what to explore.
-        exploration_target: where.
+        batch: the batch.
+        exploration_target: the target to explore.
         deadline: when to stop, on the clock of ``time.monotonic``.
-        watch: told of each program, and of each execution.
-        on_finding: told of what is wrong, before it is made smaller.
-        on_tally: told of the sum so far, as often as anybody likes.
+        watch: receives each program, and each execution.
+        on_finding: called with a finding before it is made smaller.
+        on_tally: called with the sum so far, as often as wanted.
     """
 
     batch: Batch
@@ -307,7 +307,7 @@ class BatchJob:
 
 
 def work_on(outlet: Outlet, data: Data, work: Callable[[BatchJob], Tally]) -> None:
-    """Do the work of a child process on a batch: ``work`` explores, and gives the sum."""
+    """Run the work of a child process on a batch: ``work`` explores the programs and returns the sum."""
     passed = min(max(0.0, time.time() - data["began"]), STARTUP_SECONDS)  # its start belongs to its time
     batch = decode_batch({name: value for name, value in data.items() if name != "began"})
     began = sent = time.monotonic() - passed
@@ -361,7 +361,7 @@ def _explored(job: BatchJob) -> Tally:
             options = replace(options, executions=min(options.executions, _BEHIND_EXECUTIONS))
         executions, found = 0, known
         watch.reset()
-        while True:  # behind a finding the search of the same program goes on
+        while True:  # after a known finding, the search of the same program continues
             explored = explore_for_more(Search(job.exploration_target, program, options), found, watch, job.on_finding)
             executions += explored.executions
             if explored.finding is not None:

@@ -1,10 +1,10 @@
-"""Hypothesis writes the programs and makes them smaller; the explorer runs their interleavings.
+"""Explored examples: Hypothesis generates programs and shrinks them; the explorer runs their interleavings.
 
-Each example is a program that is explored quickly, without being explained. When one fails, Hypothesis shrinks it, and
-what is left is explored in full: the explorer makes the schedule as small as it can and tells the story.
+Each example is a program that is explored quickly, without an explanation. When an example fails, Hypothesis shrinks
+it, and the smallest program is explored in full: the explorer makes the schedule as small as it can and explains it.
 
-All of it happens in a child process, which may hang or crash. Time that runs out never makes a failing program pass,
-nor counts one that was not explored.
+All of this happens in a child process, which may hang or crash. If time runs out, a failing program does not pass, and
+a program that was not explored does not count.
 """
 
 from __future__ import annotations
@@ -28,42 +28,42 @@ from .batch import Batch, Data, exploring_of, run_in_child, work_on
 from .outcomes import Tally
 
 _ROUND_EXAMPLES = 100
-"""After so many examples Hypothesis begins anew, and what was explored is forgotten: it must all fit into memory."""
+"""The number of examples after which Hypothesis restarts and results are discarded: they must fit into memory."""
 
 _QUICK_EXECUTIONS = 100
 _QUICK_SECONDS = 2.0
 
 
 def explore_examples(batch: Batch, on_tally: Callable[[Tally], None] = lambda _: None) -> Tally:
-    """Explore programs that Hypothesis writes, until one fails.
+    """Explore programs that Hypothesis generates, until one fails.
 
     Args:
-        batch: what to explore; ``seeds`` are the seed of Hypothesis and the most examples, ``shape`` the largest
-            program, ``options.minimise_seconds`` how long Hypothesis may shrink.
-        on_tally: told of the sum so far.
+        batch: the batch; ``seeds`` are the seed of Hypothesis and the most examples, ``shape`` the largest program,
+            ``options.minimise_seconds`` how long Hypothesis may shrink.
+        on_tally: called with the sum so far.
 
     Raises:
-        TargetError: the target cannot be loaded, or no program can be written for it.
+        TargetError: the target cannot be loaded, or no program can be generated for it.
         HarnessError: the harness failed.
     """
     return run_in_child(batch, f"{__name__}:_examples_job", on_tally)
 
 
 class Examples:
-    """Explores what Hypothesis writes, one round of examples after another.
+    """Explores the programs of Hypothesis, one round of examples after another.
 
-    The verdict on a program is what the explorer says first: Hypothesis asks several times, and must not hear one thing
-    now and another later, from a target that fails by chance or from a clock that has run out.
+    The verdict on a program is the explorer's first result: Hypothesis asks several times, and the answer must not
+    change because a target fails by chance or because the time is over.
 
     Args:
         exploration_target: the implementation, ready to be explored at the granularity of ``batch.options``.
-        batch: what to explore.
-        watch: told of each program, and of each execution.
-        on_finding: told of each failing program, smaller and smaller.
-        on_tally: told of the sum so far.
+        batch: the batch.
+        watch: receives each program, and each execution.
+        on_finding: called with each failing program, smaller and smaller.
+        on_tally: called with the sum so far.
 
     Attributes:
-        tally: what was explored so far.
+        tally: the sum so far.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Examples:
         return self.tally
 
     def smallest(self) -> Finding | None:
-        """What the explorer says of the smallest failing program; ``None`` if none fails."""
+        """Return the explorer's finding for the smallest failing program; ``None`` if none fails."""
         for number, examples in self._rounds():
             self._verdicts.clear()
             try:
@@ -104,7 +104,7 @@ class Examples:
         return None
 
     def _rounds(self) -> Iterator[tuple[int, int]]:
-        """The seed of each round, and its examples."""
+        """Yield the seed of each round, and its number of examples."""
         first, count = self._batch.seeds
         for number in itertools.count():
             left = count - number * _ROUND_EXAMPLES
@@ -129,7 +129,7 @@ class Examples:
         example()
 
     def _verdict(self, program: Any) -> Finding | None:
-        """What the explorer says first of a program; once the time is over, nothing of one that is new."""
+        """Return the explorer's first result for a program; ``None`` for a new program once the time is over."""
         if program not in self._verdicts and time.monotonic() <= self._deadline:
             self._verdicts[program] = self._explored(program)
         return self._verdicts.get(program)
@@ -150,12 +150,12 @@ class Examples:
             self._first = finding
             self._deadline = time.monotonic() + self._batch.options.minimise_seconds
         elif finding.kind is not self._first.kind:
-            return None  # another fault: the one that was found first is to be made smaller
+            return None  # another fault: Hypothesis must shrink the first one
         self._on_finding(finding)
         return finding
 
     def _explained(self, finding: Finding) -> Tally:
-        """With the smallest failing program explored in full; with what was said of it, if it passes now."""
+        """Return the tally with the smallest failing program explored in full; if it passes, with its finding."""
         assert finding.program is not None
         explored = explore(
             self._exploration_target, finding.program, self._batch.options, self._watch, self._on_finding
@@ -167,7 +167,7 @@ class Examples:
 
 
 def _quick(options: ExploreOptions) -> ExploreOptions:
-    """How one example is explored: many programs find more than many interleavings of one."""
+    """Return the options for one example: many programs detect more than many interleavings of one program."""
     return replace(
         options,
         executions=min(options.executions, _QUICK_EXECUTIONS),

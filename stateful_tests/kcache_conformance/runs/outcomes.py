@@ -1,4 +1,4 @@
-"""Outcomes of exploring: sums over programs, what is known of a target, and certificates."""
+"""Outcomes of exploring: sums over programs, descriptions of targets, and certificates."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
 _MOST_NOTES: Final = 20
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
-"""Numbers in ascending order, as ranges: the first of each, and the one behind its last."""
+"""Numbers in ascending order, as ranges: the first number of each range, and the number after its last."""
 
 Signature: TypeAlias = tuple[int, str]
-"""A number of programs, and a digest of so many that an enumeration begins with."""
+"""A number of programs, and a digest of that many programs at the start of an enumeration."""
 
 NOTHING_SIGNED: Final[Signature] = (0, hashlib.sha256().hexdigest())
 
 
 @dataclass(frozen=True)
 class Tally:
-    """What exploring some programs gave.
+    """The sum of the results of exploring some programs.
 
     Attributes:
-        programs: how many were explored.
-        exhausted: of how many all interleavings were covered.
-        executions: how many executions it took.
-        seconds: how long, of one process.
-        findings: what was found wrong, of distinct symptoms.
+        programs: the number of explored programs.
+        exhausted: the number of programs whose interleavings were all covered.
+        executions: the number of executions.
+        seconds: the time of one process.
+        findings: findings with distinct symptoms.
         refused: why the target cannot be explored; empty if it can.
-        notes: why some searches were no proof, if the strategy could tell; each once, the first few.
-        audited: how many executions at opcodes the exhaustive searches were compared with.
+        notes: why some searches were no proof, if the strategy knows it; each reason once, the first few.
+        audited: the number of executions at opcodes that the exhaustive searches were compared with.
         sources: (path, SHA-256) of each instrumented module.
         is_interrupted: whether the user stopped it.
-        lost: why some programs were not explored although an executor had them; empty if it did its work.
+        lost: why an executor did not explore some of its programs; empty if it did.
     """
 
     programs: int = 0
@@ -61,28 +61,28 @@ class Tally:
 
     @property
     def finding(self) -> Finding | None:
-        """The first thing found wrong."""
+        """The first finding; ``None`` if there is none."""
         return next(iter(self.findings), None)
 
     @property
     def note(self) -> str:
-        """Why the first search that was no proof was none; empty if all were."""
+        """The reason why the first search without a proof was none; empty if all were proofs."""
         return next(iter(self.notes), "")
 
     @property
     def are_sources_changed(self) -> bool:
-        """Whether some module was another one in later processes."""
+        """Whether some module had changed in later processes."""
         return len({path for path, _ in self.sources}) < len(self.sources)
 
     def plus(self, explored: Explored) -> Tally:
-        """With one more program."""
+        """Return the sum with one more program."""
         findings = () if explored.finding is None else (explored.finding,)
         one = Tally(1, int(explored.is_exhausted), explored.executions, findings=findings)
         notes = (explored.note,) if explored.note else ()
         return self.merged(replace(one, notes=notes, audited=explored.audited))
 
     def merged(self, other: Tally) -> Tally:
-        """Both together."""
+        """Return the sum of two tallies."""
         return Tally(
             self.programs + other.programs,
             self.exhausted + other.exhausted,
@@ -100,18 +100,18 @@ class Tally:
 
 @dataclass(frozen=True)
 class Description:
-    """What is known of a target before it is explored.
+    """The description of a target before it is explored.
 
     Attributes:
         unsupported: operations that it does not offer.
         refused: why it cannot be explored; empty if it can.
-        instrumented: the modules that are rewritten: each of their accesses is seen.
-        virtual: the packages that run on virtual threads and locks as they are: nothing else of them is seen.
-        opaque: other packages that it reaches, without or with Python source: nothing of them is seen.
-        partly_in_c: those of them that are in Python but for some files, each with the first of these.
-        left_out: of a class, the methods that are not called, and why.
-        loaded: (path, SHA-256) of each of the user's modules that is loaded at once: instrumented, or to say what is
-            right.
+        instrumented: the modules that are rewritten: each of their accesses is observed.
+        virtual: the unchanged packages that run on virtual threads and locks: nothing else of them is observed.
+        opaque: other packages that it reaches, with or without Python source: nothing of them is observed.
+        partly_in_c: the packages among these that are in Python except for some files, each with the first such file.
+        left_out: for a class, the methods that are not called, and why.
+        loaded: (path, SHA-256) of each of the user's modules that is loaded at once: to be instrumented, or to define
+            correct results.
         tested: version and file of the code under test, from :func:`kcache_stress.modules.tested_code.describe_tested`.
     """
 
@@ -127,21 +127,21 @@ class Description:
 
 
 def uncalled(left_out: Iterable[str]) -> tuple[str, ...]:
-    """Of what is left out of a class, the names of methods that are not called, and not for having been asked for.
+    """Return the names of a class's methods that are not called although the user did not leave them out.
 
-    A name alone was asked for; of those with a reason, ``what draw returns (...)`` is called.
+    A name without a reason was left out by the user; ``what draw returns (...)`` refers to a method that is called.
     """
     return tuple(text.partition("(")[0].strip() for text in left_out if "(" in text and not text.startswith("what "))
 
 
 @dataclass(frozen=True)
 class Run:
-    """One of the runs in which a certificate was made.
+    """A run that contributed to a certificate.
 
     Attributes:
-        began: when it was begun.
-        seconds: how long it took.
-        programs: how many it explored.
+        began: the start of the run.
+        seconds: the duration of the run.
+        programs: the number of programs that it explored.
     """
 
     began: datetime
@@ -151,15 +151,15 @@ class Run:
 
 @dataclass(frozen=True)
 class Part:
-    """How far a verification has come, as far as a later run needs to know it to go on.
+    """The progress of a verification, as far as a later run needs it to continue.
 
     Attributes:
-        setting: what must be the same there: name -> text.
-        done: the programs that were explored, by their positions in the enumeration.
-        programs: how many the bound has; ``None`` if they were not counted.
+        setting: the settings that must be equal in the later run: name -> text.
+        done: the explored programs, by their positions in the enumeration.
+        programs: the number of programs of the bound; ``None`` if they were not counted.
         signature: of the enumeration.
-        tally: what exploring them gave.
-        runs: one by one.
+        tally: the sum of their results.
+        runs: all runs.
         loaded: (path, SHA-256) of each of the user's modules that was loaded at once.
     """
 
@@ -174,16 +174,16 @@ class Part:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What small-scope verification has shown.
+    """The result of small-scope verification.
 
     Attributes:
         target: name of the implementation.
-        bound: threads and operations of each, at most.
+        bound: the most threads, and the most operations of each.
         type: of the target.
-        semantics: which generation of client-go decides; ``None`` for types without such.
+        semantics: the generation of client-go that defines correct results; ``None`` for other types.
         granularity: where threads were switched.
-        part: how far it has come, in all runs.
-        description: what the target is made of.
+        part: the progress of all runs.
+        description: the description of the target.
     """
 
     target: str
@@ -196,27 +196,27 @@ class Certificate:
 
     @property
     def programs(self) -> int | None:
-        """How many programs the bound has; ``None`` if they could not be counted in time."""
+        """The number of programs of the bound; ``None`` if they could not be counted in time."""
         return self.part.programs
 
     @property
     def tally(self) -> Tally:
-        """What exploring them gave."""
+        """The sum of the results."""
         return self.part.tally
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """In which it was made."""
+        """The runs that contributed to it."""
         return self.part.runs
 
     @property
     def seconds(self) -> float:
-        """How long all runs took."""
+        """The duration of all runs together."""
         return sum(run.seconds for run in self.runs)
 
     @property
     def is_continuable(self) -> bool:
-        """Whether a later run can explore what is left."""
+        """Whether a later run can explore the remaining programs."""
         is_over = self.tally.finding is not None or self.tally.are_sources_changed or bool(self.description.refused)
         return not is_over and self.tally.programs != self.programs
 
@@ -229,7 +229,7 @@ class Certificate:
 
     @property
     def missing(self) -> str:
-        """Why it proves nothing although nothing was found; empty if it does."""
+        """The reason why it proves nothing although there is no finding; empty if it is a proof."""
         if self.tally.is_interrupted:
             return "it was interrupted"
         if self.tally.are_sources_changed:
@@ -245,12 +245,12 @@ class Certificate:
 
     @property
     def reduction(self) -> str:
-        """How interleavings that do the same were left out."""
+        """The method by which equivalent interleavings were left out."""
         return "source-DPOR with sleep sets, equal threads in order" if self.granularity == "free" else "source-DPOR"
 
 
 def without_calls(names: Sequence[str]) -> str:
-    """Why a proof is none that says nothing of some methods; empty if there are none."""
+    """Return why a proof does not cover some methods; empty if there are no such methods."""
     if not names:
         return ""
     options = " ".join(f"--leave-out {name}" for name in names)

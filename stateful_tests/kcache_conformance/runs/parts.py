@@ -1,4 +1,4 @@
-"""Parts of a verification: what earlier runs have done, as a certificate tells it, and whether a run may go on."""
+"""Parts of a verification: the work of earlier runs, as a certificate records it, and whether a run may continue it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ANEW: Final = "or begin anew without --resume"
 
 
 def setting_of(batch: Batch, bound: Bound, description: Description) -> Mapping[str, str]:
-    """All but the sources that programs, and what is said of them, depend on: name -> text."""
+    """Return all inputs of programs and their verdicts except the sources: name -> text."""
     return {
         "target": batch.target,
         "type": batch.type,
@@ -45,15 +45,15 @@ def setting_of(batch: Batch, bound: Bound, description: Description) -> Mapping[
 
 
 def read_part(file: Path, setting: Mapping[str, str], loaded: Sources) -> Part:
-    """What the certificate in a file says was done.
+    """Read the work done so far from the certificate in a file.
 
     Args:
         file: a result with a certificate, or a certificate alone.
-        setting: of the run that goes on.
-        loaded: the user's modules as they are now.
+        setting: the setting of the run that continues.
+        loaded: the current modules of the user.
 
     Raises:
-        FormatError: there is none, or what it speaks of is not the same; the message says what differs.
+        FormatError: there is no certificate, or it belongs to another setting; the message names the difference.
     """
     name = printable_line(str(file))
     try:
@@ -79,20 +79,20 @@ def read_part(file: Path, setting: Mapping[str, str], loaded: Sources) -> Part:
 
 
 def changed_files(before: Sources, now: Sources) -> tuple[str, ...]:
-    """The names of files of which neither side has but what the other has, wherever they lie."""
+    """Return the names of files with different contents before and now, wherever the files are."""
     first, second = _by_name(before), _by_name(now)
     both = sorted(first.keys() & second.keys())
     return tuple(name for name in both if not (first[name] <= second[name] or second[name] <= first[name]))
 
 
 def carried(before: Sources, now: Sources) -> Sources:
-    """The sources of earlier runs that the last one had none of."""
+    """Return the sources of earlier runs that the last run did not have."""
     known = {(file_name(path), digest) for path, digest in now}
     return frozenset((path, digest) for path, digest in before if (file_name(path), digest) not in known)
 
 
 def left_of(items: Iterable[T], done: Ranges) -> Iterator[tuple[int, T]]:
-    """Those of the items, with their positions, that are not done."""
+    """Yield the items, with their positions, that are not done."""
     ranges = iter(done)
     start, stop = next(ranges, (-1, -1))
     for position, item in enumerate(items):
@@ -103,12 +103,12 @@ def left_of(items: Iterable[T], done: Ranges) -> Iterator[tuple[int, T]]:
 
 
 def as_ranges(positions: Iterable[int]) -> Ranges:
-    """Ascending positions as ranges."""
+    """Return ascending positions as ranges."""
     return joined((position, position + 1) for position in positions)
 
 
 def joined(ranges: Iterable[tuple[int, int]]) -> Ranges:
-    """The same numbers in as few ranges as can be, ascending."""
+    """Return the same numbers in as few ranges as possible, ascending."""
     found: list[tuple[int, int]] = []
     for start, stop in sorted(ranges):
         if found and found[-1][1] == start:
@@ -119,7 +119,7 @@ def joined(ranges: Iterable[tuple[int, int]]) -> Ranges:
 
 
 def first_of(ranges: Ranges, size: int) -> Iterator[tuple[int, int]]:
-    """The first so many of the numbers."""
+    """Yield the first ``size`` numbers, as ranges."""
     for start, stop in ranges:
         if size > 0:
             yield start, min(stop, start + size)
@@ -127,7 +127,7 @@ def first_of(ranges: Ranges, size: int) -> Iterator[tuple[int, int]]:
 
 
 def size_of(ranges: Ranges) -> int:
-    """How many numbers they are."""
+    """Return the count of the numbers."""
     return sum(stop - start for start, stop in ranges)
 
 
@@ -158,10 +158,10 @@ def _decoded(data: Any) -> Part:
 
 
 def _refuse_over(name: str, certificate: Any) -> None:
-    """Refuse one that ended otherwise than for want of time.
+    """Refuse a certificate whose run ended for another reason than the time limit.
 
     Raises:
-        FormatError: it did.
+        FormatError: it ended for another reason.
     """
     if certificate["sources"]["changed"]:
         raise FormatError(f"{name} cannot be continued: the sources were changed while it ran; begin anew")

@@ -1,4 +1,4 @@
-"""The programs of a bound in batches, but for those that earlier runs have done."""
+"""The programs of a bound, split into batches; programs of earlier runs are skipped."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _SIGNED_EVERY: Final = 16
 
 
 class Scope:
-    """An enumeration of programs, and which of them were explored.
+    """An enumeration of programs, with the positions of the explored ones.
 
     Args:
         template: a batch without programs.
-        programs: all of the bound, in the same order each time.
-        deadline: when they end early, on the clock of ``time.monotonic``.
-        part: what earlier runs have done, and how many programs there are, if that is known.
-        jobs: how many processes are to have some.
+        programs: all programs of the bound, in the same order each time.
+        deadline: when the enumeration ends early, on the clock of ``time.monotonic``.
+        part: the work of earlier runs, and the number of programs, if it is known.
+        jobs: the number of processes that share the programs.
     """
 
     def __init__(self, template: Batch, programs: Iterator[Any], deadline: float, part: Part, jobs: int) -> None:
@@ -47,10 +47,10 @@ class Scope:
         self._batch_programs = min(max(share, _FEWEST_PROGRAMS), _BATCH_PROGRAMS)
 
     def batches(self) -> Iterator[Batch]:
-        """Batches of what is left.
+        """Yield batches of the remaining programs.
 
         Raises:
-            FormatError: the programs are not those that earlier runs had.
+            FormatError: the programs differ from the programs of earlier runs.
         """
         left = left_of(self._enumerated(), self._part.done)
         for number in count():
@@ -65,11 +65,11 @@ class Scope:
             self._total = self._count
 
     def note(self, number: int, tally: Tally) -> None:
-        """Take down what a batch gave: its first programs were explored, in their order."""
+        """Record the tally of a batch: its first programs were explored, in their order."""
         self._done += first_of(self._dealt.pop(number), tally.programs)
 
     def reached(self) -> Part:
-        """What all runs have done."""
+        """Return the work of all runs."""
         signed = max(self._signature, (self._count, self._digest.hexdigest()))
         done, total = joined(self._done), self._total
         if size_of(done) == total and self._count < self._signature[0]:
@@ -85,7 +85,7 @@ class Scope:
             yield program
 
     def _compare(self) -> None:
-        """Raise if as many programs as were signed are other ones."""
+        """Raise an error if the programs differ from the programs that the signature covers."""
         size, digest = self._signature
         if self._count == size and digest != self._digest.hexdigest():
             raise FormatError(

@@ -1,4 +1,4 @@
-"""Spreads batches over an executor: threads that watch child processes here, or the workers of a cluster."""
+"""Distribution of batches over an executor: threads that watch child processes here, or the workers of a cluster."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ def spread(
     on_tally: Callable[[Tally], None] = lambda _: None,
     on_batch: Callable[[int, Tally], None] = lambda _number, _tally: None,
 ) -> tuple[Tally, bool]:
-    """Run batches until enough is found, the end, or the time limit.
+    """Run batches until there are enough findings, no batches are left, or the time is over.
 
     Args:
-        batches: what to run; taken as they are needed.
-        jobs: how many run at once.
-        executor: where they run; by default in threads of this process, each of which watches over a child process.
-            Any ``concurrent.futures.Executor`` will do, such as that of a dask cluster. One that loses work gets no
-            more.
-        seconds: after which no further batch is begun.
-        most_findings: after so many no further batch is begun; nor after one that ended its process.
-        on_tally: told of the sum so far, with what is known of batches that still run.
-        on_batch: told what each batch gave, by its number.
+        batches: the batches, taken on demand.
+        jobs: the number of batches that run at once.
+        executor: runs the batches; by default threads of this process, each of which watches a child process. Any
+            ``concurrent.futures.Executor`` is suitable, such as the executor of a dask cluster. If it loses work, it
+            gets no more.
+        seconds: the time after which no further batch is begun.
+        most_findings: after this many findings no further batch is begun; nor after a batch that ended its process.
+        on_tally: called with the sum so far, including running batches.
+        on_batch: called with the number of a batch and its tally.
 
     Returns:
-        The sum, and whether all batches were run. If the user asks to stop, the sum of what was done by then.
+        The sum, and whether all batches were run. If the user stops the run, the sum so far.
     """
     batches, numbers = iter(batches), count()
     deadline = time.monotonic() + seconds
@@ -119,18 +119,18 @@ def _is_enough(total: Tally, most_findings: int) -> bool:
 
 
 def _within(deadline: float, data: Data, *told: Callable[[Tally], None]) -> Data:
-    """Run a batch that may have waited for its turn: it has what is left of the time now."""
+    """Run a batch that may have waited in a queue, within the time that is left now."""
     seconds = min(data["seconds"], max(0.0, deadline - time.monotonic()))
     return run_batch({**data, "seconds": seconds}, *told)
 
 
 def _begun(running: dict[Future[Data], int]) -> dict[Future[Data], int]:
-    """Those that had been begun; the others are taken back."""
+    """Return the batches that have begun; the others are cancelled."""
     return {future: number for future, number in running.items() if not future.cancel()}
 
 
 def _is_lost(error: Exception, executor: Executor | None) -> bool:
-    """Whether it is the executor that failed, and not the work."""
+    """Whether the executor failed, and not the work."""
     if executor is None:
         return False
     is_its_own = type(error).__module__.partition(".")[0] == type(executor).__module__.partition(".")[0]

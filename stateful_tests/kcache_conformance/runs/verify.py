@@ -1,4 +1,4 @@
-"""Small-scope verification: all programs up to a bound, all interleavings of each, and a certificate that says so."""
+"""Small-scope verification: explores all interleavings of all programs up to a bound, and returns a certificate."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .scope import Scope
 from .spread import spread
 
 _COUNTING_SHARE = 0.2
-"""Of the time for everything, how much may go into counting the programs."""
+"""The share of the total time that may be spent on counting the programs."""
 
 
 def verify(
@@ -45,21 +45,21 @@ def verify(
 
     Args:
         target: name of the implementation.
-        bound: threads and operations of each, at most.
-        options: how to explore; the strategy is always exhaustive.
+        bound: the most threads, and the most operations of each.
+        options: the options of the search; the strategy is always exhaustive.
         type: of the target.
-        semantics: which generation of client-go decides.
+        semantics: the generation of client-go that defines correct results.
         instrument: further packages to instrument.
-        jobs: how many processes.
+        jobs: the number of processes.
         executor: see :func:`~.spread.spread`.
-        seconds: after which no further programs are begun.
+        seconds: the time after which no further programs are begun.
         patience_seconds: how long one execution may take.
-        resume: the certificate of earlier runs that this one goes on with; what they explored is not explored again.
-        on_progress: told how many programs there are and what was done so far.
+        resume: the certificate of earlier runs to continue; their programs are not explored again.
+        on_progress: called with the number of programs and the sum so far.
 
     Raises:
         TargetError: the target cannot be loaded, or its sources changed after earlier runs.
-        FormatError: there is no certificate to go on with, or it is of something else.
+        FormatError: there is no certificate to continue, or it belongs to another setting.
         HarnessError: the harness failed.
     """
     date, began = datetime.now(UTC), time.monotonic()

@@ -1,9 +1,9 @@
-"""The audit of exhaustive searches: the same threads, switched at opcodes, of code that was not rewritten.
+"""Audit of exhaustive searches: samples of the same actors, switched at opcodes, in code that is not rewritten.
 
-An exhaustive search is as good as what the instrumentation says of the threads. The audit shares none of that: it runs
-modules as they are and lets the interpreter say where threads can be switched. What shows there and not in the search
-is a finding, or a reason why the search proves nothing. It takes a share of the executions, not of the time, so that
-the same happens on every machine.
+An exhaustive search depends on the events that the instrumentation reports. The audit does not: it runs modules without
+rewriting, and the interpreter reports each opcode at which actors can be switched. If the audit shows an outcome that
+the search has not seen, this is a finding, or a reason why the search proves nothing. The budget of the audit is a
+share of the executions, not of the time, so that the result is the same on every machine.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from .search import SearchLimits, SearchResult, search
 from .strategy import Strategy
 
 _SECONDS: Final = 20.0
-"""The most time of one audit: it ends by itself long before, but for code that is slow itself."""
+"""Most seconds of one audit. Unless the audited code is slow, the audit ends long before."""
 
 
 @dataclass
 class AuditShare:
-    """How many executions of a series of searches are audits; one object serves the whole series.
+    """Budget of audits for a series of searches; one object serves the whole series.
 
     Attributes:
-        thorough: how many searches at the beginning are audited thoroughly.
+        thorough: number of searches, from now on, that are audited thoroughly.
     """
 
     thorough: int = 5
     _saved: int = 0
 
     def due(self) -> int:
-        """How many samples the next exhaustive search is to have."""
+        """Return the number of samples for the next exhaustive search."""
         if self.thorough > 0:
             return _THOROUGH
         return _AT_ONCE if self._saved >= _EVERY * _AT_ONCE else 0
 
     def spend(self, executions: int, samples: int) -> None:
-        """An exhaustive search that took so many executions has had so many samples."""
+        """Record the number of executions of an exhaustive search and the number of its samples."""
         if self.thorough > 0:
             self.thorough -= 1
         else:
@@ -48,11 +48,11 @@ class AuditShare:
 _THOROUGH: Final = 60
 _AT_ONCE: Final = 12
 _EVERY: Final = 40
-"""One execution in so many is an audit: it takes some four times as long as others."""
+"""Number of executions for each audited one. An audited execution takes some four times as long as another one."""
 
 
 def sampling_granularity(granularity: Granularity) -> Granularity:
-    """Where an audit of a search of a granularity switches threads."""
+    """Return the granularity of the audit for the granularity of a search."""
     return Granularity.OPCODES if granularity is Granularity.FREE else Granularity.OPCODES_GIL
 
 
@@ -67,14 +67,15 @@ def audit(
     """Sample schedules of opcodes.
 
     Args:
-        runner: of the same threads, at :func:`sampling_granularity`.
+        runner: runs the same actors at :func:`sampling_granularity`.
         judge: judges each execution.
         strategy: draws schedules of opcodes.
-        executions: how many samples.
-        seen: the outcomes that the search has seen, as the runner tells them.
+        executions: number of samples.
+        seen: the outcomes that the search has seen, as :meth:`~.execution.Runner.outcome` returns them.
 
     Returns:
-        What was found wrong, if anything; and what the search lacks, empty if nothing.
+        The result of the sampling; and the reason why the search is incomplete, empty if there is none or if the
+        sampling found a problem.
     """
     lacking: list[str] = []
 

@@ -1,7 +1,7 @@
-"""Counterexample of a problem: the fewest preemptions, done again to be sure, and classified.
+"""Counterexample of a problem: a schedule that shows the problem each time, with as few preemptions as possible.
 
-A search finds a problem in some schedule, or in one that is equivalent to it. Here it is realised, repeated, and made
-smaller: a search bounded by preemptions finds the smallest there is, if it gets that far.
+A search reports a problem of a schedule, or of an equivalent schedule. This module realises that schedule, repeats it,
+and minimizes it. If a preemption-bounded search comes to its end, the result has the fewest preemptions possible.
 """
 
 from __future__ import annotations
@@ -26,41 +26,42 @@ from .search import SearchLimits, SearchResult, search
 from .strategy import Coverage
 
 SHOWN_ONCE = "it showed a problem once"
-"""Begins what is said of a problem that the same schedule does not show again."""
+"""Beginning of the message about a problem that the same schedule does not show again."""
 
 _REPETITIONS = 2
-# Counted, so that the same is found on a slow machine; the time is for executions that are slow themselves.
+# The limit is a number, so that a slow machine has the same result; the seconds are for slow executions.
 _BOUNDED = SearchLimits(executions=2_000, seconds=10.0)
 _LONG_EXECUTIONS = 5
-"""The same of executions that are long: a bounded search of these gets nowhere."""
+"""Number of executions if executions are long: a bounded search of long executions does not come to its end."""
 _FEW = 5
-"""Preemptions: with more, a search bounded by them has too many schedules to come to its end."""
+"""Number of preemptions above which a preemption-bounded search has too many schedules to come to its end."""
 _MANY = 30
-"""Preemptions: to do without them one by one would take too long. What is left then is easier to read, though."""
+"""Number of preemptions above which removing them one by one would take too long, so whole parts are removed first.
+With fewer preemptions they are removed one by one only, because the result is easier to read."""
 
 _GREEDY_EXECUTIONS = 300
 _GREEDY_SECONDS = 5.0
 
 
 class Possible(enum.StrEnum):
-    """Which interpreters can run into a counterexample."""
+    """Interpreters that can run into a counterexample."""
 
     WITH_GIL = "possible under the GIL"
     FREE_THREADED = "this program needs free-threaded Python"
     PAUSED = "free-threaded Python can switch there at any time, CPython with a GIL only if something pauses the thread"
-    """Real threads with a GIL run into it where something pauses them, such as a tracer or a call added there."""
+    """Real threads with a GIL run into it if something pauses them there, such as a tracer or an added call."""
     UNKNOWN = "not known whether it is possible under the GIL"
 
 
 @dataclass(frozen=True)
 class Counterexample(Generic[A]):
-    """A schedule that shows a problem each time.
+    """Schedule that shows a problem each time.
 
     Attributes:
-        schedule: who runs for how many steps.
-        problem: what is wrong.
+        schedule: the schedule.
+        problem: the problem.
         execution: one execution of the schedule.
-        preemptions: how often a thread is left that could have gone on.
+        preemptions: number of switches away from an actor that could have gone on.
         is_minimal: whether no schedule with fewer preemptions shows a problem.
     """
 
@@ -72,11 +73,12 @@ class Counterexample(Generic[A]):
 
 
 def counterexample(runner: Runner[A], judge: Judge[A], result: SearchResult[A]) -> Counterexample[A] | Problem | None:
-    """What was found, realised and repeated.
+    """Realise and repeat the problem of a search; return its counterexample.
 
-    A problem of kind NONDETERMINISM if the same schedule does not do the same each time. ``None`` if it does, without
-    a problem: then the calls depend on each other in code that is not instrumented, and the order of the calls in which
-    the problem was seen is one that cannot be. Nobody is accused of that.
+    If the same schedule does not lead to the same execution each time, return a problem of kind NONDETERMINISM. If it
+    leads to the same execution without the problem, return ``None``: the calls depend on each other in code that is not
+    instrumented, so the order of the calls that showed the problem is impossible, and nothing is reported. A LIVELOCK
+    is returned as it is.
     """
     execution, problem = result.execution, result.problem
     assert execution is not None
@@ -94,14 +96,14 @@ def counterexample(runner: Runner[A], judge: Judge[A], result: SearchResult[A]) 
 def realised(
     execution: Execution[A], problem: Problem, order: HappensBefore | None, granularity: Granularity
 ) -> Schedule:
-    """The schedule that shows a problem: of the execution, or of an equivalent one in which the calls overlap so."""
+    """Return the schedule of the execution, or of the equivalent execution with the call order of the problem."""
     if order is not None and problem.order and granularity is Granularity.FREE:
         return as_runs(realising_threads(execution, order, problem.order))
     return schedule_of(execution.trace, granularity)
 
 
 def smallest(runner: Runner[A], judge: Judge[A], found: Counterexample[A], seconds: float = inf) -> Counterexample[A]:
-    """The counterexample with the fewest preemptions that the budget allows to find, which has so many seconds left."""
+    """Return the counterexample with the fewest preemptions that can be reached in the seconds."""
     deadline = time.monotonic() + seconds
     if found.preemptions > _FEW:
         half = time.monotonic() + seconds / 2
@@ -113,10 +115,10 @@ def smallest(runner: Runner[A], judge: Judge[A], found: Counterexample[A], secon
 
 
 def replayed(runner: Runner[A], judge: Judge[A], schedule: Schedule) -> tuple[Execution[A], Problem | None, bool]:
-    """Run one schedule: what happened, what is wrong with it, and whether the schedule could be followed.
+    """Run one schedule; return the execution, its problem, and whether the schedule could be followed.
 
-    What goes wrong in a hurried execution is run twice more, and threads do not learn of the time that passes while
-    they, or others, can go on. If it goes wrong then, too, the execution does not count as hurried.
+    If a hurried execution shows a problem, it is run twice more. Then the clock hides from actors the time that passes
+    while they, or any actor, can go on. If both runs show the problem, the execution does not count as hurried.
     """
     strategy = Replay(schedule)
     execution = runner.run(strategy)
@@ -139,7 +141,7 @@ def _goes_wrong_unhurried(runner: Runner[A], judge: Judge[A], schedule: Schedule
 
 
 def _repeated(runner: Runner[A], judge: Judge[A], schedule: Schedule) -> Counterexample[A] | None:
-    """The counterexample, if each of several runs of the schedule shows the same problem."""
+    """Return a counterexample if each of several runs of the schedule shows a problem of the same kind."""
     seen = [replayed(runner, judge, schedule) for _ in range(_REPETITIONS)]
     first, problem, _ = seen[0]
     if problem is None or any(other is None or other.kind is not problem.kind for _, other, _ in seen):
@@ -148,7 +150,7 @@ def _repeated(runner: Runner[A], judge: Judge[A], schedule: Schedule) -> Counter
 
 
 def _bounded(runner: Runner[A], judge: Judge[A], found: Counterexample[A], seconds: float) -> Counterexample[A] | None:
-    """The smallest one, or the one at hand if it is; ``None`` if the search did not get that far."""
+    """Search with fewer preemptions; return the minimal counterexample, or ``None`` if the search is inconclusive."""
     if found.preemptions == 0:
         return replace(found, is_minimal=True)
     strategy = PreemptionBounded(found.preemptions - 1)
@@ -164,10 +166,10 @@ def _bounded(runner: Runner[A], judge: Judge[A], found: Counterexample[A], secon
 
 
 def _coarse(runner: Runner[A], judge: Judge[A], found: Counterexample[A], deadline: float) -> Counterexample[A]:
-    """Do without many preemptions at once, as long as the problem stays: those at the end, then those of whole parts.
+    """Remove many preemptions at once while the problem persists: first at the end, then in whole parts.
 
-    A. Zeller, R. Hildebrandt: Simplifying and Isolating Failure-Inducing Input (2002), with another order in place of
-    the parts that are left out.
+    A. Zeller, R. Hildebrandt: Simplifying and Isolating Failure-Inducing Input (2002). Parts of the schedule are
+    reordered rather than left out.
     """
     best = found.schedule
     deadline = min(deadline, time.monotonic() + _GREEDY_SECONDS)
@@ -203,7 +205,7 @@ def _coarse(runner: Runner[A], judge: Judge[A], found: Counterexample[A], deadli
 
 
 def _is_as_good(execution: Execution[A], problem: Problem | None, found: Counterexample[A]) -> bool:
-    """Whether an execution shows a problem of the same kind, and leaves no more in doubt."""
+    """Whether an execution shows a problem of the same kind, and is not hurried unless ``found`` is."""
     is_same = problem is not None and problem.kind is found.problem.kind
     return is_same and not _is_in_doubt(execution, found)
 
@@ -213,7 +215,7 @@ def _is_in_doubt(execution: Execution[A], found: Counterexample[A]) -> bool:
 
 
 def _grouped(schedule: Schedule) -> Schedule:
-    """All runs of each thread as one, in the order of the first ones."""
+    """Merge all runs of each actor into one, in the order of the first runs."""
     counts: dict[int, int] = {}
     for thread, count in schedule:
         counts[thread] = counts.get(thread, 0) + count
@@ -221,7 +223,7 @@ def _grouped(schedule: Schedule) -> Schedule:
 
 
 def _greedy(runner: Runner[A], judge: Judge[A], found: Counterexample[A], deadline: float) -> Counterexample[A]:
-    """Put runs of one thread together, as long as the problem stays."""
+    """Merge runs of one actor, two at a time, while the problem persists."""
     best, left, position, progress = found, _GREEDY_EXECUTIONS, 0, False
     deadline = min(deadline, time.monotonic() + _GREEDY_SECONDS)
     while left > 0 and time.monotonic() < deadline:
@@ -243,7 +245,7 @@ def _greedy(runner: Runner[A], judge: Judge[A], found: Counterexample[A], deadli
 
 
 def _joined(schedule: Schedule, position: int) -> Schedule:
-    """The run at ``position`` and the next one of the same thread as one, before what lies between."""
+    """Merge the run at ``position`` and the next run of the same actor; the runs between them come after."""
     thread, _ = schedule[position]
     steps = as_steps(schedule[:position])
     after = schedule[position + 1 :]
@@ -255,7 +257,7 @@ def _joined(schedule: Schedule, position: int) -> Schedule:
 
 
 def _differs(runner: Runner[A], schedule: Schedule) -> Problem | None:
-    """What is different between two runs of one schedule; ``None`` if nothing is."""
+    """Run a schedule twice; return a NONDETERMINISM problem if the executions differ, else ``None``."""
     first, second = (_told(runner, runner.run(Replay(schedule))) for _ in range(2))
     for position, (one, other) in enumerate(zip(first[0], second[0], strict=False)):
         if one != other:

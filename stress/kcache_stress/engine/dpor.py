@@ -1,11 +1,12 @@
 """Exhaustive search with dynamic partial-order reduction: source sets and sleep sets.
 
 P. Abdulla, S. Aronis, B. Jonsson, K. Sagonas: Optimal Dynamic Partial Order Reduction (2014), algorithm 1. Executions
-that differ only in the order of independent events are explored once. Stateless: each execution starts over, repeats
-the choices of its prefix, and then runs freely without preemption; its races say where other choices are needed.
+that differ only in the order of independent events are explored once. The search is stateless: each execution starts
+from the beginning, repeats the choices of its prefix, and then runs without preemption. Its races show at which states
+other choices are needed.
 
-What threads wait for at the end of an execution takes part in races too: a thread that never got its lock has no event
-that would show what it raced with.
+The pending events of actors that are blocked at the end of an execution take part in races, too: an actor that never
+acquired its lock has no event that would race with the holder.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from .strategy import Ending, Step, Strategy
 
 
 class _Node:
-    """A state on the current path, where some race asks for a choice.
+    """State on the current path at which a race requires another choice.
 
     Attributes:
-        backtrack: the threads to try from here.
-        done: those that were tried.
+        backtrack: the actors to try from this state.
+        done: the actors that were tried.
     """
 
     __slots__ = ("backtrack", "done")
@@ -35,17 +36,17 @@ class _Node:
 
 
 class DivergedError(Exception):
-    """The same choices led elsewhere: the target does not do the same each time."""
+    """The same choices led to another state: the target is not deterministic."""
 
 
 class Dpor(Strategy):
     """Source-DPOR with sleep sets.
 
-    Where threads cannot be switched before every event, what a paused thread will do next is not known, and there are
-    no sleep sets. Of threads that do the same, the first begins first, unless they are told who they are.
+    If actors cannot be switched before every event, the next events of a paused actor are not known, and there are no
+    sleep sets. Actors with equal work begin in the order of their numbers, unless an actor asks for its own number.
 
     Attributes:
-        redundant: how many executions sleep sets cut short.
+        redundant: number of executions that sleep sets cut short.
     """
 
     def __init__(self) -> None:
@@ -58,7 +59,7 @@ class Dpor(Strategy):
         self._start_over()
 
     def _start_over(self) -> None:
-        self._prefix: list[int] = []  # who did each step, up to and including the choice to try
+        self._prefix: list[int] = []  # the actor of each step, up to and including the choice to try
         self._nodes: list[_Node | None] = []
         self._sleeping_at: list[frozenset[int]] = [frozenset()]
         self._asleep_before: frozenset[int] = frozenset()
@@ -91,7 +92,7 @@ class Dpor(Strategy):
         self._woken_up_to = 0
 
     def choose(self, running: int) -> int:
-        """Repeat the prefix, then go on with whoever runs."""
+        """Repeat the prefix, then return the running actor as long as it can go on."""
         scheduler = self.scheduler
         if self._segments:
             if scheduler.left > 0 and not scheduler.actors[running].finished:
@@ -105,7 +106,7 @@ class Dpor(Strategy):
         if not enabled:
             return STOP
         if self._equal:
-            # A call that raises before it touches anything shared has no step: it was never chosen, and is over.
+            # An actor that raises before it touches anything shared has no step: it is finished but was never chosen.
             self._begun.update(number for number, thread in scheduler.actors.items() if thread.finished)
             enabled = [thread for thread in enabled if self._equal.in_place_of(thread, self._begun) == thread]
         if self._asleep:
@@ -114,7 +115,7 @@ class Dpor(Strategy):
                 self.end(Ending.REDUNDANT)
                 return STOP
         scheduler.left = FOREVER
-        # Whoever waits with a timeout goes last: that it may time out earlier is found as a race.
+        # Actors that wait with a timeout go last: a race shows it if the wait may time out earlier.
         patient = [thread for thread in enabled if not scheduler.actors[thread].is_timing_out] or enabled
         chosen = running if running in patient else patient[0]
         self._begun.add(chosen)
@@ -142,11 +143,11 @@ class Dpor(Strategy):
         return chosen
 
     def _times_out(self, thread: int) -> bool:
-        """Whether a thread that waits goes on because its wait is the next to end, and no other one can go on."""
+        """Whether a waiting actor goes on because its wait is the next to time out, and no other actor can go on."""
         return thread in self.scheduler.next_timeouts() and not self.busy(self.scheduler.enabled())
 
     def _wake(self, trace: Trace) -> None:
-        """A sleeping thread wakes when somebody does what its next event depends on."""
+        """Wake each sleeping actor whose next event depends on a new event of the trace."""
         for event in trace[self._woken_up_to :]:
             for asleep in list(self._asleep):
                 pending = self._pending.get(asleep)
@@ -155,10 +156,10 @@ class Dpor(Strategy):
         self._woken_up_to = len(trace)
 
     def learn(self, step: Step) -> HappensBefore | None:
-        """Add the choices that the races of the execution ask for."""
+        """Add the choices that the races of the execution require."""
         if step.ending is Ending.INFEASIBLE:
             return None
-        if self._equal and self.scheduler.tells_identities:  # what was left out may differ
+        if self._equal and self.scheduler.tells_identities:  # the executions that were left out may differ
             self._tells_apart, self._begins_anew, self._equal = True, True, NONE_EQUAL
             self._start_over()
             return None
@@ -194,7 +195,7 @@ class Dpor(Strategy):
         return order
 
     def has_more(self) -> bool:
-        """Go to the deepest choice that was not made yet."""
+        """Prepare the deepest choice that was not tried yet; return False if there is none."""
         if self._begins_anew:
             self._begins_anew = False
             return True
@@ -224,7 +225,10 @@ class Dpor(Strategy):
         return [position for position in range(own_events) if trace[position][1] > WRITE]
 
     def _reverse(self, schedule: list[int], depth: int, thread: int, initials: list[int]) -> None:
-        """At the state before a step, one of ``initials`` must be tried: who leads to ``thread`` without that step."""
+        """Require that one of ``initials`` is tried at the state before the step at ``depth``.
+
+        The initials are the actors that can begin the part that leads to the event of ``thread`` without that step.
+        """
         node = self._nodes[depth]
         if node is None:
             node = self._nodes[depth] = _Node(schedule[depth])
@@ -236,7 +240,7 @@ class Dpor(Strategy):
             node.backtrack.add(thread if thread in initials or not initials else initials[0])
 
     def _fall_asleep(self, trace: Trace, schedule: list[int], branch: int) -> None:
-        """Who is asleep at each state of the new part of the path."""
+        """Compute the sleep set of each state of the new part of the path."""
         asleep = self._asleep_before
         del self._sleeping_at[branch + 1 :]
         for depth in range(branch, len(schedule)):
@@ -252,9 +256,9 @@ class Dpor(Strategy):
 
 
 def _initials(trace: Trace, order: HappensBefore, earlier: int, later: int) -> list[int]:
-    """Who can begin the part after ``earlier`` that does not depend on it, ``later`` included.
+    """Return the actors that can begin the part after ``earlier`` that does not depend on it, ``later`` included.
 
-    Other threads that are BLOCKED at the end do nothing in that part.
+    BLOCKED entries of other actors at the end are no part of it.
     """
     by = trace[earlier][0]
     thread = trace[later][0]
@@ -278,7 +282,7 @@ def _initials(trace: Trace, order: HappensBefore, earlier: int, later: int) -> l
 
 
 def _steps_by_event(starts: Sequence[int], ends: Sequence[int], count: int) -> list[int]:
-    """The step of each event; what is BLOCKED comes after all steps."""
+    """Return the step of each event; BLOCKED events come after all steps."""
     steps = []
     for step, (start, end) in enumerate(zip(starts, ends, strict=True)):
         steps += [step] * (end - start)
@@ -288,17 +292,17 @@ def _steps_by_event(starts: Sequence[int], ends: Sequence[int], count: int) -> l
 def _initials_of_steps(
     starts: list[int], schedule: list[int], clocks: list[Clock], depth: int, later: int
 ) -> list[int]:
-    """As :func:`_initials`, for steps of several events; ``later`` is left out: it might do something else instead.
+    """Return the initials as :func:`_initials` does, for steps of several events, without the step ``later``.
 
-    A step depends on another one if any of its events does, and so on through all steps: finer than that, the part
-    would do without half of a step.
+    The step ``later`` is left out because it may perform other events after the reversal. A step depends on another
+    step if any of its events does, and so on transitively: otherwise the part would leave out half of a step.
 
     Args:
-        starts: the first event of each step.
-        schedule: who did it.
-        clocks: what is known at its end.
-        depth: the step that is not to be done.
-        later: where the part ends.
+        starts: the position of the first event of each step.
+        schedule: the actor of each step.
+        clocks: the clock at the end of each step.
+        depth: the step that is left out.
+        later: the step at which the part ends.
     """
     after = {schedule[depth]: starts[depth]}
     first: dict[int, int] = {}

@@ -1,8 +1,9 @@
-"""Threads that do the same: what one of them does first, another might have done, and it would be the same.
+"""Equal actors: actors that do the same work and can be swapped.
 
-As long as none of them has begun, they can change places, and so can they in all that follows. A search that lets them
-begin in order sees one of the executions that differ in nothing but their places (E. Clarke, R. Enders, T. Filkorn,
-S. Jha: Exploiting Symmetry in Temporal Logic Model Checking, 1996). It holds as long as nobody asks who he is.
+As long as two equal actors have not begun, swapping them leads to an execution that differs in their numbers only. A
+search that lets equal actors begin in the order of their numbers sees one of these executions (E. Clarke, R. Enders,
+T. Filkorn, S. Jha: Exploiting Symmetry in Temporal Logic Model Checking, 1996). This is sound as long as no actor asks
+for its own number.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from typing import Any
 
 
 class EqualActors:
-    """The threads of a program, and which of them do the same.
+    """Groups of actors of a program that do the same work.
 
     Args:
-        work: what each of them does; those whose work is equal do the same.
+        work: the work of each actor; actors with equal work are equal.
     """
 
     def __init__(self, work: Sequence[object] = ()) -> None:
@@ -33,14 +34,14 @@ class EqualActors:
         return bool(self._groups)
 
     def in_place_of(self, thread: int, begun: Collection[int]) -> int:
-        """Who may as well go on as ``thread``: the first that does the same, if neither has begun."""
+        """Return the actor to run instead of ``thread``: the first equal actor that has not begun, or ``thread``."""
         group = self._group_of.get(thread)
         if group is None or thread in begun:
             return thread
         return next(other for other in group if other not in begun)
 
     def in_order(self, outcomes: Sequence[Any]) -> tuple[Any, ...]:
-        """What came of each thread, as if those that do the same had changed places until it is in order."""
+        """Return the outcomes of the actors in a canonical order: those of equal actors are sorted."""
         placed = list(outcomes)
         for group in self._groups:
             for thread, outcome in zip(group, sorted((outcomes[thread] for thread in group), key=repr), strict=True):
@@ -49,7 +50,7 @@ class EqualActors:
 
 
 def _are_same(one: object, other: object) -> bool:
-    """Whether they are equal, and look so: 1 and True are equal as well."""
+    """Whether two objects are equal and have the same ``repr``: 1 and True are equal, but are not the same."""
     return one == other and repr(one) == repr(other)
 
 

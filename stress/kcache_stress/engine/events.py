@@ -1,10 +1,10 @@
-"""Events: the visible steps of virtual threads, and which of them depend on each other.
+"""Events: the visible steps of actors, and the dependence relation between events.
 
-Where threads may be switched before every access, each event is a step of its own. Where they may not, a step begins
-with an event that is no access and takes in the accesses that follow.
+If actors may be switched before every access, each event is a step of its own. If not, a step begins with an event that
+is no access, and includes the accesses that follow.
 
-An event is a tuple ``(thread, kind, obj, slot)``; a trace is the list of events of one execution in the order in which
-they happened. Tuples, not a dataclass: a search makes millions.
+An event is a tuple ``(actor, kind, obj, slot)``; a trace is the list of events of one execution in the order in which
+they happened. Events are tuples, not a dataclass, because a search creates millions of them.
 """
 
 from __future__ import annotations
@@ -19,41 +19,42 @@ from .weak_objects import hold, weakly
 READ = 0
 WRITE = 1
 ACQUIRE = 2
-"""Taking a lock, waiting for it as long as it takes."""
+"""Acquire a lock; wait for it without a timeout."""
 TRY = 3
-"""Taking a lock if it is free; also the end of a wait with a timeout. The slot says whether it was taken."""
+"""Acquire a lock if it is free; also the end of a wait with a timeout. The slot is whether the lock was acquired."""
 QUERY = 4
-"""Asking whether a lock is held."""
+"""Ask whether a lock is held."""
 RELEASE = 5
-"""Giving a lock back; the slot says whether anybody held it."""
+"""Release a lock; the slot is whether the lock was held."""
 SPAWN = 6
-"""Starting a thread; the object is its handle, the slot its number; ``None`` if it was started before."""
+"""Start a thread. The object is its handle, the slot its number, or ``None`` if the thread was started before."""
 JOIN = 7
-"""Waiting for the end of a thread, which is a RELEASE of its handle; the slot says whether it had been started."""
+"""Wait for the end of a thread, which is a RELEASE of its handle. The slot is whether the thread had been started."""
 PAUSE = 8
-"""The beginning of a step of several accesses; what it will do is not known yet."""
+"""Begin a step of several accesses, which are not known yet."""
 BLOCKED = 9
-"""Not a step: at the end of an execution, a thread still waits to ACQUIRE."""
+"""Not a step: at the end of an execution, the actor still waits for an ACQUIRE or a JOIN."""
 
 KIND_NAMES = ("read", "write", "acquire", "try", "query", "release", "spawn", "join", "pause", "blocked")
 
 Event: TypeAlias = "tuple[int, int, object, object]"
 Trace: TypeAlias = "list[Event]"
 Pending: TypeAlias = "tuple[int, object, object]"
-"""``(kind, obj, slot)``: what a paused thread does next."""
+"""``(kind, obj, slot)``: the next event of a paused actor."""
 
 
 class Imprecise:
-    """The slot of an access that is not one atomic step on one known place: the whole object, and what it reaches.
+    """Slot of an imprecise access, which may touch any part of its object and of the objects that it reaches.
 
-    What such an access does is not known exactly, so that a search in which another thread's access to the same is
-    unordered with it proves nothing.
+    The exact accesses are not known. If another actor's access to the same place is not ordered with an imprecise
+    access, the search proves nothing.
 
     Attributes:
-        where: ``FILE:LINE`` of the instrumented code that does it.
-        what: what is not known there.
-        reach: ids of the objects that it can get hold of; ``None`` for all that there are.
-        is_contained: it touches nothing else; otherwise all code that cannot be seen may touch the same.
+        where: ``FILE:LINE`` of the instrumented code that makes the access.
+        what: the unknown part, as text.
+        reach: ids of the objects that the access can reach; ``None`` for all objects.
+        is_contained: whether the access touches nothing else; if not, it may touch the same places as all other
+            opaque code (:data:`UNKNOWN`).
     """
 
     __slots__ = ("is_contained", "reach", "what", "where")
@@ -71,13 +72,13 @@ class Imprecise:
 
 
 class Together:
-    """The object and the slot of an event that touches several places in one step: the steps of C are such.
+    """Object and slot of an event that touches several places in one step, as functions in C do.
 
-    Were each of them an event of its own, others could come in between two of them, and what was reported first would
-    have happened last.
+    If each access were an event of its own, other actors could be switched to between two of them, and the access that
+    was reported first would have happened last.
 
     Attributes:
-        parts: what is touched, each place once.
+        parts: the single accesses, one for each place.
     """
 
     __slots__ = ("parts",)
@@ -87,53 +88,56 @@ class Together:
 
 
 COMPOUND: Final = frozenset({Imprecise, Together})
-"""The types of the slots of accesses that are more than one on one known place."""
+"""Types of the slots of accesses that are not one access to one known place."""
 
 
 def parts_of(kind: int, obj: object, slot: object) -> tuple[Pending, ...]:
-    """What an access touches."""
+    """Return the single accesses of an event."""
     return slot.parts if type(slot) is Together else ((kind, obj, slot),)
 
 
 def imprecise_slots(event: Event) -> list[Imprecise]:
-    """What an event does not know exactly."""
+    """Return the imprecise slots of an event."""
     return [slot for _, _, slot in parts_of(event[1], event[2], event[3]) if type(slot) is Imprecise]
 
 
 class _Unknown:
-    """What code that cannot be seen may touch beside its arguments: all such code may touch the same."""
+    """Place for everything that opaque code may touch beside its arguments. All opaque code shares this place.
+
+    Code is opaque if the instrumentation does not see its accesses.
+    """
 
     __slots__ = ()
 
 
 UNKNOWN: Final = _Unknown()
-"""The object of an event that stands for a stretch of code that cannot be seen; its slot is :class:`Imprecise`."""
+"""The object of an event that stands for a call of opaque code; its slot is an :class:`Imprecise`."""
 
 THREADS: Final = object()
-"""The object of a QUERY that asks which threads there are."""
+"""The object of a QUERY for the list of threads."""
 
 namespaces: Final[dict[int, int]] = {}
-"""id of an object -> id of its ``__dict__``, once somebody got hold of that: both are then one place.
+"""id of an object -> id of its ``__dict__``, if code has obtained the ``__dict__``: both are then one place.
 
-One for the process, as is the execution: :meth:`Scheduler.reset` empties it.
+There is one table for the process, because there is one execution at a time. :meth:`Scheduler.reset` empties it.
 """
 
 WHOLE = "in C"
 """The slot of an access by a method in C. kcache cannot see which attributes the method touches."""
 
 _CONTAINERS = (dict, list, set, deque, bytearray, array, BaseException, SimpleNamespace)
-"""Containers, and what shows its arguments or all its attributes."""
+"""Containers, and types that expose all their arguments or attributes."""
 _IS_CONTAINER: dict[type, bool] = {}
 _TAKEN_AS_A_WHOLE: set[type] = set()
 
 
 def identity(obj: object) -> int:
-    """The id that stands for an object, and for the dictionary of its attributes if that is known to somebody."""
+    """Return the id that stands for an object, and for its ``__dict__`` if code has obtained it."""
     return namespaces.get(id(obj), id(obj)) if namespaces else id(obj)
 
 
 def unite(obj: object, names: object) -> None:
-    """From now on an object and a dictionary are one place, with all that either was one with before."""
+    """Treat an object and a dictionary as one place from now on, with all places that either was united with."""
     obj = weakly(obj)
     place, other = identity(names), identity(obj)
     for found in [found for found, of in namespaces.items() if of == other]:
@@ -142,39 +146,40 @@ def unite(obj: object, names: object) -> None:
 
 
 def take_as_a_whole(kind: type) -> None:
-    """Let each object of a type be one place: its fields are not known."""
+    """Treat each object of a type as one place, because its fields are not known."""
     _IS_CONTAINER[kind] = True
     _TAKEN_AS_A_WHOLE.add(kind)
     hold(kind)
 
 
 def forget_types() -> None:
-    """Let the classes die that were looked at: with each goes the copy of its module, as large as what that imports."""
+    """Drop the references to classes, so that the copies of their modules and of their imports can be freed."""
     _IS_CONTAINER.clear()
     _IS_CONTAINER.update(dict.fromkeys(_TAKEN_AS_A_WHOLE, True))
 
 
 def location(obj: object, slot: object) -> object:
-    """What two accesses must share to depend on each other: an attribute of an object, or a container as a whole.
+    """Return the location of an access: an attribute of an object, or a container as a whole.
 
-    A container counts as a whole because a write under one key moves others: the order of a dict, the positions of a
-    list. Coarse is sound: it can only add executions. An :class:`Imprecise` access to an object is one to each of its
-    attributes: whoever compares locations has to see to that.
+    Two accesses depend on each other only if their locations are equal. A container is one location because a write
+    under one key affects the others: the order of a dict, the positions of a list. A coarse location is sound: it can
+    only add executions. An :class:`Imprecise` access to an object is an access to each of its attributes; the caller
+    that compares locations must handle this case.
     """
     if namespaces and id(obj) in namespaces:
         return namespaces[id(obj)]
     whole = _IS_CONTAINER.get(type(obj))
     if whole is None:
-        # `isinstance` may run code of the object.
+        # Not `isinstance`: it may run code of the object.
         whole = _IS_CONTAINER[type(obj)] = issubclass(type(obj), _CONTAINERS)
     return id(obj) if whole else (id(obj), slot)
 
 
 def are_dependent(pending: Pending, event: Event) -> bool:
-    """Whether executing ``event`` first may change what ``pending`` does, or the other way round.
+    """Whether ``pending`` and ``event`` depend on each other: one may change the effect of the other.
 
-    ACQUIRE and RELEASE of one lock can both be possible: where a thread releases what it does not hold. Threads get
-    their numbers in the order in which they are started.
+    ACQUIRE and RELEASE of one lock may both be enabled, because a thread can release a lock that it does not hold. Two
+    SPAWNs depend on each other because threads are numbered in the order in which they are started.
     """
     kind, obj, slot = pending
     _, other_kind, other, other_slot = event
@@ -207,7 +212,7 @@ def are_dependent(pending: Pending, event: Event) -> bool:
 
 
 def _meet(slot: object, other: object) -> bool:
-    """Whether two stretches of code that cannot be seen may touch the same."""
+    """Whether two calls of opaque code may touch the same place."""
     assert isinstance(slot, Imprecise)
     assert isinstance(other, Imprecise)
     if not (slot.is_contained or other.is_contained) or slot.reach is None or other.reach is None:

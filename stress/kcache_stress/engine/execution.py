@@ -1,4 +1,4 @@
-"""The interface between a search and what it runs: executions, what runs them, and what judges them."""
+"""Interface between a search and its surroundings: executions, runners and judges."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ Mark = int
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with an execution.
+    """Violation that an execution shows.
 
     Attributes:
-        kind: what sort of violation.
+        kind: the sort of violation.
         summary: one sentence.
-        order: beginnings and ends of the calls in an order that happens-before admits and that nothing explains; empty
-            if the order does not matter.
-        rule: the id of the rule that is broken, where more is known than the kind.
-        location: where in the target, if that is known already: ``FILE:LINE in FUNCTION``.
+        order: beginnings and ends of the calls in an order that happens-before admits and no sequential execution
+            explains; empty if the order does not matter.
+        rule: the id of the broken rule, if more is known than the kind.
+        location: the place in the target, if it is known already: ``FILE:LINE in FUNCTION``.
     """
 
     kind: FindingKind
@@ -43,14 +43,14 @@ class Problem:
 
 
 class Timeout(NamedTuple):
-    """A wait that has timed out.
+    """Wait that has timed out.
 
     Attributes:
-        actor: whose wait it was.
-        position: how long the trace was.
-        waiters: the queue of the condition that was waited for, if it was one.
+        actor: the actor that waited.
+        position: the length of the trace when the wait timed out.
+        waiters: the queue of the condition, if the actor waited for a condition.
         is_early: whether another actor could go on.
-        moment: the virtual time from then on, in seconds.
+        moment: the virtual time after the timeout, in seconds.
     """
 
     actor: int
@@ -61,7 +61,7 @@ class Timeout(NamedTuple):
 
 
 class HiddenTime(enum.Enum):
-    """The time that passes while actors can go on, of which actors do not learn when they read the clock."""
+    """Part of the virtual time that the clock hides from the actors that read it."""
 
     NOTHING = enum.auto()
     OWN = enum.auto()
@@ -72,27 +72,28 @@ class HiddenTime(enum.Enum):
 
 @dataclass
 class Execution(Generic[A]):
-    """What one execution showed.
+    """Record of one execution.
 
     Attributes:
-        ending: how it ended.
-        trace: its events.
-        actors: how many actors there were, those that the program started included.
-        spans: for each call, by thread: the length of the trace before it began and when it had returned.
-        outcomes: what each thread gave: its calls that have ended, in the order of ``spans``, or all it does at once.
-        prefix: what the calls before the threads gave.
-        final: what reading everything back gave; empty unless it was complete.
-        failures: what ended threads of the target.
-        problem: what its runner found wrong, whatever a judge says.
-        waits: who waits for what, if it ended in a deadlock.
-        timeouts: of its waits.
+        ending: how the execution ended.
+        trace: the events.
+        actors: number of actors, including the actors that the program started.
+        spans: for each call, by actor: the length of the trace before the call began and after it had returned.
+        outcomes: for each actor, the outcomes of its finished calls in the order of ``spans``, or one outcome for all
+            that it does.
+        prefix: the outcomes of the calls before the actors start.
+        final: the outcomes of reading everything back; empty unless the execution was complete.
+        failures: the errors that ended threads of the target.
+        problem: the violation that the runner has detected, independent of the judge.
+        waits: the waits of all actors, if the execution ended in a deadlock.
+        timeouts: the waits that timed out.
         timeouts_withheld: the place of a wait that might have timed out earlier; empty if there is none.
-        was_patient: whether a long wait might have, which ends only when nothing else can go on.
-        preemptions: how often a thread was left that could have gone on.
-        doubts: why it is no part of a proof, whatever the order: ``FILE:LINE: what``.
-        hurry: ``FILE:LINE: what``, if code has read the clock after a wait had ended while other threads could go on.
-        seconds: of virtual time that were waited for.
-        broken: the invariants that do not hold afterwards; to be asked before the next execution.
+        was_patient: whether a long wait might have timed out earlier; a long wait ends only if nothing else can go on.
+        preemptions: number of switches away from an actor that could have gone on.
+        doubts: reasons why the execution is no part of a proof, whatever the order: ``FILE:LINE: reason``.
+        hurry: ``FILE:LINE: what``, if code has read the clock after a wait had ended while other actors could go on.
+        seconds: the virtual time of the waits, in seconds.
+        broken: returns the invariants that do not hold afterwards; call it before the next execution.
     """
 
     ending: Ending
@@ -116,16 +117,16 @@ class Execution(Generic[A]):
 
 
 class Runner(Protocol[A]):
-    """Runs the same actors again and again."""
+    """Runner of executions: runs the same actors again and again."""
 
     @property
     def granularity(self) -> Granularity:
-        """Where actors are switched."""
+        """Granularity at which actors are switched."""
         ...
 
     @property
     def is_long(self) -> bool:
-        """Whether an execution has so many events that few can be run."""
+        """Whether an execution has so many events that there is time for few executions only."""
         ...
 
     def run(self, strategy: Strategy) -> Execution[A]:
@@ -133,11 +134,11 @@ class Runner(Protocol[A]):
         ...
 
     def hide_time(self, hidden: HiddenTime) -> None:
-        """From now on, do not let actors that read the clock learn of the time that has passed so."""
+        """From now on, hide this part of the time from actors that read the clock."""
         ...
 
     def place(self) -> str:
-        """``FILE:LINE`` where the first actor is that could go on; empty if there is none."""
+        """Return ``FILE:LINE`` of the first actor that could go on; empty if there is none."""
         ...
 
     def clean_up(self) -> None:
@@ -145,19 +146,19 @@ class Runner(Protocol[A]):
         ...
 
     def outcome(self, execution: Execution[A]) -> object:
-        """What equivalent executions agree on, hashable; ``None`` if that is not known."""
+        """Return a hashable value that equivalent executions have in common; ``None`` if it is not known."""
         ...
 
 
 class Judge(Protocol[A]):
-    """Says what is wrong with executions."""
+    """Judge of executions: detects violations."""
 
     def judge(self, execution: Execution[A], order: HappensBefore | None = None) -> Problem | None:
-        """What is wrong with the execution, if anything.
+        """Return the violation that the execution shows, or ``None``.
 
         Args:
-            execution: what was observed.
-            order: what happens before what in it. If given, all orders of the calls that it admits are judged; else
-                the one in which they happened.
+            execution: the execution to judge.
+            order: its happens-before relation. If it is passed, all orders of the calls that it admits are judged;
+                otherwise only the order in which the calls happened.
         """
         ...

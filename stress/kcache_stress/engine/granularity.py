@@ -1,4 +1,4 @@
-"""Granularity: the places where threads may be switched."""
+"""Granularity: the places where actors may be switched."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from typing import Final
 
 
 class Granularity(enum.StrEnum):
-    """Where threads may be switched."""
+    """Set of places where actors may be switched."""
 
     FREE = "free"
-    """Before every access to shared state: what free-threaded Python can do."""
+    """Before every access to shared state, as in free-threaded Python."""
     GIL = "gil"
     """Only where an interpreter with a global lock can switch: function entry, loop back-edge, after a call."""
     SYNC = "sync"
-    """Only at locks and other synchronisation: enough for programs that are free of data races."""
+    """Only at locks and other synchronisation. This is enough for programs without data races."""
     OPCODES = "opcodes"
-    """Before every opcode of any Python frame that may touch what is shared; nothing is rewritten: for samples only."""
+    """Before every opcode of any Python frame that may touch shared state. No code is rewritten: for sampling only."""
     OPCODES_GIL = "opcodes-gil"
-    """Opcodes again, but only where an interpreter with a global lock can switch."""
+    """As OPCODES, but only where an interpreter with a global lock can switch."""
 
     @property
     def with_gil(self) -> Granularity:
-        """What an interpreter with a global lock can do of it."""
+        """The subset of this granularity at which an interpreter with a global lock can switch."""
         return {Granularity.FREE: Granularity.GIL, Granularity.OPCODES: Granularity.OPCODES_GIL}.get(self, self)
 
     @property
     def is_of_opcodes(self) -> bool:
-        """Whether modules run as they are, and what they access is not known: no search can be exhaustive."""
+        """Whether modules run without rewriting. Their accesses are then not known, and no search is exhaustive."""
         return self in (Granularity.OPCODES, Granularity.OPCODES_GIL)
 
 
 REWRITTEN: Final = (Granularity.FREE, Granularity.GIL, Granularity.SYNC)
-"""Where code is rewritten and says what it accesses: what an exhaustive search needs."""
+"""Granularities for which code is rewritten and reports its accesses, as an exhaustive search needs."""

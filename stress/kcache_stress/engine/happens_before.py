@@ -1,8 +1,8 @@
 """The happens-before relation of a trace, and its reversible races.
 
-Two events are ordered if one thread did both, if they depend on each other (:mod:`.events`), or through others. A race
-is a pair of dependent events of different threads with nothing between them, which could have happened the other way
-round.
+Two events are ordered if one actor performed both, if they depend on each other (:mod:`.events`), or transitively. A
+race is a pair of dependent events of different actors, with no event between them in the happens-before relation, that
+could have happened the other way round.
 Vector clocks after C. Fidge and F. Mattern (1988); races as source-DPOR needs them (P. Abdulla et al.: Optimal Dynamic
 Partial Order Reduction, 2014).
 """
@@ -39,17 +39,18 @@ from .events import (
 from .weak_objects import kind_of, original
 
 Clock = tuple[int, ...]
-"""thread -> the number of trace events up to and including its last one that is known."""
+"""actor -> the number of trace events up to and including the last event of that actor that happens before."""
 _SLOT = itemgetter(3)
 
 
 @dataclass
 class HappensBefore:
-    """What is ordered in a trace.
+    """Happens-before relation of a trace.
 
     Attributes:
-        clocks: for each event, what its thread knows once it has done it; of itself, its last visible event.
-        visible: for each event, whether another thread could notice when it happens.
+        clocks: for each event, the clock of its actor after the event; the entry of the actor itself is its last
+            visible event.
+        visible: for each event, whether another actor could notice when it happens.
         races: pairs (earlier, later) of positions.
     """
 
@@ -58,7 +59,7 @@ class HappensBefore:
     races: list[tuple[int, int]] = field(default_factory=list)
 
     def ordered(self, earlier: int, thread: int, later: int) -> bool:
-        """Whether the event at ``earlier``, of ``thread``, happens before the one at ``later``."""
+        """Whether the event at ``earlier``, of actor ``thread``, happens before the event at ``later``."""
         return self.clocks[later][thread] > earlier
 
 
@@ -71,10 +72,10 @@ class _Location:
 
 
 class _Lock:
-    """The last event of each sort on a lock; -1 if there was none.
+    """Positions of the last acquisition and release of a lock (-1 if there was none), and of the looks since then.
 
-    Looks are what has left the lock as it was since: QUERYs, TRYs in vain, RELEASEs of what nobody held. The handle
-    of a thread is a lock that is taken when the thread is started, and given back when it ends.
+    Looks are events that leave the lock unchanged: QUERYs, failed TRYs, RELEASEs of a lock that is not held. The handle
+    of a thread is a lock that is acquired when the thread is started, and released when the thread ends.
     """
 
     __slots__ = ("acquired", "looks", "released")
@@ -86,12 +87,12 @@ class _Lock:
 
 
 def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
-    """Analyse a trace; O(length * threads) and a little more for each race.
+    """Compute the happens-before relation and the races of a trace; O(length * actors) and a little for each race.
 
     Args:
-        trace: the events; BLOCKED ones come last.
-        threads: how many threads there are.
-        first: races whose later event is before this position are of no interest.
+        trace: the events; BLOCKED events come last.
+        threads: number of actors.
+        first: races whose later event is before this position are left out.
     """
     shared, places_of = _places_of(trace)
     count = len(trace)
@@ -106,7 +107,7 @@ def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
     for position, (thread, kind, obj, slot) in enumerate(trace):
         if kind <= WRITE and shared is not None and type(slot) is not Together:
             if id(obj) not in shared:
-                clocks[position] = last[thread]  # nobody can learn of it, and it teaches nothing
+                clocks[position] = last[thread]  # a place of one actor: the access is ordered with no other actor
                 continue
             known = knowledge[thread]
             racing = _on_location(locations[location(obj, slot)], position, trace, clocks, known, kind)
@@ -143,10 +144,10 @@ def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
 
 
 def _places_of(trace: Trace) -> tuple[set[int] | None, Callable[[object, object], Sequence[object]]]:
-    """What threads share, and what finds the shared places that one part of an access touches.
+    """Return the ids of shared objects, and a function from one part of an access to the shared places it touches.
 
-    The first is ``None`` where a part may touch several places, or one under another name: if an access is imprecise,
-    or an object has two names.
+    The set is ``None`` if a part may touch several places, or a place under another id: if an access is imprecise, or
+    if :data:`~.events.namespaces` is in use. The function is then the only source.
     """
     accesses: list[tuple[int, Pending]] = []
     if namespaces or not COMPOUND.isdisjoint(map(type, map(_SLOT, trace))):
@@ -159,7 +160,7 @@ def _places_of(trace: Trace) -> tuple[set[int] | None, Callable[[object, object]
     imprecise = [(thread, obj, slot) for thread, (_, obj, slot) in accesses if isinstance(slot, Imprecise)]
     touched = {identity(obj) for _, (_, obj, _) in accesses}
     reached_by: dict[int, int] = {}
-    for thread, _, slot in imprecise:  # what two threads reach unseen is a place, too
+    for thread, _, slot in imprecise:  # an object that two actors reach imprecisely is a place, too
         touched |= {found for found in slot.reach or () if reached_by.setdefault(found, thread) != thread}
     coarse: set[int] = {identity(obj) for _, obj, _ in imprecise}
     reached: dict[int, tuple[int, ...]] = {}
@@ -193,7 +194,8 @@ def _places_of(trace: Trace) -> tuple[set[int] | None, Callable[[object, object]
 def _is_fixture(obj: object, slot: object) -> bool:
     """Whether an attribute is a method, or holds a function, a class or a lock.
 
-    Code that cannot be seen is taken to leave those alone: or no lock that it is called under could be found there.
+    Opaque code is assumed not to change these attributes. Otherwise reading the attribute of a lock would conflict with
+    the opaque code that is called under the lock.
     """
     if type(slot) is not str or namespaces:
         return False
@@ -214,7 +216,7 @@ def _is_fixture(obj: object, slot: object) -> bool:
 def _on_location(
     place: _Location, position: int, trace: Trace, clocks: list[Clock], known: list[int], kind: int
 ) -> list[int] | None:
-    """Update the record of a location and what the thread knows; returns the events that race with this one."""
+    """Update a location and the clock ``known`` of the actor; return the events that race with this event."""
     thread = trace[position][0]
     racing: list[int] | None = None
     before: list[int] | None = None
@@ -242,7 +244,7 @@ def _on_location(
 
 
 def _on_lock(lock: _Lock, position: int, trace: Trace, clocks: list[Clock], known: list[int], kind: int) -> list[int]:
-    """Update the record of a lock and what the thread knows; returns the events that race with this one."""
+    """Update a lock and the clock ``known`` of the actor; return the events that race with this event."""
     thread = trace[position][0]
     taken = (
         kind == ACQUIRE or (kind == TRY and trace[position][3]) or (kind == SPAWN and trace[position][3] is not None)
@@ -274,9 +276,10 @@ def _on_lock(lock: _Lock, position: int, trace: Trace, clocks: list[Clock], know
 
 
 def _on_census(kind: int, obj: object, slot: object) -> Sequence[tuple[object, int]]:
-    """What an event that is no access does to places that stand for all threads: to their numbers, and to their list.
+    """Return the accesses of an event that is no access to two global places: the thread numbers and the thread list.
 
-    Whoever asks for the list sees who was started and who has ended; in which order threads end, nobody does.
+    A query of the list is a write, and starts and ends of threads read it: they are ordered with queries, but two ends
+    are not ordered with each other, because no query shows the order in which threads end.
     """
     if obj is THREADS:
         return [(THREADS, WRITE)]
@@ -286,7 +289,7 @@ def _on_census(kind: int, obj: object, slot: object) -> Sequence[tuple[object, i
 
 
 def _shared_objects(trace: Trace) -> set[int]:
-    """The objects that two threads accessed, one of them writing."""
+    """Return the ids of the objects that two actors accessed, one of them writing."""
     first = {id(obj): thread for thread, kind, obj, _ in trace if kind == WRITE}
     return {
         found
@@ -296,7 +299,7 @@ def _shared_objects(trace: Trace) -> set[int]:
 
 
 def _latest(racing: list[int], trace: Trace, clocks: list[Clock]) -> list[int]:
-    """Those that do not happen before another one of them: with that one in between it is no race."""
+    """Return the racing events that happen before no other racing event: with an event in between it is no race."""
 
     def is_covered(event: int) -> bool:
         return any(other != event and clocks[other][trace[event][0]] > event for other in racing)

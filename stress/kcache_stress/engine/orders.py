@@ -1,9 +1,10 @@
-"""In which orders the calls of an execution may have begun and ended.
+"""Orders in which the calls of an execution may have begun and ended.
 
-A search that explores one of many equivalent executions must judge them all: events that do not depend on each other
-could have happened in another order, and with them the calls' beginnings and ends. What counts is the happens-before
-relation. A call begins right before its first event that another thread could notice and ends right after its last
-such event: later beginnings and earlier ends put more calls in a definite order, so nothing stricter exists.
+A search that explores one of many equivalent executions must judge all of them: events that do not depend on each other
+could have happened in another order, and with them the beginnings and ends of the calls. The happens-before relation
+determines which orders are possible. A call begins right before its first visible event, which another actor could
+notice, and ends right after its last visible event. This is the strictest choice: later beginnings and earlier ends put
+more calls in a definite order.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ S = TypeVar("S")
 
 @dataclass(frozen=True)
 class Marks:
-    """The beginnings and ends of the calls, and what must precede each.
+    """Beginnings and ends of the calls, with their predecessors.
 
     Attributes:
-        threads: for each thread its marks, in order.
-        needs: for each mark of each thread, how many marks of each other thread come first.
+        threads: for each actor its marks, in order.
+        needs: for each mark of each actor, the number of marks of each other actor that must precede it.
     """
 
     threads: tuple[tuple[Mark, ...], ...]
@@ -36,21 +37,21 @@ class Marks:
 
 
 Shape: TypeAlias = Marks | tuple[Mark, ...]
-"""The orders in which calls may have begun and ended: all that are admitted, or the one that happened."""
+"""The orders in which calls may have begun and ended: all that happens-before admits, or the one that happened."""
 
 
 def marks_in_order(execution: Execution[Any]) -> tuple[Mark, ...]:
-    """Beginnings and ends as they really happened in the execution."""
+    """Return the beginnings and ends in the order in which they happened in the execution."""
     found: list[tuple[float, int, Mark]] = []
     for _, call, start, first, last in _calls(execution):
-        # Without an event it happened, all of it, right before the next event of anybody.
+        # A call without an event began and ended right before the next event of any actor.
         begun, ended = (first, last) if first >= 0 else (start - 0.5, start - 0.5)
         found += [(begun, 0, call), (ended, 1, -call)]
     return tuple(mark for _, _, mark in sorted(found))
 
 
 def marks_by_need(execution: Execution[Any], order: HappensBefore) -> Marks:
-    """Beginnings and ends, with what happens before each."""
+    """Return the beginnings and ends of the calls, each with the marks that happen before it."""
     threads = len(execution.spans)
     marks: list[list[tuple[Mark, int]]] = [[] for _ in range(threads)]
     for thread, call, _, first, last in _calls(execution, order.visible):
@@ -72,7 +73,7 @@ def marks_by_need(execution: Execution[Any], order: HappensBefore) -> Marks:
 
 
 def _count_before(marks: list[tuple[Mark, int]], known: int) -> int:
-    """How many marks there are up to the last one whose event is among the first ``known`` of the trace."""
+    """Return the number of marks up to the last mark whose event is among the first ``known`` of the trace."""
     for count in range(len(marks), 0, -1):
         if 0 <= marks[count - 1][1] < known:
             return count
@@ -82,16 +83,16 @@ def _count_before(marks: list[tuple[Mark, int]], known: int) -> int:
 def linear_extensions(
     marks: Marks, start: S, follow: Callable[[S, Mark], S | None]
 ) -> Iterator[tuple[tuple[Mark, ...], S | None]]:
-    """Walk all orders that ``marks`` admits; states that were reached before, at the same marks, are not walked again.
+    """Enumerate the orders that ``marks`` admits; a state is expanded once for each set of marks before it.
 
     Args:
-        marks: what must precede what.
+        marks: the marks and their predecessors.
         start: the state before the first mark.
-        follow: the state after a mark; ``None`` ends the walk in this direction.
+        follow: returns the state after a mark; ``None`` if the mark is impossible in the state.
 
     Yields:
-        (order, final state): each complete order that leads to a new final state; ``None`` in place of the state for an
-        order whose last mark ``follow`` would not follow.
+        (order, final state): for each complete order that leads to a new final state; (order, ``None``) for an order
+        whose last mark is impossible.
     """
     threads = range(len(marks.threads))
     origin = (0,) * len(marks.threads)
@@ -121,9 +122,10 @@ def linear_extensions(
 
 
 def realising_threads(execution: Execution[Any], order: HappensBefore, marks: Sequence[Mark]) -> list[int]:
-    """Who does each event, in an execution equivalent to ``execution`` where the calls begin and end as ``marks`` say.
+    """Return the actor of each event of an equivalent execution in which the calls begin and end in order of ``marks``.
 
-    For each mark in turn: everything that happens before its event, in the order of the trace, then the event.
+    For each mark in turn: first the events that happen before the event of the mark, in the order of the trace, then
+    that event.
     """
     trace = execution.trace
     done = bytearray(len(trace))
@@ -148,7 +150,7 @@ def realising_threads(execution: Execution[Any], order: HappensBefore, marks: Se
 
 
 def _calls(execution: Execution[Any], visible: bytearray | None = None) -> Iterator[tuple[int, Mark, int, int, int]]:
-    """For each call: its thread, the mark of its beginning, where its span begins, its first and its last event."""
+    """Yield for each call: its actor, the mark of its beginning, the start of its span, its first and last event."""
     call = 0
     for thread, spans in enumerate(execution.spans):
         for span in spans:
@@ -159,7 +161,10 @@ def _calls(execution: Execution[Any], visible: bytearray | None = None) -> Itera
 def _own_events(
     execution: Execution[Any], thread: int, span: tuple[int, int], visible: bytearray | None = None
 ) -> tuple[int, int]:
-    """First and last event of the thread within the span, of those that are visible; (-1, -1) if there are none."""
+    """Return the first and last visible event of the actor within the span; (-1, -1) if there is none.
+
+    If ``visible`` is ``None``, all events count.
+    """
     trace = execution.trace
     begin, end = span
     if visible is None:

@@ -1,7 +1,7 @@
-"""Every schedule with at most so many preemptions, fewest first: the smallest counterexample is found first.
+"""Preemption-bounded search: all schedules with at most N preemptions, fewest first.
 
-M. Musuvathi, S. Qadeer: Iterative Context Bounding for Systematic Testing of Multithreaded Programs (2007). A switch is
-a preemption if the thread that is left could have gone on.
+The first problem that it shows has the fewest preemptions. M. Musuvathi, S. Qadeer: Iterative Context Bounding for
+Systematic Testing of Multithreaded Programs (2007). A switch is a preemption if the actor before it could have gone on.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from .strategy import Coverage, Step, Strategy
 
 
 class PreemptionBounded(Strategy):
-    """Depth-first enumeration for the bounds 0, 1, 2, ... one after another.
+    """Depth-first enumeration of the schedules within the bounds 0, 1, 2, ... one after another.
 
     Args:
         most: the highest bound.
@@ -25,13 +25,13 @@ class PreemptionBounded(Strategy):
         super().__init__()
         self.bound = 0
         self._most = most
-        self._path: list[tuple[list[int], int, int]] = []  # candidates, which one is taken, preemptions before it
+        self._path: list[tuple[list[int], int, int]] = []  # candidates, index of the chosen one, preemptions before it
         self._depth = 0
         self._preemptions = 0
         self._is_cut = False
 
     def choose(self, running: int) -> int:
-        """The choice of the current path; beyond it, whoever runs goes on."""
+        """Return the choice of the current path; beyond the path, the running actor if it can go on."""
         scheduler = self.scheduler
         depth = self._depth
         self._depth += 1
@@ -47,7 +47,7 @@ class PreemptionBounded(Strategy):
         chosen = candidates[taken]
         is_preemption = candidates[0] == running and chosen != running
         self._preemptions = before + is_preemption
-        # With nothing left to spend there is no choice before the thread blocks or ends.
+        # If the bound is used up, there is no choice before the actor blocks or ends.
         scheduler.left = 1 if self._preemptions < self.bound else FOREVER
         return chosen
 
@@ -62,12 +62,12 @@ class PreemptionBounded(Strategy):
         return [running]
 
     def learn(self, step: Step) -> HappensBefore | None:
-        """Note whether the bound was met: then there may be more beyond it."""
+        """Record whether the bound was reached: there may then be schedules beyond it."""
         self._is_cut = self._is_cut or self._preemptions >= self.bound
         return super().learn(step)
 
     def has_more(self) -> bool:
-        """Go to the deepest choice with candidates left, or to the next bound."""
+        """Go to the deepest choice with candidates left, or to the next bound; return False at the end."""
         self._depth = self._preemptions = 0
         while self._path:
             candidates, taken, before = self._path.pop()

@@ -1,4 +1,4 @@
-"""Schedules as plain data: who runs for how many steps, one after another."""
+"""Schedules as plain data: sequences of runs, where a run is one actor and the number of its steps."""
 
 from __future__ import annotations
 
@@ -10,38 +10,41 @@ from .events import WRITE, Trace
 from .granularity import Granularity
 
 Schedule = tuple[tuple[int, int], ...]
-"""(thread, steps) in order; after the last one, whoever runs goes on without preemption."""
+"""(actor, steps) in order; after the last run, the running actor goes on without preemption."""
 
 
 _MOST_STEPS: Final = 1_000_000
 
 
 def schedule_of(trace: Trace, granularity: Granularity) -> Schedule:
-    """The schedule that a trace followed."""
+    """Return the schedule that a trace followed.
+
+    If actors cannot be switched before every access, an access is part of the step before it and is not counted.
+    """
     own = [event[0] for event in trace if granularity is Granularity.FREE or event[1] > WRITE]
     return as_runs(own)
 
 
 def as_runs(threads: Iterable[int]) -> Schedule:
-    """Who did each step, in runs."""
+    """Group the actors of single steps into runs."""
     return tuple((thread, sum(1 for _ in run)) for thread, run in itertools.groupby(threads))
 
 
 def as_steps(schedule: Schedule) -> list[int]:
-    """Who does each step."""
+    """Return the actor of each step."""
     return [thread for thread, count in schedule for _ in range(count)]
 
 
 def to_numbers(schedule: Schedule) -> list[int]:
-    """A schedule as JSON has it: thread, steps, thread, steps ..."""
+    """Flatten a schedule for JSON: actor, steps, actor, steps ..."""
     return [number for run in schedule for number in run]
 
 
 def from_numbers(numbers: Any) -> Schedule:
-    """The inverse of :func:`to_numbers`, of numbers that come from anywhere.
+    """Parse the numbers of :func:`to_numbers`; the input is not trusted.
 
     Raises:
-        TypeError, ValueError: they are no schedule, or one that is too long.
+        TypeError, ValueError: the numbers are no schedule, or the schedule is too long.
     """
     if not all(type(number) is int and number >= 0 for number in numbers) or len(numbers) % 2:
         raise ValueError("bad schedule")

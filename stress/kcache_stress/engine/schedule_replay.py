@@ -1,4 +1,4 @@
-"""A strategy that follows a schedule."""
+"""Replay: the strategy that follows a schedule."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ class Replay(Strategy):
     """Follows a schedule.
 
     Args:
-        schedule: what to follow.
-        fair_steps: afterwards, about how many steps each thread has before it is the next one's turn; 0 for no limit.
-        seed: of how many they are each time: always the same would be in step with some loops, and never end those.
+        schedule: the schedule to follow.
+        fair_steps: the average number of steps of each turn after the schedule, with the actors in turn; 0 for no
+            limit.
+        seed: for the random lengths of turns. Turns of constant length could be in step with a loop and never end it.
 
     Attributes:
-        followed: whether it could be followed to its end.
+        followed: whether the schedule could be followed to its end.
     """
 
     def __init__(self, schedule: Schedule, fair_steps: int = 0, seed: int = 0) -> None:
@@ -38,12 +39,12 @@ class Replay(Strategy):
         self.followed = True
 
     def choose(self, running: int) -> int:
-        """Whoever is next in the schedule."""
+        """Return the next actor of the schedule; after the schedule, the running actor or the next in turn."""
         scheduler = self.scheduler
         if running >= 0 and 0 < scheduler.left < FOREVER // 2:
             thread = scheduler.actors[running]
             if not thread.finished and self._may_go_on(running):
-                return running  # its wait timed out, as it did before
+                return running  # its wait timed out, as in the recorded execution
             self.followed = self.followed and thread.finished and scheduler.left <= 1
         candidates = self.candidates()
         if not candidates:
@@ -64,16 +65,16 @@ class Replay(Strategy):
 
     @property
     def is_following(self) -> bool:
-        """Whether runs of the schedule are still to come."""
+        """Whether runs of the schedule are left."""
         return bool(self._todo)
 
     def _may_go_on(self, running: int) -> bool:
-        """As in a search: a schedule that was made up must not let time pass while others could go on."""
+        """Whether the running actor can go on; as in a search, time must not pass while other actors could go on."""
         scheduler = self.scheduler
         if scheduler.actors[running].enabled:
             return True
         return not self.busy(scheduler.enabled()) and running in scheduler.next_timeouts()
 
     def has_more(self) -> bool:
-        """It is one schedule."""
+        """Return False: there is one schedule."""
         return False

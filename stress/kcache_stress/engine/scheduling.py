@@ -1,10 +1,10 @@
 """Scheduling: the interface between the engine and a runtime of actors.
 
 A runtime runs actors: threads, coroutines, a source of events. It reports each visible event before the actor performs
-it, and performs only what a strategy has allowed. The engine knows an actor by its number, its next event, and whether
-it can go on. It knows nothing about how an actor is paused and resumed.
+it, and lets an actor perform only the events that a strategy has allowed. The engine knows an actor by its number,
+its next event, and whether it can go on. It knows nothing about how an actor is paused and resumed.
 
-One execution, in the order in which things happen:
+The steps of one execution:
 
 1. The runtime resets :attr:`Scheduling.actors` and :attr:`Scheduling.trace`, and calls ``strategy.begin(scheduling)``.
 2. It calls ``strategy.choose(running)`` before the first event, where ``running`` is :data:`HUB`. The strategy sets
@@ -13,8 +13,8 @@ One execution, in the order in which things happen:
    when ``left`` is used up, when the actor ends, and when the actor has to wait.
 4. The strategy calls :meth:`Scheduling.stop` and returns :data:`STOP`. It has set ``strategy.ending``.
 
-A runtime must be deterministic: the same choices give the same events. Everything that two actors share is an event,
-or the search is blind to it.
+A runtime must be deterministic: the same choices lead to the same events. Each access to something that two actors
+share must be an event. The search does not see accesses that are not reported.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ HUB: Final = -1
 STOP: Final = HUB
 """The return value of ``choose`` if the execution is over."""
 FOREVER: Final = 50_000
-"""More events than an execution may have: an actor that performs so many without a choice spins, and the strategy is
-asked."""
+"""More events than an execution may have. An actor that performs this many events without a choice spins: the runtime
+asks the strategy."""
 
 
 class Actor(Protocol):
@@ -39,37 +39,37 @@ class Actor(Protocol):
 
     @property
     def finished(self) -> bool:
-        """Whether it has no more events."""
+        """Whether the actor has no more events."""
         ...
 
     @property
     def enabled(self) -> bool:
-        """Whether it can go on now: it is not finished and waits for nothing."""
+        """Whether the actor can go on now: it is not finished and waits for nothing."""
         ...
 
     @property
     def pending(self) -> Pending | None:
-        """Its next event while it is paused; ``None`` if it is not known."""
+        """The next event of the paused actor; ``None`` if that event is not known."""
         ...
 
     @property
     def is_timing_out(self) -> bool:
-        """Whether it waits, and can go on only because its wait may time out."""
+        """Whether the actor waits, and can go on only because its wait may time out."""
         ...
 
     @property
     def has_condition(self) -> bool:
-        """Whether its next event needs something, such as a lock that is free, whether or not that is so now."""
+        """Whether the next event has a precondition, such as a free lock, whether or not the precondition holds now."""
         ...
 
     @property
     def is_due(self) -> bool:
-        """Whether the time of its wait has come."""
+        """Whether the deadline of the actor's wait has passed."""
         ...
 
     @property
     def is_in_loop(self) -> bool:
-        """Whether it is in a loop that other actors can end: one that asks for something again and again."""
+        """Whether the actor is in a polling loop: a loop that queries shared state until another actor changes it."""
         ...
 
 
@@ -79,8 +79,8 @@ class Scheduling(Protocol):
     Attributes:
         trace: the events so far.
         left: how many events the running actor may still perform before the strategy is asked again.
-        watched: ids of objects; each event at one of them is followed by a choice.
-        asks_at_starts: whether each start of an actor is followed by a choice.
+        watched: ids of objects; the strategy is asked again after each event at one of these objects.
+        asks_at_starts: whether the strategy is asked again after each start of an actor.
     """
 
     trace: Trace
@@ -90,22 +90,22 @@ class Scheduling(Protocol):
 
     @property
     def actors(self) -> Mapping[int, Actor]:
-        """The actors by number. Those of the program come first, then those that they started."""
+        """The actors by number. The actors of the program come first, then the actors that they started."""
         ...
 
     @property
     def program_actors(self) -> int:
-        """How many actors the program has."""
+        """Number of actors of the program, without the actors that they started."""
         ...
 
     @property
     def equal_actors(self) -> EqualActors:
-        """The actors of the program that do the same."""
+        """The groups of actors of the program that do the same work."""
         ...
 
     @property
     def tells_identities(self) -> bool:
-        """Whether an actor has asked for its own number, so that actors that do the same can be told apart."""
+        """Whether an actor has asked for its own number, so that actors with equal work may behave differently."""
         ...
 
     @property
@@ -118,7 +118,7 @@ class Scheduling(Protocol):
 
     @property
     def lets_time_pass(self) -> bool:
-        """Whether time passes for actors that sleep if all others only ask for something again and again."""
+        """Whether time passes for sleeping actors if all other actors only poll shared state."""
         ...
 
     def enabled(self) -> list[int]:
@@ -126,7 +126,7 @@ class Scheduling(Protocol):
         ...
 
     def next_timeouts(self) -> list[int]:
-        """The actors whose waits time out next. They go on if no other actor can; the first comes first."""
+        """The actors whose waits time out next, earliest first. They go on if no other actor can."""
         ...
 
     def program_is_over(self) -> bool:

@@ -1,4 +1,4 @@
-"""Explores some threads under one strategy until something is wrong, nothing is left, or a budget is spent."""
+"""Search: runs actors under one strategy until there is a problem, nothing is left, or a budget is spent."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ from .strategy import Coverage, Ending, Step, Strategy
 _CUT = "goes on for ever if the others let it, which is followed for so many steps only"
 _WITHHELD = "this wait could time out at more moments than were tried: no more than two waits of an execution end early"
 _MOST_WORK = 3
-"""If executions are long, the least number of them may work for so many times the seconds of the search."""
+"""The least number of executions may take at most this many times :attr:`SearchLimits.seconds` of CPU time, or
+:data:`_LONG_SECONDS` for each execution if that is more."""
 _LONG_SECONDS = 0.25
-"""An execution that works for longer is long. In most searches, the least executions together take a second."""
+"""Seconds of CPU time; an execution that takes longer is long. In most searches, the least number of executions takes a
+second in all."""
 PATIENT = "waits with a long timeout end only when nothing else can go on, and more orders are possible"
 _LEAST_EVENTS = 80_000
-"""Of all executions of a search together: then it has done the least that is asked of it."""
+"""Number of events of all executions together after which the least number of executions is no longer required."""
 _FAIR_STEPS = 50
 _DOUBTS_SHOWN = 3
 _FAIR_ATTEMPTS = 2
@@ -33,13 +35,13 @@ _FAIR_ATTEMPTS = 2
 
 @dataclass(frozen=True)
 class SearchLimits:
-    """Where a search ends.
+    """Limits at which a search ends.
 
     Attributes:
         executions: the most executions.
-        seconds: of wall-clock time.
-        least: so many executions are run however long they take, unless they have many events, wait for the outside
-            world, or work for long each: a busy machine finds the same.
+        seconds: the most seconds of wall-clock time.
+        least: number of executions that are run even if the seconds are over, so that a busy machine has the same
+            results. It does not apply if executions have many events, wait for the outside world, or use much CPU time.
     """
 
     executions: int = 1_000_000
@@ -49,17 +51,17 @@ class SearchLimits:
 
 @dataclass(frozen=True)
 class SearchResult(Generic[A]):
-    """What a search found and covered.
+    """Result of a search.
 
     Attributes:
-        coverage: how much of the interleavings it covered.
-        executions: how many executions it took, redundant ones included.
-        events: how many events they had.
-        problem: the first thing found wrong.
-        execution: the execution that showed it.
-        order: what happens before what in it, if the strategy knows.
-        seconds: how long it took.
-        note: why it covered no more than it did, where that can be told.
+        coverage: how much of the interleavings the search covered.
+        executions: number of executions, including redundant ones.
+        events: number of events in all executions.
+        problem: the first problem; ``None`` if there is none.
+        execution: the execution that showed the problem.
+        order: the happens-before relation of that execution, if the strategy computes it.
+        seconds: duration of the search.
+        note: the reason why an exhausted search proves nothing; empty if there is none.
     """
 
     coverage: Coverage
@@ -80,14 +82,14 @@ def search(
     *,
     on_execution: Callable[[Execution[A]], None] | None = None,
 ) -> SearchResult[A]:
-    """Run executions until ``judge`` finds a problem, the strategy has no more, or the limits are reached.
+    """Run executions until ``judge`` returns a problem, the strategy has no more, or the limits are reached.
 
     Args:
-        runner: runs the threads.
+        runner: runs the actors.
         strategy: chooses the schedules.
         judge: judges each execution; ``None`` to judge none.
-        limits: where to end.
-        on_execution: told of each execution that says something: not of redundant ones.
+        limits: the limits of the search.
+        on_execution: called with each execution that is not endless, redundant or infeasible.
     """
     limits = limits or SearchLimits()
     began, idle, worked = time.monotonic(), idle_seconds(), time.thread_time()
@@ -103,7 +105,7 @@ def search(
             withheld = withheld or execution.timeouts_withheld
             patient = patient or execution.was_patient
             doubts.update(dict.fromkeys(execution.doubts))
-            # Without threads it was over before it began: setting it up waits for ever.
+            # An execution without actors ended before it began: its setup waits for ever.
             step = Step(execution.trace, execution.ending, execution.actors)
             order = strategy.learn(step) if execution.actors else None
             problem: Problem | None = None
@@ -143,9 +145,12 @@ def search(
 
 
 def _livelock(runner: Runner[A], execution: Execution[A], most_events: int) -> Problem | None:
-    """Whether an endless execution ends if everybody gets turns: if not, the threads keep each other from it."""
+    """Return a livelock if an endless execution does not end either when all actors get fair turns, else ``None``.
+
+    The fair runs follow the first half of the schedule, then switch about every :data:`_FAIR_STEPS` steps.
+    """
     if runner.granularity.is_of_opcodes:
-        return None  # so many opcodes are not that much
+        return None  # most_events opcodes are few: the execution may still end
     steps = len(execution.trace)
     begun = schedule_of(execution.trace[: min(steps, most_events) // 2], runner.granularity)
     for seed in range(_FAIR_ATTEMPTS):

@@ -1,4 +1,4 @@
-"""Search strategy: it chooses who is next, learns from what happened, and says when it is done."""
+"""Search strategy: chooses the next actor, learns from each execution, and decides when the search ends."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ from .happens_before import HappensBefore
 from .scheduling import Scheduling
 
 MOST_EVENTS: Final = 20_000
-"""Events after which an execution is taken for one that never ends."""
+"""Number of events after which an execution counts as endless."""
 
 _ASKING: Final = frozenset({READ, QUERY, PAUSE, ACQUIRE, TRY, RELEASE})
 MOST_ASKED: Final = 2_000
-"""After so many events that change nothing, it is the turn of others, or time passes for those that sleep."""
+"""Number of events without a change after which other actors run, or time passes for sleeping actors."""
 _ASKED_BETWEEN: Final = 100
-"""How many events are between two looks at the places, which take as long as some hundred events."""
+"""Number of events between two counts of the places: one count takes as long as some hundred events."""
 _PLACES_ASKED: Final = 100
-"""A loop that asks for the same again and again reads few places; one that computes something reads many."""
+"""Most places that a polling loop reads. A loop that computes something reads more."""
 
 _MOST_EVENTS_AFTERWARDS: Final = 2_000
-"""Events of the target's own threads after the program's have ended."""
+"""Most events of the target's own threads after the actors of the program have ended."""
 
 
 class Ending(enum.Enum):
-    """How an execution ended."""
+    """Reason why an execution ended."""
 
     COMPLETE = "complete"
     DEADLOCK = "deadlock"
     ENDLESS = "endless"
-    """It did not end within :data:`MOST_EVENTS`."""
+    """The execution did not end within :attr:`Strategy.most_events`."""
     REDUNDANT = "redundant"
-    """The strategy knows that another execution shows the same."""
+    """The strategy cut the execution short: another execution is equivalent to it."""
     INFEASIBLE = "infeasible"
-    """The thread that was to run could not."""
+    """The actor that was chosen could not go on."""
 
 
 class Coverage(enum.StrEnum):
-    """What a search has covered when it ends."""
+    """Coverage of the interleavings when a search ends."""
 
     EXHAUSTED = "exhausted"
     BOUND_REACHED = "bound reached"
-    """Everything within a bound, but there is more beyond."""
+    """All schedules within a bound are covered; there are schedules beyond it."""
     BUDGET_SPENT = "budget spent"
     NO_PROOF = "no proof"
-    """Nothing is left to try, but some of what the threads did could not be seen."""
+    """Nothing is left to try, but some accesses or orders of the actors could not be observed."""
 
     @property
     def is_complete(self) -> bool:
@@ -59,12 +59,12 @@ class Coverage(enum.StrEnum):
 
 @dataclass
 class Step:
-    """What a strategy learns of one execution.
+    """Observation of one execution, from which a strategy learns.
 
     Attributes:
-        trace: its events.
-        ending: how it ended.
-        actors: how many actors there were.
+        trace: the events of the execution.
+        ending: how the execution ended.
+        actors: number of actors, including started ones.
     """
 
     trace: Trace
@@ -76,14 +76,15 @@ class Strategy(ABC):
     """Chooses schedules. One object serves one search of one program.
 
     Attributes:
-        scheduler: the threads; set for each execution.
-        doubts: why the search proves nothing even if it ends: ``FILE:LINE: what``.
-        ending: how the current execution ended; set when it does.
-        coverage: what a search that ran to its end has covered.
-        most_events: after so many events an execution counts as endless.
-        share: of the time that is left, how much it may take where another strategy follows.
-        least: how many executions are worth their time in any case.
-        is_trial: it may end all by itself where there is little to search; if it proves nothing, others go on.
+        scheduler: the actors; set for each execution.
+        doubts: reasons why the search proves nothing even if it is exhausted: ``FILE:LINE: reason``.
+        ending: how the current execution ended; set when it ends.
+        coverage: the coverage of a search that ran to its end.
+        most_events: number of events after which an execution counts as endless.
+        share: the fraction of the remaining time that the strategy may take if another strategy follows.
+        least: number of executions that are run in any case.
+        is_trial: whether the strategy is tried first because it may exhaust a small search; if it proves nothing,
+            other strategies go on.
     """
 
     scheduler: Scheduling
@@ -99,11 +100,11 @@ class Strategy(ABC):
 
     @property
     def shortfall(self) -> str:
-        """Why what is searched after it, where threads are switched as it wants, is no proof; empty if it is."""
+        """Reason why an exhausted search that follows this strategy is no proof; empty if it is a proof."""
         return ""
 
     def begin(self, scheduler: Scheduling) -> None:
-        """An execution is about to start."""
+        """Prepare for an execution that is about to start."""
         self.scheduler = scheduler
         self._alone: int | None = None
         self._looked_at = 0
@@ -112,20 +113,20 @@ class Strategy(ABC):
 
     @abstractmethod
     def choose(self, running: int) -> int:
-        """Who is next; sets ``scheduler.left`` to the number of events that it may do before the next choice."""
+        """Return the next actor; set ``scheduler.left`` to the number of its events before the next choice."""
 
     def learn(self, step: Step) -> HappensBefore | None:
-        """An execution is over. Returns its happens-before relation, if the strategy works it out."""
+        """Learn from a finished execution; return its happens-before relation if the strategy computes it."""
         if self.coverage is Coverage.EXHAUSTED:
             self.doubts.update((str(slot), None) for event in step.trace for slot in imprecise_slots(event))
         return None
 
     @abstractmethod
     def has_more(self) -> bool:
-        """Whether there is anything left to try."""
+        """Whether another execution is left to try; prepares it."""
 
     def candidates(self) -> list[int]:
-        """The threads that may be chosen; if there are none, the execution is over and ``choose`` returns STOP."""
+        """Return the actors that may be chosen; if there are none, the execution is over: ``choose`` returns STOP."""
         scheduler = self.scheduler
         enabled = scheduler.enabled()
         length = len(scheduler.trace)
@@ -140,16 +141,16 @@ class Strategy(ABC):
         return self.busy(enabled) or scheduler.next_timeouts() or enabled or self.end(Ending.DEADLOCK)
 
     def busy(self, enabled: list[int]) -> list[int]:
-        """Those of the threads that can go on which do not just ask for something."""
+        """Return the enabled actors that do not just poll shared state."""
         if not enabled or not self.scheduler.lets_time_pass:
             return enabled
         asking = self._asking(enabled)
         return [thread for thread in enabled if thread not in asking]
 
     def _asking(self, enabled: Collection[int]) -> Collection[int]:
-        """The threads that do nothing but ask in loops, since anything has changed, for what others bring about.
+        """Return the actors that have only polled shared state in loops since the last change of any state.
 
-        A function of the trace alone: a schedule that is repeated comes to the same answer at the same place.
+        The result depends on the trace alone, so a repeated schedule has the same result at the same position.
         """
         trace, own, asked = self.scheduler.trace, self.scheduler, self._asked
         for at in range(self._looked_at, len(trace)):
@@ -169,7 +170,10 @@ class Strategy(ABC):
         ]
 
     def _asks_in_few_places(self, thread: int) -> bool:
-        """Whether a thread has asked for the same again and again, the last few events left aside."""
+        """Whether an actor has queried the same few places again and again.
+
+        Only complete blocks of :data:`_ASKED_BETWEEN` queries count; the queries after them are ignored.
+        """
         asked = self._asked[thread]
         until = len(asked) - len(asked) % _ASKED_BETWEEN
         known, answer = self._in_few_places.get(thread, (0, False))
@@ -179,24 +183,24 @@ class Strategy(ABC):
         return answer
 
     def _events_alone(self) -> int:
-        """How many events came before the program's first thread started another: they are no part of a schedule."""
+        """Return the number of events before a program of one actor started another: no schedule concerns them."""
         if self._alone is None and self.scheduler.program_actors == 1 and len(self.scheduler.actors) > 1:
             self._alone = next((n for n, event in enumerate(self.scheduler.trace) if event[1] == SPAWN), 0)
         return self._alone or 0
 
     def end(self, ending: Ending) -> list[int]:
-        """End the execution."""
+        """End the execution; return no candidates."""
         self.ending = ending
         self.scheduler.stop()
         return []
 
 
 class Sampling(Strategy):
-    """Schedules without end, drawn at random."""
+    """Random schedules without end. The search proves nothing."""
 
     coverage = Coverage.BUDGET_SPENT
     share = 0.5
 
     def has_more(self) -> bool:
-        """Always."""
+        """Return True: there is always another schedule."""
         return True

@@ -1,4 +1,4 @@
-"""Waits at the end of an execution in which nobody can go on: who waits for what, held by whom, at which line."""
+"""Waits at the end of a deadlocked execution: for each actor the resource, its holder and the source line."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from .scheduling import HUB
 
 @dataclass(frozen=True)
 class Wait:
-    """One thread that cannot go on.
+    """Wait of one actor that cannot go on.
 
     Attributes:
-        thread: its number.
-        what: what it waits for.
+        thread: the number of the actor.
+        what: the name of the resource that the actor waits for.
         where: ``file:line`` of the call, outside the standard library's threading.
-        holder: the thread that holds what it waits for; ``None`` if nobody does.
-        is_for_itself: whether it holds it itself, and did not make it. What a thread makes and takes twice is a signal,
-            as in a Condition: another one gives it back.
-        is_kept: whether it is an ``RLock`` of a thread that has ended: nobody else can give that back.
+        holder: the number of the actor that holds the resource; ``None`` if no actor holds it.
+        is_for_itself: whether the waiting actor holds the resource itself, and did not create it. A lock that an actor
+            creates and acquires twice is a signal, as in a Condition: another actor releases it.
+        is_kept: whether the resource is an ``RLock`` of a thread that has ended: no other thread can release it.
     """
 
     thread: int
@@ -33,12 +33,12 @@ class Wait:
         return f"thread {self.thread + 1} waits for {self.what} ({self.where})"
 
     def with_holder(self) -> str:
-        """The same, with who holds what it waits for, if anybody does."""
+        """Return the text of the wait, with the holder of the resource if there is one."""
         return str(self) if self.holder is None else f"{self}, held by {holder_text(self.holder)}"
 
 
 def cycle(found: tuple[Wait, ...]) -> tuple[int, ...]:
-    """Threads of which each waits for what the next one holds; empty if there are none."""
+    """Return a cycle of actors, each waiting for a resource that the next one holds; empty if there is none."""
     holder = {wait.thread: wait.holder for wait in found}
     for start in holder:
         path = [start]
@@ -50,11 +50,11 @@ def cycle(found: tuple[Wait, ...]) -> tuple[int, ...]:
 
 
 def standstill_text(found: Sequence[Wait], names: Mapping[int, str] | None = None) -> str:
-    """Who waits for what and who holds it: the threads that wait for each other, or all if no two do.
+    """Describe the waits: only the actors that wait for each other, or all actors if there is no cycle.
 
     Args:
-        found: the threads that wait.
-        names: for each thread, what it waits for as the rest of a report calls it.
+        found: the waits of all actors.
+        names: for each actor, the name of its resource in the rest of the report.
     """
     named = [replace(wait, what=(names or {}).get(wait.thread, wait.what)) for wait in found]
     circle = cycle(tuple(named))
@@ -63,5 +63,5 @@ def standstill_text(found: Sequence[Wait], names: Mapping[int, str] | None = Non
 
 
 def holder_text(thread: int) -> str:
-    """Who holds something, as a report says it."""
+    """Return the name of a holder for a report."""
     return "a call outside the threads" if thread == HUB else f"thread {thread + 1}"

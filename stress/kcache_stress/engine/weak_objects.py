@@ -1,11 +1,11 @@
-"""Weak objects: what a trace holds in place of objects that may die while an execution goes on.
+"""Weak objects: they stand in a trace for objects that may be freed during an execution.
 
-A trace names the objects that were accessed, so that no two of them have the same identity. If it held them, none would
-die, and `__del__` and the callbacks of weak references would not run where they run in production: when the last
-reference goes. So the trace of code that has such methods holds a weak object in place of each object, which refers to
-it weakly. If another object is made at the same address, it gets a weak object of its own.
+A trace refers to the objects that were accessed, so that no two of them have the same id. If a trace held the objects,
+none would be freed. `__del__` and the callbacks of weak references would then not run at the moment when they run in
+production: when the last reference is dropped. So if the code under test has finalizers, the trace holds a weak object,
+which has a weak reference to the object. If another object is created at the same address, it has its own weak object.
 
-One table for the process, as there is one execution at a time.
+There is one table for the process, because there is one execution at a time.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import weakref
 from typing import Any, ClassVar, Final
 
 _HEAP_TYPE: Final = 1 << 9
-"""The flag of the types that are made by Python code (``Py_TPFLAGS_HEAPTYPE``)."""
+"""The flag of types that Python code creates (``Py_TPFLAGS_HEAPTYPE``)."""
 
 _LASTING: Final = sys.stdlib_module_names | {"kcache_stress"}
-"""Top-level modules of classes whose objects may be held: they take part in no finalizer of the code under test."""
+"""Top-level modules whose objects the trace may hold: no finalizer of the code under test depends on them."""
 
 
 class WeakObject:
-    """Stands for one object; each class of objects has a class of weak objects that goes by the same name."""
+    """Weak stand-in for one object; each class of objects has a class of weak objects with the same name."""
 
     __slots__ = ("_reference",)
     kind: ClassVar[type] = object
@@ -31,7 +31,7 @@ class WeakObject:
         self._reference = weakref.ref(obj)
 
     def original(self) -> object | None:
-        """The object; ``None`` once it is dead."""
+        """Return the object; ``None`` if it has been freed."""
         return self._reference()
 
 
@@ -43,7 +43,11 @@ _are_used: Final[list[bool]] = []
 
 
 def start_over(*, are_used: bool) -> None:
-    """An execution begins; whether objects may die in it."""
+    """Empty the tables at the beginning of an execution.
+
+    Args:
+        are_used: whether objects may be freed during the execution, so that weak objects stand for them.
+    """
     _are_used[:] = [True] * are_used
     _now.clear()
     _all.clear()
@@ -51,13 +55,13 @@ def start_over(*, are_used: bool) -> None:
 
 
 def hold(kind: type) -> None:
-    """From now on, hold the objects of a type: each is one place as a whole, since its fields are not known."""
+    """Let the trace hold the objects of a type from now on: each is one place, because its fields are not known."""
     _held.add(kind)
     _classes.pop(kind, None)
 
 
 def weakly(obj: Any) -> Any:
-    """The weak object of an object; the object itself if it may be held."""
+    """Return the weak object of an object; the object itself if the trace may hold it."""
     if not _are_used:
         return obj
     kind = type(obj)
@@ -74,17 +78,20 @@ def weakly(obj: Any) -> Any:
 
 
 def original(obj: Any) -> Any:
-    """What an object of a trace stands for; ``None`` if that is dead."""
+    """Return the object that an object of a trace stands for; ``None`` if it has been freed."""
     return obj.original() if isinstance(obj, WeakObject) else obj
 
 
 def kind_of(obj: object) -> type:
-    """The class of an object of a trace."""
+    """Return the class of the object that an object of a trace stands for."""
     return obj.kind if isinstance(obj, WeakObject) else type(obj)
 
 
 def _class_for(kind: type) -> type[WeakObject] | None:
-    """The class of the weak objects for objects of a plain Python class that allows weak references."""
+    """Return the class of weak objects for a class; ``None`` if the trace holds the objects themselves.
+
+    Weak objects stand for objects of pure Python classes that allow weak references, except :data:`_LASTING` classes.
+    """
     basis = next(base for base in kind.__mro__ if not base.__flags__ & _HEAP_TYPE)
     is_lasting = kind.__module__.partition(".")[0] in _LASTING
     if basis is not object or is_lasting or kind in _held or not kind.__weakrefoffset__:

@@ -1,4 +1,4 @@
-"""Source rewriting: every access to possibly shared state is reported immediately before it happens."""
+"""Source rewriting: instrumented code reports each access to possibly shared state immediately before the access."""
 
 from .facts import Facts, collect_facts
 from .hooks import Report, make_hooks

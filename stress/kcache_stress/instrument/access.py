@@ -1,4 +1,4 @@
-"""The hooks of single accesses: subscripts, truth, comparison, iteration, attributes of classes."""
+"""Hooks of single accesses: subscripts, truth, comparison, iteration, attributes of classes."""
 
 import types
 from collections import deque
@@ -16,14 +16,14 @@ from .tables import CONTAINERS, DEFAULTS, INDEXED, ITERATORS, KEYED, PLAIN, REFL
 
 
 def _hashes(item: Any) -> bool:
-    """Whether the operators of an object hash elements that are no atoms."""
+    """Whether the object is a set or dict with elements that are no atoms, which its operators hash."""
     if not issubclass(type(item), (set, frozenset, dict)) or atoms.issuperset(map(type, item)):
         return False
     return not all(is_atom(type(element)) for element in item)
 
 
 class Steps:
-    """An iterator of C that reports before each step; it has no `send`, `throw` or `close` either."""
+    """Wrapper of an iterator in C that reports before each step; like the iterator, it has no `send` or `throw`."""
 
     __slots__ = ("_iterator", "_touch")
 
@@ -39,11 +39,11 @@ class Steps:
 
 
 _SIZED = (dict, set, deque)
-"""The containers whose iterators notice when their size has changed since they began."""
+"""Containers whose iterators detect a change of the container's size."""
 
 
 def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Callable[..., Any]]:
-    """Make the hooks; they close over local names because that is the fastest way to reach them."""
+    """Create the hooks; they close over local names because these are the fastest to look up."""
     report, quiet, touch = accesses.report, accesses.quiet, accesses.touch
     known, learn, plain, native = accesses.methods.get, accesses.learn, PLAIN, frozenset(CONTAINERS)
     foreign_code, key_slot, use, report_all = (
@@ -54,7 +54,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
     )
 
     def read(item: object) -> None:
-        """Use all of `item`: truth, length, text, unpacking."""
+        """Report a read of the whole `item`: truth, length, text, unpacking."""
         kind = type(item)
         if kind in native:
             report(item, None, 0)
@@ -64,41 +64,41 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
             touch(item)
 
     def deep(item: object) -> None:
-        """Use all of `item`, and look at its elements: show them."""
+        """Report a read of the whole `item` and of its elements, as printing it does."""
         accesses.use((item,))
 
     def mapping(item: object) -> None:
-        """Make a dict of `item`: of a mapping that is a copy."""
+        """Report the conversion of `item` to a dict: a dict is copied; the elements of other objects are read, too."""
         if issubclass(type(item), dict):
             read(item)
         else:
             deep(item)
 
     def within(*items: object) -> None:
-        """Look at the elements of what nobody else can know."""
+        """Report reads of the elements of objects that no other thread can know."""
         for item in items:
             if not (type(item) in native and is_simple(item)):
                 accesses.look_within(items)
                 return
 
     def of_new(container: object, *arguments: object) -> None:
-        """Call a method of what nobody else can know, with what others may know."""
+        """Report a method call on an object that no other thread can know; other threads may know the arguments."""
         copies = all(issubclass(type(argument), dict) for argument in arguments)
         use(arguments, looks=bool(arguments) and not copies, new=(container,))
 
     def pair(left: object, right: object) -> None:
-        """Use both at once, in an operation that looks at their elements only to hash them."""
+        """Report a read of both in one step, for an operation that reads their elements only to hash them."""
         both(left, right, looks=_hashes(left) or _hashes(right))
 
     def compare(left: object, right: object) -> None:
-        """Use both at once, and look at their elements."""
+        """Report a read of both and of their elements in one step."""
         both(left, right, looks=True)
 
     def both(left: object, right: object, *, looks: bool) -> None:
         items = (left,) if left is right else (left, right)
         if is_inert(type(left)):
             use(items, looks=looks)
-        else:  # its own method says what it does
+        else:  # its own method in Python reports its accesses
             for item in items:
                 read(item)
 
@@ -132,7 +132,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         report(item, slot, access & WRITE)
 
     def _default(item: Any, key: object, slot: object) -> None:
-        # a missing key is stored: if it was deleted while this thread waited, the read has become a write
+        # A missing key is stored: if the key was deleted while this thread waited, the read has become a write.
         if key in item:
             report(item, slot, 0)
             if key in item:
@@ -175,7 +175,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
             touch(item)
 
     def steps(item: Any, touch: Callable[[], None], first: bool) -> Iterator[object]:
-        """Report before each step; the first one too unless it follows at once on the report of the start."""
+        """Report before each step; `first`: also before the first step, which may come later than the start."""
         if first:
             touch()
         for element in item:
@@ -183,7 +183,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
             touch()
 
     def single(item: Any, container: object, first: bool) -> Iterator[object]:
-        """Do the same for one container that is only read."""
+        """Do the same as `steps` for one container that is only read."""
         if first:
             report(container, None, 0)
         for element in item:
@@ -200,17 +200,17 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
             yield element
 
     def resumed(value: object = None) -> object:
-        """Go on in a generator."""
+        """Report the continuation of the running generator, and of those that delegate to it; pass `value` on."""
         pause()
         generators, accesses.resumed = accesses.resumed, ()
         accesses.report_step(tuple((1, generator, None) for generator in generators))
         return value
 
     def delegate(item: Any) -> Any:
-        """Start `yield from`; what it sends, throws and closes goes to `item` itself, as if this were not here."""
+        """Return the iterator for `yield from`; `send`, `throw` and `close` still reach a generator itself."""
         kind = type(item)
         if kind is types.GeneratorType:
-            accesses.resume(item)  # it is reported with the outer one from the next step on
+            accesses.resume(item)  # from the next step on, it is reported together with the outer generator
             return item
         if kind in quiet or ((methods := known(kind) or learn(kind)) and "__iter__" not in methods):
             return item
@@ -219,7 +219,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         return Steps(iter(item), lambda: touch(item)) if next(beneath(item), None) is not None else item
 
     def foreign(item: Any, kind: type, fresh: int, first: bool) -> Any:
-        """Start an iteration over what is no container, but may have some beneath it."""
+        """Start an iteration over an object that is no container, but may read containers, as a `map` does."""
         if kind in ITERATORS and not fresh:
             return Steps(item, lambda: touch(item))
         containers = list(beneath(item))
@@ -238,7 +238,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         return steps(iter(item), lambda: report_all(find), first)
 
     def iterate(item: Any, fresh: int = 0) -> Any:
-        """Start a loop: the start and the first step are one access, unless the start notes the size."""
+        """Start a loop: the start and the first step are one access, unless the start stores the container's size."""
         kind = type(item)
         if kind in VIEWS:
             container = get_referents(item)[0]
@@ -268,9 +268,10 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         return foreign(item, kind, fresh, True)
 
     def turns(item: Iterable[object], enters: bool) -> Iterator[object]:
-        """Run over what a comprehension runs over, with the pauses: before each step but the first, and as it begins.
+        """Iterate over the source of a comprehension, with a pause before each step but the first.
 
-        Until Python 3.12 comprehensions are functions, and where a function begins threads may be switched.
+        Before Python 3.12, comprehensions are functions, at whose start threads may be switched: `enters` adds that
+        pause.
         """
         if enters:
             pause()
@@ -279,7 +280,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
             pause()
 
     def namespace(item: Any) -> None:
-        """Get hold of the dictionary of an object: from then on both are one place."""
+        """Report that code obtains the dictionary of an object: from now on, the two count as one object."""
         if issubclass(type(item), type):
             unite(item, get_referents(item.__dict__)[0])
         elif type(item) is types.ModuleType:
@@ -292,19 +293,19 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
             report(item, accesses.imprecise("looks at all attributes"), 0)
 
     def rebind(item: Any, variables: object) -> None:
-        """Give an object another dictionary: its old one and the new one are the same place, to be safe."""
+        """Report the replacement of an object's dictionary; to be safe, old and new count as one object."""
         if type(variables) is dict and has_variables(item):
             unite(item, instance_variables(item))
             report(item, accesses.imprecise("exchanges all attributes"), 1)
             unite(item, variables)
 
     def reflect(item: object, name: str) -> None:
-        """Reach into what Python keeps for itself."""
+        """Record the use of an attribute that exposes internals of Python."""
         del item
         foreign_code.doubt(f"uses {name}")
 
     def by_name(item: Any, name: str, write: int) -> None:
-        """Reach an attribute whose name is a value."""
+        """Report the access to an attribute whose name is computed, as by `getattr`."""
         if name == "__dict__" and not write:
             namespace(item)
         elif name in (REFLECTIVE if write else REFLECTIVE_READS):
@@ -315,14 +316,14 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
             attribute(item, name)
 
     def match(item: object) -> None:
-        """Compare with patterns, which look at what is within."""
+        """Report the comparison of an object with patterns, which read its content."""
         read(item)
         if type(item) not in plain and not (type(item) in native and all(type(part) in plain for part in list(item))):  # type: ignore[call-overload]
             report(item, accesses.imprecise("looks into an object by patterns"), 0)
             accesses.look_through((item,))
 
     def attribute(item: Any, name: str) -> None:
-        """Read an attribute that may live on the class: report the object that holds it."""
+        """Report the read of an attribute that may be stored on the class, as an access to the object that holds it."""
         if type(item) is types.ModuleType:
             report(item.__dict__, name, 0)
             return
@@ -342,7 +343,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         accesses.report_step(tuple(found))
 
     def setattribute(item: Any, name: str) -> None:
-        if issubclass(type(item), (type, types.ModuleType)):  # isinstance asks for __class__, a property of proxies
+        if issubclass(type(item), (type, types.ModuleType)):  # isinstance reads __class__, a property of proxies
             foreign_code.rebinds(name)
             if (
                 name.startswith("__")
@@ -350,7 +351,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
                 and name != "__init__"
                 and type(item) is not types.ModuleType
             ):
-                # Operators, and code in C, look these up in the class itself: nobody hears of it.
+                # Operators and code in C look these methods up in the class without a report.
                 foreign_code.doubt(f"binds the special method {name} of a class")
         if item is DefaultContext:
             foreign_code.doubt("changes decimal.DefaultContext, which each thread copies unseen")

@@ -1,5 +1,5 @@
 # ruff: noqa: D102, N802 - the visitors are named after the nodes, as ast.NodeVisitor wants it
-"""Rewriting of assignments: each target is stored by a statement of its own."""
+"""Rewriter of assignments: each target is stored by a separate statement."""
 
 import ast
 from collections.abc import Callable, Sequence
@@ -14,14 +14,14 @@ from .tables import REFLECTIVE
 
 
 class Assignments(Calls):
-    """The visitors of statements that bind or delete something."""
+    """Visitors of statements that bind or delete names, attributes or items."""
 
     def cleared(self, *statements: ast.stmt) -> list[ast.stmt]:
-        """Return the statements, followed by one that lets go of the objects that temporaries hold."""
+        """Return the statements, followed by one that clears the temporaries, so that they keep no object alive."""
         return [*statements, *self.clear(statements[-1])]
 
     def clear(self, source: ast.AST, names: Sequence[str] | None = None) -> list[ast.stmt]:
-        """Return the statement that lets go of what temporaries hold: by default those of this statement."""
+        """Return the statement that sets temporaries to None: by default the temporaries of this statement."""
         names = self.context.taken() if names is None else names
         if not names or self.context.quiet or not self.context.binds:
             return []
@@ -36,7 +36,7 @@ class Assignments(Calls):
         return _evaluated(None if hook is None else hook([base]), target)
 
     def _settled(self, node: ast.expr, before: list[ast.stmt], source: ast.AST) -> ast.expr:
-        """Return a name or constant with the value of a rewritten expression, bound by a statement if need be."""
+        """Return a name or constant for the value of a rewritten expression; may add an assignment to `before`."""
         if isinstance(node, ast.Constant | ast.Name):
             return node
         name = self.context.temporary()
@@ -44,7 +44,7 @@ class Assignments(Calls):
         return build.load(name)
 
     def _is_simple(self, target: ast.expr) -> bool:
-        """Say whether storing to a target needs no report."""
+        """Whether storing to a target needs no report."""
         if isinstance(target, ast.Name):
             return self.report_name(target.id, 1) is None
         if isinstance(target, ast.Attribute):
@@ -82,7 +82,7 @@ class Assignments(Calls):
             return node
         bare: list[ast.stmt] = []
         if isinstance(node.target, ast.Name):
-            # the annotation stays where it is: it makes the name local
+            # The annotation stays, because it makes the name local.
             bare.append(ast.copy_location(ast.AnnAssign(node.target, node.annotation, None, node.simple), node))
         return [*bare, *self._assign([node.target], node.value, node)]
 
@@ -140,7 +140,7 @@ class Assignments(Calls):
         return [*statements, self._assigned(ast.copy_location(rebuilt, target), atom, node)]
 
     def _unpack(self, target: ast.Tuple | ast.List, value: ast.expr, node: ast.AST) -> list[ast.stmt]:
-        """Unpack into temporaries, then store each: the order in which Python does it."""
+        """Return statements that unpack into temporaries and then store each one, in the order that Python uses."""
         parts: list[ast.expr] = []
         stores: list[tuple[ast.expr, ast.expr]] = []
         for part in target.elts:
@@ -157,7 +157,7 @@ class Assignments(Calls):
         return build.place(ast.copy_location(ast.Assign([target], value), node), node)
 
     def _place(self, target: ast.Subscript, before: list[ast.stmt]) -> tuple[ast.expr, Key, list[ast.expr]]:
-        """Evaluate what stands before and in the brackets, once."""
+        """Evaluate the object and the key of a subscript once: return both, and the atoms of the key's operands."""
         base = self._settled(self.expression(target.value), before, target)
         key = self.key(target.slice)
         return base, key, [self._settled(operand, before, target) for operand in key.operands]
@@ -246,7 +246,7 @@ class Assignments(Calls):
     def _augment(
         self, node: ast.AugAssign, before: list[ast.stmt], old: ast.expr, after: list[ast.stmt], new: ast.expr
     ) -> list[ast.stmt]:
-        """Return: read the old value, combine in place with the other operand, store."""
+        """Return the statements that read the old value, combine it in place with the operand, and store the result."""
         name = self.context.temporary()
         result = build.load(name)
         statements = [*before, self._assigned(build.store(name), ast.copy_location(old, node.target), node)]
@@ -265,11 +265,11 @@ class Assignments(Calls):
         return build.place(ast.Expr(called), node)
 
     def _keeps_identity(self, node: ast.AugAssign) -> bool:
-        """Say whether the operation is certainly one of numbers: no container takes a number, except to be repeated."""
+        """Whether the operation is certainly arithmetic: its operand is a number, and no container is repeated."""
         number = isinstance(node.value, ast.Constant) and isinstance(node.value.value, int | float | complex)
         return number and not isinstance(node.op, ast.Mult)
 
 
 def _evaluated(report: ast.expr | None, source: ast.AST) -> list[ast.stmt]:
-    """The statement that makes a report; nothing if there is none."""
+    """Return the statement that evaluates a report; no statement if there is no report."""
     return [] if report is None else [build.place(ast.Expr(report), source)]

@@ -1,4 +1,4 @@
-"""Common part of the rewriter: the context, the facts, and how private names are called."""
+"""Common part of the rewriter: the context, the facts, and the mangling of private names."""
 
 import ast
 import functools
@@ -31,7 +31,7 @@ class Rewriting(ast.NodeTransformer):
 
     @contextmanager
     def inside(self, context: Context) -> Iterator[Context]:
-        """Rewrite in another context."""
+        """Use another context within the with-block."""
         outer, self.context = self.context, context
         try:
             yield context
@@ -39,7 +39,7 @@ class Rewriting(ast.NodeTransformer):
             self.context = outer
 
     def visit(self, node: ast.AST) -> Any:
-        """Visit a node; code that runs while the module is imported is only searched for functions."""
+        """Visit a node; in code that runs while the module is imported, only definitions are rewritten."""
         if self.context.quiet and not isinstance(node, _DEFINITIONS):
             return self.generic_visit(node)
         return super().visit(node)
@@ -53,27 +53,27 @@ class Rewriting(ast.NodeTransformer):
         return [self.expression(node) for node in nodes]
 
     def mangled(self, name: str) -> str:
-        """Return the name that Python really uses here."""
+        """Return the name that Python uses at run time in this scope."""
         return mangle(name, self.context.scope.class_name)
 
     def report(self, owner: ast.expr, slot: str | None, write: int) -> ast.expr:
-        """Return a call of the report function itself."""
+        """Return a direct call of the report function."""
         return build.call("report", owner, ast.Constant(slot), ast.Constant(write))
 
     @functools.cached_property
     def _annotates_later(self) -> bool:
-        """Whether annotations are texts, or evaluated when somebody asks for them."""
+        """Whether annotations are stored as texts or evaluated lazily."""
         statements = cast(ast.Module, self.module.node).body
         futures = (each for each in statements if isinstance(each, ast.ImportFrom) and each.module == "__future__")
         return sys.version_info >= (3, 14) or any(name.name == "annotations" for each in futures for name in each.names)
 
     @property
     def evaluates_annotations(self) -> bool:
-        """Whether annotations are evaluated here, where threads may run."""
+        """Whether annotations are evaluated in this code while threads may run."""
         return not self.context.quiet and not self._annotates_later
 
     def report_name(self, name: str, write: int) -> ast.expr | None:
-        """Return the report of a variable, None if it needs none."""
+        """Return the report of an access to a variable; None if it needs no report."""
         mangled = self.mangled(name)
         owner = self.context.scope.owner(mangled)
         if owner is None:
@@ -84,24 +84,24 @@ class Rewriting(ast.NodeTransformer):
         return None
 
     def cell_tokens(self, scope: Scope) -> list[ast.stmt]:
-        """Return the statements that make the tokens of a function's changing closure variables."""
+        """Return the statements that create the tokens of a function's changing closure variables."""
         return [ast.Assign([build.store(cell_token(name))], build.call("cell")) for name in sorted(scope.cells)]
 
     def is_unshared(self, node: ast.expr) -> bool:
-        """Say whether touching the value of an original expression needs no report."""
+        """Whether accesses to the value of an original expression need no report."""
         return self.inference.is_unshared(node, self.context.scope)
 
     def is_flat(self, node: ast.expr) -> bool:
-        """Say whether looking into the value of an original expression needs no report."""
+        """Whether reading the elements of the value of an original expression needs no report."""
         return self.inference.is_flat(node, self.context.scope)
 
     def is_scalar(self, node: ast.expr) -> bool:
-        """Say whether the value of an original expression is no container."""
+        """Whether the value of an original expression is certainly no container."""
         return self.inference.is_scalar(node, self.context.scope)
 
 
 def _plain_functions(tree: ast.Module, module: Scope) -> Iterator[str]:
-    """Yield the names that always stand for an (instrumented) function of the module."""
+    """Yield the names that are always bound to an (instrumented) function of the module."""
     for statement in tree.body:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef) and not (
             statement.decorator_list or len(module.stores[statement.name]) > 1

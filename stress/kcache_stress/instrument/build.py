@@ -1,4 +1,4 @@
-"""Small pieces of syntax tree."""
+"""Builders of small syntax trees."""
 
 import ast
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ Node = TypeVar("Node", bound=ast.AST)
 
 
 def place(node: Node, source: ast.AST) -> Node:
-    """Give `node`, and what is new beneath it, the position of `source`."""
+    """Set the position of `node`, and of its descendants that have none, to the position of `source`; return it."""
     if hasattr(source, "lineno"):
         position = source.lineno, source.col_offset, source.end_lineno, source.end_col_offset  # type: ignore[attr-defined]
         todo: list[ast.AST] = [node]
@@ -23,7 +23,7 @@ def place(node: Node, source: ast.AST) -> Node:
 
 
 def place_all(tree: ast.Module) -> ast.Module:
-    """Give all that has no position that of what it is in; as `ast.fix_missing_locations`, which is slower."""
+    """Set the position of each node that has none to its parent's; a faster `ast.fix_missing_locations`."""
     todo: list[tuple[ast.AST, tuple[int, int, int, int]]] = [(tree, (1, 0, 1, 0))]
     while todo:
         node, position = todo.pop()
@@ -37,7 +37,7 @@ def place_all(tree: ast.Module) -> ast.Module:
 
 
 def children(node: ast.AST) -> list[ast.AST]:
-    """Return the nodes right beneath a node; as `ast.iter_child_nodes`, which is slower."""
+    """Return the direct children of a node; a faster `ast.iter_child_nodes`."""
     found: list[ast.AST] = []
     for name in node._fields:
         value = getattr(node, name, None)
@@ -64,7 +64,7 @@ def call(hook: Hook, *arguments: ast.expr) -> ast.Call:
 
 
 def either(*parts: ast.expr) -> ast.expr:
-    """Return an expression that evaluates its parts in turn; all but the last are false."""
+    """Return an `or` expression that evaluates its parts in turn; all parts but the last must be false."""
     flat: list[ast.expr] = []
     for part in parts[:-1]:
         flat.extend(part.values if isinstance(part, ast.BoolOp) and isinstance(part.op, ast.Or) else [part])
@@ -77,7 +77,7 @@ def bind(name: str, value: ast.expr) -> ast.expr:
 
 
 def loud(operands: Sequence[ast.expr], hook: ast.expr, quiet: Hook = "quiet") -> ast.expr:
-    """Return an expression that evaluates `hook` only if the type of an operand may need it: it is not in `quiet`."""
+    """Return an expression that evaluates `hook` only if the type of an operand is not in the set `quiet`."""
     tests: list[ast.expr] = [
         ast.Compare(call("type", operand), [ast.NotIn()], [load(hook_name(quiet))]) for operand in operands
     ]

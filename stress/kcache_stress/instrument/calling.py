@@ -1,5 +1,5 @@
 # ruff: noqa: D102, N802 - the visitors are named after the nodes, as ast.NodeVisitor wants it
-"""Rewriting of calls."""
+"""Rewriter of calls."""
 
 import ast
 import functools
@@ -23,14 +23,14 @@ _READERS: Final = frozenset(
     | {"bool", "repr", "str", "bytes", "int", "float", "hash"}
 )
 _LOOKING: Final = frozenset({"repr", "str", "sum", "any", "all", "dict", "set", "frozenset", "bytes", "hash"})
-"""Those that look at the elements of their argument: show or compare them, ask for their truth, run over them."""
+"""Builtins that access the elements of their argument: they print, compare or hash them, or test their truth."""
 _LOCAL_NAMES: Final = frozenset({"locals", "vars", "dir"})
 _ATTRIBUTES: Final = {"getattr": 0, "hasattr": 0, "setattr": 1, "delattr": 1}
-"""Builtins that reach an attribute by its name, and whether they store it."""
+"""Builtin that accesses an attribute by its name -> 1 if it stores or deletes the attribute, else 0."""
 
 
 class Calls(Expressions):
-    """The visitor of calls."""
+    """Visitor of calls."""
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         if self.context.quiet:
@@ -66,16 +66,16 @@ class Calls(Expressions):
         return [*node.args, *(keyword.value for keyword in node.keywords)]
 
     def _is_hidden(self, value: ast.expr) -> bool:
-        """Say whether a hook need not see an argument: a new object, which nobody else can know, and nothing in it."""
+        """Whether the hook can do without an argument: a new container that holds no containers."""
         return isinstance(value, NEW) and self.is_flat(value)
 
     def _shown(self, node: ast.Call, atoms: Atoms) -> list[ast.expr]:
-        """Return the arguments as a hook needs them."""
+        """Return the arguments of the hook: None replaces each argument that the hook does not need."""
         shown = [
             ast.Constant(None) if self._is_hidden(value) else atom
             for value, atom in zip(self._values(node), atoms, strict=True)
         ]
-        # a first argument given by name is no key
+        # If the first argument is passed by name, it is no key.
         return [*([ast.Constant(None)] if not node.args and node.keywords else []), *shown]
 
     def _again(self, node: ast.Call, function: ast.expr, atoms: Atoms) -> ast.Call:
@@ -90,7 +90,7 @@ class Calls(Expressions):
         return self._again(node, self.expression(node.func), self._arguments(node))
 
     def _builtin(self, node: ast.Call, name: str) -> ast.expr | None:
-        """Rewrite the call of a builtin whose effect is known; None if it is an ordinary function."""
+        """Rewrite the call of a builtin whose effect is known; return None if the hook must find the effect."""
         if name in _UNTOUCHING and not (name == "type" and len(node.args) > 1):
             return self._untouched(node)
         if name in _ATTRIBUTES and len(node.args) > 1:
@@ -131,7 +131,7 @@ class Calls(Expressions):
         embed: bool = True,
         quiet: Hook = "quiet",
     ) -> ast.expr:
-        """Return the call of a builtin, after a hook."""
+        """Return an expression that calls a hook, then the builtin."""
         again = functools.partial(self._again, node, node.func)
         return self.context.guard(node, self._arguments(node), hook, again, watched, embed=embed, quiet=quiet)
 
@@ -145,7 +145,7 @@ class Calls(Expressions):
         *,
         embed: bool = True,
     ) -> ast.expr:
-        """Return the call of a method, of the object that comes first among the operands, after a hook."""
+        """Return an expression that calls a hook, then the method; the first operand is the object of the method."""
 
         def again(of: Atoms) -> ast.expr:
             return self._again(node, attribute(of[0], function), of[1:])
@@ -189,13 +189,13 @@ class Calls(Expressions):
         return self._method_after(node, function, operands, hook, self._inline(name, stored, watched))
 
     def _method_of_new(self, node: ast.Call, name: str) -> ast.expr:
-        """Rewrite a method call on a container that nobody else can know: what it runs over may be known to others."""
+        """Rewrite a method call on a container that no other thread can know; others may know its arguments."""
         rewrite = self.consumed if name in CONSUMING_NAMES else self.expression
         arguments = [rewrite(value) for value in self._values(node)]
         return self._again(node, self.expression(node.func), arguments)
 
     def _looking_method_of_new(self, node: ast.Call, function: ast.Attribute) -> ast.expr:
-        """Rewrite one that looks at the elements of the container, or at those of its arguments."""
+        """Rewrite a method call on a new container that accesses the elements of the container or its arguments."""
         operands = [self.expression(function.value), *self._arguments(node)]
         return self._method_after(node, function, operands, lambda of: build.call("of_new", *of))
 
@@ -212,7 +212,7 @@ class Calls(Expressions):
         )
 
     def _inline(self, name: str, stored: bool, watched: list[int]) -> list[int] | None:
-        """Say whose types tell whether the hook is needed; None if it always is."""
+        """Return the operands whose types decide whether the hook is needed; None if it is always needed."""
         if stored or name in {"format", "format_map"}:
             return None
         if name in METHOD_NAMES:
@@ -220,12 +220,12 @@ class Calls(Expressions):
         return [number + 1 for number in watched]
 
     def _perhaps_foreign(self, node: ast.Call, function: ast.Attribute, arguments: list[ast.expr]) -> ast.expr:
-        """Rewrite a call of a method that only matters if its object is a foreign one."""
+        """Rewrite a method call that needs a report only if the type of its object is not quiet."""
         operands, name = [self.expression(function.value), *arguments], ast.Constant(self.mangled(function.attr))
         return self._method_after(node, function, operands, lambda of: build.call("method", of[0], name), [0])
 
     def _is_own_method(self, function: ast.Attribute) -> bool:
-        """Say whether a method of the class that is being rewritten is called on its receiver."""
+        """Whether the call is `self.method()` with a method of the class that is being rewritten."""
         return (
             isinstance(function.value, ast.Name)
             and function.value.id == self.context.receiver
@@ -236,7 +236,7 @@ class Calls(Expressions):
     def _plain(
         self, node: ast.Call, arguments: list[ast.expr] | None = None, function: ast.expr | None = None
     ) -> ast.expr:
-        """Rewrite a call of something that is only known when it is called."""
+        """Rewrite a call whose callee is only known at run time."""
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name in self.functions and self.context.scope.owner(name) is None:
             return self._untouched(node)
@@ -251,7 +251,7 @@ class Calls(Expressions):
         )
 
     def _unpacked(self, node: ast.Call) -> ast.expr:
-        """Rewrite a call with star-arguments: positional ones become one tuple, as Python makes it itself."""
+        """Rewrite a call with star-arguments: the positional arguments become one tuple, as in CPython."""
         one = node.args[0] if len(node.args) == 1 else None
         function = self.expression(node.func)
         if isinstance(one, ast.Starred):
@@ -264,7 +264,7 @@ class Calls(Expressions):
         ]
         operands, at = [function, positional, *keywords], 1
         if isinstance(one, ast.Starred) and not self.is_unshared(one.value):
-            if keywords and self.context.binds:  # what follows a single star is unpacked when the named ones are there
+            if keywords and self.context.binds:  # a single star is unpacked after the named arguments are evaluated
                 name = self.context.temporary()
                 operands[1] = ast.NamedExpr(build.store(name), positional)
                 operands.append(build.call("star", build.load(name)))

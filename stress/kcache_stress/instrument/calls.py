@@ -1,6 +1,7 @@
-"""The hooks of calls: one gate for everything that instrumented code calls.
+"""Hooks of calls: they run before each call that instrumented code makes.
 
-What a container's method does to it, what a known function does to its arguments; whatever is not known is unknown.
+They report the effects of container methods on the container, and of known functions on their arguments. All other
+code that is not instrumented is recorded as unknown.
 """
 
 import array
@@ -63,14 +64,14 @@ _SILENT: Final = frozenset(
 _DEEP: Final = frozenset(
     {copy.deepcopy, json.dumps, json.dump, pickle.dumps, pickle.dump, pprint.pformat, pprint.pprint}
 )
-"""Those that look at all that is within their arguments, however deep."""
+"""Functions that read everything that their arguments contain, at any depth."""
 _BUILTIN: Final = types.BuiltinFunctionType
 _SIMPLE: Final = frozenset(function for function in READERS - _DEEP - {next, print} if type(function) is _BUILTIN)
-"""Those that, given one container of atoms, read that and do nothing else."""
+"""Functions in C that only read their argument, if it is one container of atoms."""
 _COPYING: Final = frozenset(
     {len, list, tuple, deque, iter, reversed, enumerate, zip, bool, copy.copy, operator.length_hint}
 )
-"""Those that do not look at the elements of what they are given."""
+"""Functions that do not access the elements of their arguments' containers, except to copy references."""
 _WRITERS: Final = frozenset({operator.setitem, operator.delitem})
 
 _FOREIGN: Final = WRITE
@@ -87,7 +88,7 @@ _NATIVE: Final = frozenset({_BUILTIN, types.MethodWrapperType, type(array.array(
 
 
 def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
-    """Make the hooks."""
+    """Create the hooks."""
     report, quiet, touch, advance, use = accesses.report, accesses.quiet, accesses.touch, accesses.advance, accesses.use
     hand_over = accesses.hand_over
     known, learn, plain, foreign = accesses.methods.get, accesses.learn, PLAIN, accesses.foreign
@@ -103,13 +104,13 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     descriptors = (types.MethodDescriptorType, types.WrapperDescriptorType)
     no_variables: dict[str, Any] = {}
     no_methods: Methods = {}
-    silent: dict[int, types.CodeType] = {}  # of functions whose calls need no report: they are met when they run
+    silent: dict[int, types.CodeType] = {}  # code of functions whose calls need no report: they report when they run
     silent_classes: set[object] = set(_SILENT)
     builtin_attributes: dict[tuple[type, str], Any] = {}
-    stdout = sys.stdout  # what is printed there nobody under test reads; what takes its place may be read
+    stdout = sys.stdout  # code under test never reads this stream, but it may read a replacement
 
     def perform(item: Any, access: int, arguments: tuple[object, ...]) -> None:
-        """Report what a method of the container `item` does, as the table of its type says."""
+        """Report the effect of a method of the container `item`; `access` is the method's entry in the table."""
         if access <= WRITE:
             report(item, None, access)
         elif access <= KEYED | WRITE:
@@ -172,7 +173,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             called_object(callee, kind, arguments)
 
     def run(callee: Any, arguments: tuple[Any, ...]) -> None:
-        """A function in Python: the monitor watches what of it is not instrumented."""
+        """Report a call of a function in Python; the monitor observes the code that is not instrumented."""
         code = callee.__code__
         if callee in HIDDEN:
             foreign_code.doubt(f"calls {callee.__module__}.{callee.__qualname__}")
@@ -200,7 +201,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         foreign_code.note(f"calls {callee.__module__}.{callee.__qualname__}, which is not instrumented")
 
     def hand_to_c(callee: Any, arguments: tuple[Any, ...]) -> None:
-        """A function in Python that gives its arguments to C, the buffers and lists among them, too."""
+        """Report a call of a function in Python that passes its arguments, including buffers and lists, to C."""
         use(arguments)
         calls_back = any(map(callable, arguments)) or callee is re.finditer
         if calls_back and any(type(argument) in CONTAINERS or type(argument) is memoryview for argument in arguments):
@@ -208,7 +209,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
 
     def called_object(callee: Any, kind: type, arguments: tuple[Any, ...]) -> None:
         if known(kind) is None:
-            learn(kind)  # or the first call would report other things than the next ones
+            learn(kind)  # otherwise the first call would report different accesses than later calls
         own = inspect.getattr_static(kind, "__call__", None)
         if type(own) is function:
             if id(own.__code__) not in silent:
@@ -226,7 +227,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             hand_over(arguments)
 
     def construct(kind: type, arguments: tuple[Any, ...]) -> None:
-        """Calling a class: what making an instance does to the arguments."""
+        """Report a call of a class: the effect of creating an instance on the arguments."""
         if kind is type and len(arguments) == 3:
             use(arguments[2:])
         if kind in silent_classes:
@@ -246,7 +247,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
                 foreign_code.note(f"makes a {kind.__module__}.{kind.__qualname__}, which is not instrumented")
                 hand_over(arguments)
         elif arguments:
-            # classes of C copy what they are given; `object` takes nothing
+            # Classes in C copy their arguments; `object` takes none.
             if any(map(reaches_by_name, arguments)):
                 foreign_code.enter(
                     sys._getframe(1), f"a {kind.__name__} reaches attributes by name", arguments, is_contained=True
@@ -293,7 +294,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             accesses.look_through(arguments)
 
     def native_method(owner: Any, name: str, kind: type, arguments: tuple[Any, ...]) -> None:
-        """A method in C; for `super().get(key)` too, which is the one of C although the class has one of its own."""
+        """Report a call of a method in C, also by `super().get(key)` in a class that overrides `get` in Python."""
         methods = natives.get(kind)
         if methods is None:
             methods = natives[kind] = native_methods_of(kind) or {}
@@ -323,8 +324,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             report(owner, accesses.imprecise("goes on in a coroutine"), WRITE)
         elif has_known_methods(kind):
             learn(kind)
-            changes = not issubclass(kind, bytearray)  # whose methods that the table does not know are those of bytes
-            # A pickler keeps methods of its file. Lists that code in C keeps for itself may have holes: never those.
+            changes = not issubclass(kind, bytearray)  # its methods that are not in the table are methods of bytes
+            # A pickler keeps methods of its file. Internal lists of code in C may have holes, so they are not read.
             kept = () if methods or kind not in foreign else gc.get_referents(owner)
             held = [each for each in kept if type(each) in METHOD_TYPES]
             use((*arguments, *held), _FOREIGN, also=[(int(changes), owner, None)] if kind in foreign or methods else [])
@@ -344,7 +345,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             )
 
     def look_up(item: Any, name: str) -> Any:
-        """Find what `item.name` is without running code of the module under test; None if that cannot be told."""
+        """Return `item.name` without running code of the module under test; None if that is unknown."""
         kind = type(item)
         if kind is types.ModuleType:
             return item.__dict__.get(name)
@@ -370,14 +371,14 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         if methods is None:
             methods = learn(kind)
             if kind in quiet and not arguments:
-                return  # as it will be from now on
+                return  # from now on, instrumented code skips the hook for this type
         if name not in methods:
             other(item, name, arguments)
         else:
             perform(item, methods[name], arguments)
 
     def method1(item: Any, name: str, key: Any) -> None:
-        """Do the same for the most frequent number of arguments."""
+        """Do the same as `method` for one argument, the most frequent case."""
         methods = known(type(item))
         if methods is None or name not in methods:
             method(item, name, key)
@@ -391,7 +392,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             perform(item, access, (key,))
 
     def call1(callee: Any, argument: Any) -> None:
-        """Call something with one argument: mostly there is nothing to report."""
+        """Do the same as `call` for one argument, where mostly nothing needs a report."""
         kind = type(callee)
         if kind is function:
             if id(callee.__code__) in silent:
@@ -412,7 +413,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         call(callee, argument)
 
     def other(item: Any, name: str, arguments: tuple[Any, ...]) -> None:
-        """Handle a method call on something that is no container."""
+        """Report a method call on an object that is no container."""
         kind = type(item)
         if kind in VIEWS:
             touch(item)
@@ -435,7 +436,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             call(callee, *arguments)
 
     def star(item: Any) -> Any:
-        """Make the positional arguments of a call, now: but for an iterator, which the call itself consumes."""
+        """Report the unpacking of `*item`, and unpack containers now; the call itself consumes an iterator."""
         kind = type(item)
         if kind in VIEWS or kind in CONTAINERS:
             touch(item)
@@ -445,7 +446,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         return item
 
     def double_star(item: Any) -> Any:
-        """Make named arguments of a call, now."""
+        """Report the unpacking of `**item`, and copy a dict now."""
         if type(item) in CONTAINERS:
             touch(item)
             return dict(item) if is_a(item, dict) else item
@@ -454,7 +455,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         return item
 
     def unpacked(callee: Any, positional: Any, *keywords: Any) -> None:
-        """Handle a call with star-arguments; an iterator must not be consumed before the call itself does it."""
+        """Report a call with star-arguments; an iterator is not read here, because only the call may consume it."""
         call(callee, *(positional if type(positional) in sequences else ()), *keywords)
 
     return {hook.__name__: hook for hook in (method, method1, call, call1, unpacked, star, double_star)}
@@ -465,7 +466,7 @@ _ATTRIBUTE_METHODS: Final = frozenset({"__setattr__", "__delattr__", "__getattri
 
 
 def _maker(kind: type) -> Any:
-    """What makes an instance of a class: a function if it is in Python."""
+    """Return the callable that creates an instance of a class; None if unknown. It is a function if it is in Python."""
     if type(kind) is not type:
         own = inspect.getattr_static(type(kind), "__call__", None)
         if type(own) is types.FunctionType:

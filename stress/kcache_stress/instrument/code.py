@@ -1,4 +1,4 @@
-"""The code of modules, made from their sources: the same source is instrumented once, however often it is loaded."""
+"""Instrumented code of modules. Each source is instrumented once, even if it is loaded several times."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ _LIBRARIES: dict[tuple[str, Granularity], CodeType] = {}
 
 @dataclass(frozen=True)
 class Reading:
-    """What is read off the source of a module.
+    """Data extracted from the source of a module.
 
     Attributes:
-        facts: what it does to names.
-        builds_on_the_reference: whether it uses the reference's stores, which are part of the implementation then.
-        words: all names and texts that it spells out.
+        facts: the facts about the names that the module stores.
+        builds_on_the_reference: whether the module uses stores of the reference implementation; if it does, they are
+            part of the implementation under test.
+        words: all names and string literals in the source.
     """
 
     facts: Facts
@@ -40,7 +41,7 @@ class Reading:
 
 @functools.lru_cache(maxsize=_KEPT)
 def read(source: bytes, path: str) -> Reading:
-    """What one module says."""
+    """Extract the data of one module from its source."""
     facts, builds_on_the_reference, words = kept(("facts", digest(source)), lambda: _read(source, path))
     return Reading(Facts(*facts), builds_on_the_reference, words)
 
@@ -52,7 +53,7 @@ def _read(source: bytes, path: str) -> tuple[tuple[object, ...], bool, frozenset
 
 
 def instrumented(source: bytes, path: str, granularity: Granularity, facts: Facts) -> CodeType:
-    """The code of a module that is loaded with others about which all of ``facts`` is known."""
+    """Return the instrumented code of a module; ``facts`` are the facts of all modules that are loaded with it."""
     return _instrumented(source, path, granularity, facts.about(read(source, path).words))
 
 
@@ -66,7 +67,10 @@ def _instrumented(source: bytes, path: str, granularity: Granularity, facts: Fac
 def instrumented_library(
     parse: Callable[[], ast.Module], path: str, granularity: Granularity, only: frozenset[str] | None
 ) -> CodeType:
-    """The code of a module of the standard library, which is instrumented by itself; the same for all sandboxes."""
+    """Return the instrumented code of a standard library module, rewritten with its own facts alone.
+
+    All sandboxes share the code. ``only`` is as in :func:`instrument`.
+    """
 
     def make() -> CodeType:
         tree = parse()
@@ -89,7 +93,7 @@ def _words(tree: ast.Module) -> Iterator[str]:
 def instrument(
     tree: ast.Module, path: str, granularity: Granularity, facts: Facts, only: frozenset[str] | None = None
 ) -> CodeType:
-    """The instrumented code of a tree, which is changed; of ``only`` these classes if some are named."""
+    """Return the instrumented code of a tree, which is changed; ``only`` restricts it to these top-level classes."""
     with NoCollections():
         rewritten = rewrite(tree, facts, pauses=granularity is Granularity.GIL, only_classes=only)
         return compile(rewritten, path, "exec", dont_inherit=True)
@@ -97,7 +101,7 @@ def instrument(
 
 @functools.lru_cache(maxsize=_KEPT)
 def with_virtual_dates(source: bytes, path: str) -> CodeType:
-    """The code of a module that is left as it is, but asks a hook what time it is, as instrumented code does."""
+    """Return the code of a module that is not instrumented, except that a hook provides dates and times."""
     code: CodeType = kept(("dates", digest(source), path), lambda: _with_virtual_dates(source, path))
     return code
 

@@ -1,8 +1,8 @@
-"""Facts and code of modules, kept on disk: reading them back takes a small part of the time that making them takes.
+"""Cache on disk for facts and code of modules: reading an entry takes a small part of the time of creating it.
 
-An entry is found by all that it depends on: the source and its path, the facts, Python, the sources of the explorer.
-It is code that will run, as in ``__pycache__``: it lies where nobody but the user can write. ``KCACHE_CODE`` names
-another folder; ``KCACHE_CODE=0`` does without.
+The key of an entry contains everything that it depends on: the source and its path, the facts, Python, and the sources
+of the explorer. Entries are code that will run, as in ``__pycache__``, so only the user may be able to write to the
+folder. ``KCACHE_CODE`` sets another folder; ``KCACHE_CODE=0`` disables the cache.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from pathlib import Path
 from typing import Any, Final
 
 _SOURCES: Final = tuple(Path(__file__).parents[1] / folder for folder in ("engine", "instrument", "modules", "runtime"))
-"""The folders on which it depends how code is rewritten, and what it then calls."""
+"""Folders with the sources that rewrite code, and that rewritten code calls."""
 _VERSIONS_KEPT: Final = 3
-"""Of the explorer and of Python: several are in use at a time, and nobody comes to clear up."""
+"""Maximum number of versions of explorer and Python: several are in use at a time, and users do not clean up."""
 _ENTRIES_KEPT: Final = 3000
 _DIGEST_BYTES: Final = 32
 
 
 def kept(key: tuple[object, ...], make: Callable[[], Any]) -> Any:
-    """What ``make()`` returned for this key once, here or in another process.
+    """Return the entry of a key; if there is none, create it with ``make()`` and store it for all processes.
 
     Args:
-        key: texts, numbers and tuples of such that tell apart what is made.
-        make: makes it: code, or what ``marshal`` can write.
+        key: texts, numbers, and tuples of these, which identify the entry.
+        make: creates the entry: code, or any object that ``marshal`` can write.
     """
     folder = _folder(os.environ.get("KCACHE_CODE", ""))
     if folder is None:
@@ -48,7 +48,7 @@ def kept(key: tuple[object, ...], make: Callable[[], Any]) -> Any:
 
 
 def digest(source: bytes) -> str:
-    """A short text in place of a source in a key."""
+    """Return a short text that represents a source in a key."""
     return hashlib.sha256(source).hexdigest()
 
 
@@ -69,7 +69,7 @@ def _write(file: Path, made: Any) -> None:
 
 @functools.lru_cache(maxsize=4)
 def _folder(asked: str) -> Path | None:
-    """Where entries of this explorer and this Python lie; None where they can not be kept."""
+    """Return the folder with the entries for this explorer and this Python; None if entries cannot be stored."""
     if asked == "0":
         return None
     try:
@@ -87,7 +87,7 @@ def _folder(asked: str) -> Path | None:
 
 
 def _version() -> str:
-    """The explorer and the Python that runs it."""
+    """Return a digest of the sources of the explorer and of the version of Python."""
     found = hashlib.sha256(f"{sys.version} {sys.flags.optimize}".encode())
     for file in (file for folder in _SOURCES for file in sorted(folder.rglob("*.py"))):
         found.update(file.read_bytes())
@@ -95,7 +95,7 @@ def _version() -> str:
 
 
 def _clear(folder: Path, most: int) -> None:
-    """Leave the newest entries only, half of ``most``, once there are more than that."""
+    """If a folder has more than ``most`` entries, remove all but the newest ``most // 2`` (at least one)."""
     entries = list(folder.iterdir())
     if len(entries) <= most:
         return

@@ -1,4 +1,4 @@
-"""The part of `__init__` during which nobody else can have seen the new object."""
+"""Part of `__init__` during which no other thread can have seen the new object."""
 
 import ast
 from collections.abc import Iterable
@@ -7,13 +7,13 @@ from .names import Function
 
 
 class Construction:
-    """What one `__init__` does with `self`, statement by statement.
+    """Uses of `self` in one `__init__`, statement by statement.
 
     Attributes:
-        private: the stores on `self` that happen before anybody else can see it.
-        after_super: those that happen after the `__init__` of a base class ran, which may have shown `self` to others.
-        escapes: whether `self` is shown to others.
-        order: the names that are stored before that, in order: what a setter is called for may show `self`, too.
+        private: the stores on `self` that happen before other code can see `self`.
+        after_super: the stores after the call of a base class `__init__`, which may have passed `self` to other code.
+        escapes: whether `self` is passed to other code.
+        order: the names that are stored before `self` escapes, in order; a setter of such a name may pass `self` on.
     """
 
     def __init__(self, owner: ast.ClassDef, node: Function) -> None:
@@ -63,7 +63,7 @@ class Construction:
                 self._visit(child)
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While) -> None:
-        """Visit a loop as often as what is learned at its end still changes what holds at its start."""
+        """Visit the body of a loop; visit it again if `self` escapes in it, or a base `__init__` is called."""
         if isinstance(node, ast.While):
             self._visit(node.test)
         else:
@@ -79,7 +79,7 @@ class Construction:
         self._block(node.orelse)
 
     def _load(self, name: str) -> None:
-        # a name that was not stored yet is a method or a property, which gets hold of self
+        # A name that was not stored yet is a method or a property, which receives `self`.
         self.escapes |= name not in self._known
 
     def _store(self, node: ast.Attribute) -> None:
@@ -101,7 +101,7 @@ class Construction:
 
 
 def construction_of(owner: ast.ClassDef, node: Function) -> Construction | None:
-    """Return what a method of a class does while it constructs the object, None if it is no constructor."""
+    """Return the analysis of a constructor; None if the method is no constructor, or may run on an old object."""
     if node.name not in {"__init__", "__post_init__"} or not (node.args.posonlyargs + node.args.args):
         return None
     if any(isinstance(child, ast.FunctionDef) and child.name == "__new__" for child in owner.body):
@@ -110,7 +110,7 @@ def construction_of(owner: ast.ClassDef, node: Function) -> Construction | None:
 
 
 def _constants(owner: ast.ClassDef, *, fields: bool) -> Iterable[str]:
-    """Yield the names of a class body that hold plain values; its annotated fields too where those are stored."""
+    """Yield the names that a class body binds to constants; with `fields`, also all annotated names."""
     for statement in owner.body:
         if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant):
             yield from (target.id for target in statement.targets if isinstance(target, ast.Name))

@@ -1,4 +1,4 @@
-"""Finding the containers that using an object touches: its own, that of a view, those within or under an iterator."""
+"""Containment: the containers that the use of an object touches, such as those behind a view or an iterator."""
 
 import array
 import collections
@@ -21,30 +21,30 @@ LOOKING: Final[frozenset[type]] = frozenset(
     {map, filter, itertools.chain, itertools.starmap, itertools.accumulate, itertools.compress, itertools.groupby}
     | {itertools.dropwhile, itertools.takewhile, itertools.filterfalse}
 )
-"""The iterators that do not only hand on what they run over."""
+"""Iterators that process the elements of their source instead of only passing them on."""
 METHOD_TYPES: Final = frozenset({types.BuiltinMethodType, types.MethodWrapperType})
 
 _COMPOSED: Final = (dict, list, tuple, set, frozenset, collections.deque, bytearray, array.array)
 _LOOKED_INTO: Final = (*_COMPOSED, BaseException, types.SimpleNamespace, functools.partial, memoryview)
 WHOLE: Final = (BaseException, types.SimpleNamespace)
-"""Objects of C that show and compare all of their attributes: each counts as a whole."""
+"""Types in C that print and compare all of their attributes: each object counts as one place."""
 _PLACES: Final = (*_COMPOSED, *WHOLE)
 _ITERABLE: Final = (list, tuple, set, frozenset, collections.deque)
 
 atoms: Final[set[type]] = set(IMMUTABLE - {tuple})
-"""Types of which code in C reads nothing that can change, and runs nothing in Python: those met so far."""
+"""Types, of those met so far, whose objects have no changing state that code in C reads, and run no code in Python."""
 
 
 def beneath(item: object, depth: int = 0) -> Iterator[tuple[object, int]]:
-    """Yield the containers that consuming `item` (or calling it, if it is a method of C) touches, and how."""
+    """Yield (container, writes) for each container that consuming `item` touches; a method in C counts as called."""
     kind = type(item)
     if kind in VIEWS:
-        # `view.mapping` is only a proxy; the mapping itself is the one object that a view refers to
+        # `view.mapping` is only a proxy; the mapping itself is the only object that a view refers to.
         for mapping in gc.get_referents(item):
             yield mapping, 0
     elif kind in ITERATORS:
         if depth:
-            yield item, WRITE  # others may hold it, too, and it moves
+            yield item, WRITE  # the step advances it, and other code may have it, too
         if depth < _DEEPEST:
             referents = gc.get_referents(item)
             for inner in referents:
@@ -62,7 +62,7 @@ def beneath(item: object, depth: int = 0) -> Iterator[tuple[object, int]]:
     elif kind is memoryview:
         with contextlib.suppress(ValueError):  # it was released
             owner = item.obj  # type: ignore[attr-defined]
-            # the buffer of a `BytesIO` is an object of its own, which refers to that alone
+            # The buffer of a `BytesIO` is a separate object, which refers to the `BytesIO` alone.
             yield from ((each, 0) for each in (gc.get_referents(owner) if type(owner) is _BUFFER else [owner]))
     elif kind is functools.partial:
         for argument in (*item.args, *item.keywords.values()):  # type: ignore[attr-defined]
@@ -74,7 +74,7 @@ def beneath(item: object, depth: int = 0) -> Iterator[tuple[object, int]]:
 
 
 def only_reads(item: object) -> bool:
-    """Whether something, if code in C calls it, changes nothing that it is given."""
+    """Whether an object, if code in C calls it, does not change its arguments."""
     kind = type(item)
     if kind is types.MethodDescriptorType or kind is types.WrapperDescriptorType:
         methods = native_methods_of(item.__objclass__)  # type: ignore[attr-defined]
@@ -87,14 +87,14 @@ def only_reads(item: object) -> bool:
 
 
 class Within:
-    """What code in C meets in the elements of what it is given, however deep, if it looks at them.
+    """Containers among the elements of some objects, at any depth, that code in C reads if it accesses the elements.
 
-    It compares them, shows them, asks for their truth, runs over them: all of that reads the containers among them.
+    Code in C accesses elements when it compares, prints or iterates over them, or tests their truth.
 
     Attributes:
-        places: the containers, and how they are touched.
-        runs_python: whether objects among them have code in Python for it.
-        is_whole: whether these are all.
+        places: the containers, each with 1 if it is written, else 0.
+        runs_python: whether such an access to one of the elements runs code in Python.
+        is_whole: whether the search was complete; it ends after 5,000 objects.
     """
 
     __slots__ = ("is_whole", "places", "runs_python")
@@ -110,7 +110,7 @@ class Within:
         in_python: set[type] = set()  # a queue may have thousands of elements of one type
         while todo:
             item = todo.pop()
-            kind = type(item)  # never by way of `__class__`, which may run code of the module under test
+            kind = type(item)  # not `__class__`, which may run code of the module under test
             if kind in PLAIN or (kind in atoms and not through_objects) or id(item) in seen:
                 continue
             seen.add(id(item))
@@ -119,7 +119,7 @@ class Within:
                 return
             if not through_objects and (kind in in_python or not (is_atom(kind) or is_inert(kind))):
                 in_python.add(kind)
-                self.runs_python = True  # that says what it does itself
+                self.runs_python = True  # that code reports its own accesses
                 continue
             if kind in ITERATORS:
                 self.places += [(item, WRITE), *beneath(item)]
@@ -129,13 +129,13 @@ class Within:
 
 
 def forget_types() -> None:
-    """Let go of the types that were met: they keep their modules."""
+    """Clear the caches of types, because the types keep their modules alive."""
     atoms.intersection_update(IMMUTABLE)
     inert.clear()
 
 
 def is_atom(kind: type) -> bool:
-    """Whether code in C that compares or shows an object of a type reads nothing that can change."""
+    """Whether code in C that compares or prints an object of a type reads nothing that can change."""
     if kind not in atoms:
         if kind in VIEWS or kind in ITERATORS or issubclass(kind, _LOOKED_INTO) or is_foreign(kind):
             return False
@@ -146,18 +146,18 @@ def is_atom(kind: type) -> bool:
 
 
 def is_simple(container: Any) -> bool:
-    """Whether all elements of a container are atoms that were met before; O(n), and quick."""
+    """Whether all elements (and values) of a container are of types in `atoms`. O(n), in C."""
     if not atoms.issuperset(map(type, container)):
         return False
     return not issubclass(type(container), dict) or atoms.issuperset(map(type, dict.values(container)))
 
 
 def simple_containers(items: Iterable[object], *, looks: bool) -> list[object] | None:
-    """The containers among some objects; ``None`` if that is not all that code in C touches.
+    """Return the containers among some objects; ``None`` if code in C may touch more than these.
 
     Args:
-        items: what it is given.
-        looks: whether it looks at their elements.
+        items: the arguments of the code in C.
+        looks: whether the code accesses their elements.
     """
     found = []
     for item in items:
@@ -174,7 +174,7 @@ def simple_containers(items: Iterable[object], *, looks: bool) -> list[object] |
 
 
 def _elements(item: Any, *, through_objects: bool) -> Iterable[object]:
-    """What a composed object is made of; nothing if there are but atoms."""
+    """Return the elements of a composed object; none if all of them are atoms, unless `through_objects`."""
     kind = type(item)
     found: Iterable[object] = ()
     if issubclass(kind, dict):
@@ -196,7 +196,7 @@ def _elements(item: Any, *, through_objects: bool) -> Iterable[object]:
 
 
 def iterated(container: Any) -> Iterator[object]:
-    """What is in a list, a tuple, a set or a deque, by the iterator of its base in C; nothing for others."""
+    """Iterate over a list, tuple, set or deque with the iterator of its base in C; yield nothing for other types."""
     base: Any = next((kind for kind in _ITERABLE if issubclass(type(container), kind)), None)
     return iter(()) if base is None else base.__iter__(container)
 
@@ -205,7 +205,7 @@ _WITHOUT_VARIABLES: Final = (type, types.ModuleType, types.FunctionType)
 
 
 def has_variables(item: object) -> bool:
-    """Whether an object keeps its attributes in a dictionary."""
+    """Whether an object stores its attributes in a dictionary."""
     try:
         return type(object.__getattribute__(item, "__dict__")) is dict
     except AttributeError:
@@ -213,7 +213,7 @@ def has_variables(item: object) -> bool:
 
 
 def instance_variables(item: object) -> dict[str, Any]:
-    """The dictionary of an object, got without running code of the module under test."""
+    """Return the dictionary of an object without running code of the module under test; empty if it has none."""
     try:
         found = object.__getattribute__(item, "__dict__")
     except AttributeError:
@@ -225,8 +225,8 @@ def _under(item: object, parent: type, depth: int) -> Iterator[tuple[object, int
     if type(item) is not tuple:
         yield from beneath(item, depth + 1)
         return
-    # `zip` and `enumerate` keep a tuple of iterators and their last result: only the former counts
+    # `zip` and `enumerate` keep a tuple of iterators and their last result: only the iterators count.
     direct = parent not in {zip, enumerate, map}
-    for inner in reversed(gc.get_referents(item)):  # never of the tuple itself: there may be holes in it
+    for inner in reversed(gc.get_referents(item)):  # the tuple itself is not read: it may have holes
         if direct or type(inner) in ITERATORS:
             yield from beneath(inner, depth + 1)

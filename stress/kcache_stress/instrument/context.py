@@ -1,4 +1,4 @@
-"""Place of the rewriter: the scope, and how a temporary is bound there."""
+"""Context of the rewriter: the current scope, and how temporaries are bound in it."""
 
 import ast
 from collections.abc import Callable, Sequence
@@ -17,11 +17,11 @@ class Context:
 
     Attributes:
         scope: the scope.
-        quiet: nothing is reported here: the code runs while the module is imported, before there are threads.
+        quiet: nothing is reported, because the code runs while the module is imported, before there are threads.
         receiver: the name of the first parameter of a method.
         methods: the functions that the class of the method defines.
-        private: the stores of `__init__` to an object that nobody else can know yet.
-        most: the most temporaries of a statement so far.
+        private: the stores of `__init__` to an object that no other code can know yet.
+        most: the largest number of temporaries of a statement so far.
     """
 
     scope: Scope
@@ -35,11 +35,11 @@ class Context:
 
     @property
     def binds(self) -> bool:
-        """Whether temporaries may be locals: not in comprehensions (they leak) and classes (they become attributes)."""
+        """Whether temporaries may be locals. In comprehensions locals leak; in classes they become attributes."""
         return self.scope.kind == "function"
 
     def temporary(self) -> str:
-        """Return a fresh name; names are used again in the next statement."""
+        """Return a fresh name; the next statement uses the names again."""
         name = f"{PREFIX}{self._used}"
         self._used += 1
         self.most = max(self.most, self._used)
@@ -47,7 +47,7 @@ class Context:
         return name
 
     def start_statement(self) -> None:
-        """Forget the temporaries of the statement before."""
+        """Forget the temporaries of the previous statement."""
         self._used = 0
         self._statement.clear()
 
@@ -66,16 +66,16 @@ class Context:
         embed: bool = True,
         quiet: Hook = "quiet",
     ) -> ast.expr:
-        """Evaluate the operands in order, then the hook, then the operation.
+        """Return an expression that evaluates the operands in order, then the hook, then the operation.
 
         Args:
-            source: has the position of what is new.
+            source: provides the position of new nodes.
             operands: the operands, already rewritten.
-            hook: makes the call of the hook from names (or constants) that stand for the operands, in this order.
-            operation: makes the operation itself.
+            hook: builds the call of the hook from names or constants with the values of the operands, in this order.
+            operation: builds the operation itself, from the same names or constants.
             watched: if given, the hook is only called if the type of one of these operands may need it.
-            embed: the hook takes every operand, in order, and so may bind their temporaries itself.
-            quiet: the name of the set of types that do not need it.
+            embed: the hook takes every operand, in order, so that its arguments can bind the temporaries.
+            quiet: the name of the set of types that do not need the hook.
         """
 
         def check(first: Atoms, again: Atoms) -> ast.expr:
@@ -115,11 +115,11 @@ class Context:
         return build.place(build.either(*bindings, check(first, again), operation(again)), source)
 
     def _is_atom(self, node: ast.expr) -> bool:
-        """Say whether an expression may be evaluated twice, with nothing in between."""
+        """Whether an expression has the same value if it is evaluated twice in direct succession."""
         return isinstance(node, ast.Constant | ast.Name)
 
     def _stays(self, node: ast.expr) -> bool:
-        """Say whether an expression has the same value before and after the operands to its right are evaluated."""
+        """Whether an expression has the same value before and after the operands to its right are evaluated."""
         if isinstance(node, ast.Name):
             owner = self.scope.owner(node.id)
             return owner is not None and owner.is_fixed_parameter(node.id)

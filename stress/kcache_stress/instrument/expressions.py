@@ -1,5 +1,5 @@
 # ruff: noqa: D102, N802, N815 - the visitors are named after the nodes, as ast.NodeVisitor wants it
-"""Rewriting of expressions: reads, operators, comprehensions."""
+"""Rewriter of expressions: reads, operators, comprehensions."""
 
 import ast
 import re
@@ -18,29 +18,35 @@ _ELEMENT: Final = "_kc_element"
 
 
 _ENTERS: Final = sys.version_info < (3, 12)
-"""Whether comprehensions are functions."""
+"""True if comprehensions are functions in this version of Python."""
 _NEW_ITERATORS: Final = frozenset({"enumerate", "zip", "map", "filter", "reversed"})
-"""Builtins that make an iterator which nobody else can know."""
+"""Builtins that create an iterator that no other thread can know."""
 
 
 @dataclass(frozen=True)
 class Key:
-    """What stands in the brackets of a subscript: its parts, rewritten, and how to put them together again."""
+    """The key of a subscript: its parts, rewritten, and a function that combines them again.
+
+    Attributes:
+        operands: the key, or the bounds of a slice that are present.
+        rebuild: builds the key from atoms that replace the operands.
+        whole: whether the key is a slice, so that the access counts as an access to the whole container.
+    """
 
     operands: list[ast.expr]
     rebuild: Callable[[Atoms], ast.expr]
     whole: bool
 
     def slot(self, atoms: Atoms) -> ast.expr:
-        """Return what to report: the key, or None for a slice."""
+        """Return the slot to report: the key, or None for a slice."""
         return ast.Constant(None) if self.whole else atoms[0]
 
 
 class Expressions(Rewriting):
-    """The visitors of expressions, calls excepted."""
+    """Visitors of expressions except calls."""
 
     def truth(self, node: ast.expr) -> ast.expr:
-        """Rewrite an expression of which only the truth is used."""
+        """Rewrite an expression of which only the truth value is used."""
         if isinstance(node, ast.BoolOp):
             return ast.copy_location(ast.BoolOp(node.op, [self.truth(value) for value in node.values]), node)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
@@ -48,23 +54,23 @@ class Expressions(Rewriting):
         return self.consumed(node)
 
     def consumed(self, node: ast.expr) -> ast.expr:
-        """Rewrite an expression whose value is looked at as a whole."""
+        """Rewrite an expression whose value is read as a whole."""
         value = self.expression(node)
         return value if self.context.quiet or self.is_unshared(node) else self.read(value, node)
 
     def read(self, value: ast.expr, source: ast.AST) -> ast.expr:
-        """Return the value, its contents having been reported as read."""
+        """Return an expression that reports a read of the value's content, and yields the value."""
         return self.context.guard(source, [value], lambda of: build.call("read", *of), lambda of: of[0], [0])
 
     def shown(self, value: ast.expr, source: ast.expr) -> ast.expr:
-        """Return the value, with all that is within its elements having been reported as read."""
+        """Return an expression that reports a read of the value and of its elements, and yields the value."""
         hook: Hook = "within" if self.is_unshared(source) else "deep"
         return self.context.guard(
             source, [value], lambda of: build.call(hook, *of), lambda of: of[0], [0], quiet="atoms"
         )
 
     def iterated(self, node: ast.expr, *, later: bool = False) -> ast.expr:
-        """Rewrite what a loop runs over."""
+        """Rewrite the iterable of a loop; `later`: the first step may come later than the start."""
         value = self.expression(node)
         if self.context.quiet or self.is_unshared(node):
             return value
@@ -74,7 +80,7 @@ class Expressions(Rewriting):
         return build.place(hook, node)
 
     def attribute_report(self, attribute: str, write: int = 0) -> Callable[[Atoms], ast.expr] | None:
-        """Return what makes the report of an attribute from its object, None if it needs none."""
+        """Return a function that builds the report of an attribute from its object; None if it needs no report."""
         name = self.mangled(attribute)
         if write and name in REFLECTIVE:
             return lambda of: build.call("reflect", of[0], ast.Constant(name))
@@ -90,7 +96,7 @@ class Expressions(Rewriting):
         return None
 
     def key(self, node: ast.expr) -> Key:
-        """Rewrite what stands in the brackets of a subscript."""
+        """Rewrite the key of a subscript."""
         if not isinstance(node, ast.Slice):
             if isinstance(node, ast.Tuple) and any(isinstance(part, ast.Slice) for part in node.elts):
                 parts = [self._slice_call(part) if isinstance(part, ast.Slice) else part for part in node.elts]
@@ -171,7 +177,7 @@ class Expressions(Rewriting):
         if joined is not None:
             return self.visit_JoinedStr(joined)
         left, right = self.expression(node.left), self.expression(node.right)
-        shows = isinstance(node.op, ast.Mod)  # it formats a text: the elements are looked at
+        shows = isinstance(node.op, ast.Mod)  # it may format a text, which reads the elements
         watched = [] if self.context.quiet else self._watched(node)
         if not watched:
             return ast.copy_location(ast.BinOp(left, node.op, right), node)
@@ -187,7 +193,7 @@ class Expressions(Rewriting):
         )
 
     def _watched(self, node: ast.BinOp) -> list[int]:
-        """Say which operands may be containers: none beside a scalar, unless that multiplies or formats."""
+        """Return the operands that may be containers: none if one is a scalar, unless it multiplies or formats."""
         if isinstance(node.op, ast.Mod):
             return [number for number, side in enumerate((node.left, node.right)) if not self.is_flat(side)]
         watched = [number for number, side in enumerate((node.left, node.right)) if not self.is_unshared(side)]
@@ -202,7 +208,7 @@ class Expressions(Rewriting):
         if len(node.ops) == 1:
             return self._compare(node, node.ops[0], self.expression(values[0]), self.expression(values[1]), values)
         if not self.context.binds:
-            # a chain in a comprehension: the whole chain is one access, its operands are evaluated by Python
+            # A chain in a comprehension: the whole chain is one access; Python evaluates its operands.
             return ast.copy_location(
                 ast.Compare(self.consumed(values[0]), node.ops, [self.consumed(value) for value in values[1:]]), node
             )
@@ -282,11 +288,11 @@ class Expressions(Rewriting):
         source = self.expression(first.iter) if first.is_async else self._source(node)
         hoisted: list[ast.expr] = []
         if any(isinstance(part, ast.NamedExpr) for part in ast.walk(source)) and self.context.binds:
-            # assignment expressions are forbidden there, and it is evaluated first anyhow
+            # Assignment expressions are forbidden in the source, which is evaluated first anyhow.
             name = self.context.temporary()
             hoisted.append(build.bind(name, source))
             source = build.load(name)
-        if self.scopes[node].cells and not quiet:  # each step binds it anew, without a place for a report
+        if self.scopes[node].cells and not quiet:  # each step binds the variable again, where no report is possible
             hoisted.append(build.call("reflect", ast.Constant(None), ast.Constant(_KEPT_VARIABLE)))
         with self.inside(Context(self.scopes[node], quiet, self.context.receiver, self.context.methods)):
             for clause in node.generators:
@@ -309,7 +315,10 @@ class Expressions(Rewriting):
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 
     def _stored(self, clause: ast.comprehension) -> list[ast.expr]:
-        """Let an attribute be the target of a loop: store a plain variable to it in a condition that holds."""
+        """If a loop's target is an attribute, make it a plain variable, and return conditions that store it.
+
+        The conditions report the store and are always true.
+        """
         target = clause.target
         if self.context.quiet or not isinstance(target, ast.Attribute):
             return []
@@ -335,9 +344,10 @@ _FORMAT: Final = re.compile(r"%(?:%|([-+ #0]*)(\d{0,3})(?:(\.)(\d{0,3}))?([sra])
 
 
 def as_compiled(node: ast.BinOp) -> ast.JoinedStr | None:
-    """Return what the compiler makes of `"%s .." % (a, ..)`: one text after another, not all of them in one step.
+    """Return the f-string into which the compiler changes `"%s .." % (a, ..)`; None if it leaves the operation alone.
 
-    CPython, Python/ast_opt.c, `optimize_format`. None if it leaves the operation alone.
+    The f-string formats one value after another, not all in one step. See CPython, Python/ast_opt.c,
+    `optimize_format`.
     """
     left, right = node.left, node.right
     if not (isinstance(node.op, ast.Mod) and isinstance(left, ast.Constant) and isinstance(right, ast.Tuple)):
@@ -369,15 +379,15 @@ def _specification(text: str) -> ast.JoinedStr | None:
 
 
 def _are_scalars(node: ast.expr, is_scalar: Callable[[ast.expr], bool]) -> bool:
-    """Say whether an expression makes a container of scalars."""
+    """Whether an expression creates a container of scalars."""
     return isinstance(node, ast.List | ast.Tuple | ast.Set) and all(map(is_scalar, node.elts))
 
 
 def attribute(base: ast.expr, node: ast.Attribute) -> ast.expr:
-    """Return the load of the attribute of another object, at the same place."""
+    """Return a load of the attribute from another object, at the same position."""
     return ast.copy_location(ast.Attribute(base, node.attr, ast.Load()), node)
 
 
 def is_super(node: ast.expr) -> bool:
-    """Say whether an expression is `super()`, which must be left alone: the compiler looks for this very text."""
+    """Whether an expression is `super()`, which must not be changed, because the compiler requires this text."""
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"

@@ -1,8 +1,8 @@
 # ruff: noqa: N815 - the visitors are named after the nodes, as ast.NodeVisitor wants it
 """Facts about the attribute names of all instrumented modules together.
 
-An attribute that is only ever stored on `self` inside `__init__`, before any other thread can have seen the object,
-never changes afterwards: reading it needs no report.  This is what keeps instrumented code fast.
+If an attribute is only stored on `self` inside `__init__`, before any other thread can have seen the object, it never
+changes afterwards, and reading it needs no report. This keeps instrumented code fast.
 """
 
 import ast
@@ -21,13 +21,13 @@ HARMLESS_BASES: Final = frozenset(
     | {"Generic", "Protocol", "ABC", "Enum", "IntEnum", "StrEnum", "NamedTuple", "TypedDict", "tuple", "str", "int"}
     | {name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)}
 )
-"""Names of classes that are not instrumented whose `__init__` shows nobody the new object."""
+"""Names of classes that are not instrumented and whose `__init__` does not pass the new object to other code."""
 
 _REFLECTIVE_GLOBALS: Final = frozenset({"__globals__", "f_globals", "__builtins__", "f_builtins"})
 _REACHES_ALL: Final = frozenset(
     {"__dict__", "__set__", "__delete__", "__setstate__", "__getstate__", "__setattr__", "__delattr__"}
 )
-"""Attributes by which any name can be stored."""
+"""Attributes by which any attribute can be stored."""
 _BY_NAME: Final = frozenset({"setattr", "delattr", "vars", "__setattr__", "__delattr__"})
 _CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__"})
 
@@ -38,22 +38,22 @@ class Facts:
 
     Attributes:
         mutable_names: attributes stored where other threads may already see the object.
-        everything_mutable: names are stored that cannot be read off the source (`setattr` with a variable, `vars`).
+        everything_mutable: attributes are stored by names not in the source (`setattr` with a variable, `vars`).
         after_super: attributes that `__init__` stores after it called the `__init__` of its base.
-        init_escapes: some `__init__` shows `self` to others before it ends.
+        init_escapes: some `__init__` passes `self` to other code before it ends.
         class_level: attributes of classes and modules, whose owner must be looked up at run time.
-        named_owners: (name, attribute) pairs: the attribute was stored on what this name stood for.
+        named_owners: (name, attribute) pairs: the attribute was stored on the object with this name.
         class_names: the classes that are defined.
         module_names: the modules that are imported.
         written_globals: globals that functions rebind.
         stored_names: attributes stored anywhere.
-        reconstructs: `__init__` may run on an object that others know.
-        bases: the names of the base classes of those whose `__init__` goes on after it called that of its base.
-        constructed: attributes that `__init__` stores before others can see the object.
-        everything_global: globals are reached by names that cannot be read off the source.
-        derivations: (class, base) pairs, by name; "?" is a base that has none.
-        constructors: the names that each `__init__` stores before others can see the object, in order.
-        setters: names that classes give to properties or other objects: to store one may call something.
+        reconstructs: `__init__` may run on an object that other threads know.
+        bases: the base classes, by name, of classes whose `__init__` stores after it called the base's `__init__`.
+        constructed: attributes that `__init__` stores before other code can see the object.
+        everything_global: globals are accessed by names not in the source.
+        derivations: (class, base) pairs, by name; "?" is a base without a name.
+        constructors: the names that each `__init__` stores before other code can see the object, in order.
+        setters: names that classes bind to properties or other objects: storing such an attribute may call code.
     """
 
     mutable_names: frozenset[str] = frozenset()
@@ -75,12 +75,12 @@ class Facts:
     setters: frozenset[str] = frozenset()
 
     def merge(self, other: "Facts") -> "Facts":
-        """Return what is known when the modules of both are instrumented together."""
+        """Return the facts of the modules of both, if they are instrumented together."""
         merged = {field.name: getattr(self, field.name) | getattr(other, field.name) for field in fields(self)}
         return Facts(**merged)._concluded()
 
     def about(self, words: frozenset[str]) -> "Facts":
-        """Return what matters for a module that uses these words: it is rewritten anew only where that has changed."""
+        """Return the facts that matter for a module with these words; only if they change it is rewritten again."""
 
         def used(names: frozenset[str]) -> frozenset[str]:
             return frozenset(name for name in names if name in words or _is_dunder(name) or _unmangled(name) & words)
@@ -102,18 +102,18 @@ class Facts:
         )
 
     def as_tuple(self, order: Callable[[frozenset[Any]], Any] = frozenset) -> tuple[object, ...]:
-        """The fields by position, of each set what ``order`` makes of it."""
+        """Return the fields by position, with ``order`` applied to each set."""
         values = (getattr(self, field.name) for field in fields(self))
         return tuple(order(value) if isinstance(value, frozenset) else value for value in values)
 
     @functools.cached_property
     def escapes(self) -> bool:
-        """Whether some `__init__` shows `self` to others; that of a base which is not instrumented may do so, too."""
+        """Whether some `__init__` passes `self` to other code; an uninstrumented base may do so, too."""
         return self.init_escapes or not self.bases <= self.class_names | HARMLESS_BASES
 
     @functools.cached_property
     def metaclasses(self) -> frozenset[str]:
-        """The classes whose instances may be classes."""
+        """Names of the classes whose instances may be classes."""
         found = {"?", "type"} | {base for _, base in self.derivations if base.endswith(("Meta", "Type"))}
         while derived := {name for name, base in self.derivations if base in found and name not in found}:
             found |= derived
@@ -121,7 +121,7 @@ class Facts:
 
     @functools.cached_property
     def shown(self) -> frozenset[str]:
-        """The attributes that some `__init__` stores when it has stored one that may call something with the object."""
+        """Attributes that some `__init__` stores in or after a store that may call code with the new object."""
         calling = self.setters | self.class_level
         found: set[str] = set()
         for names in self.constructors:
@@ -129,12 +129,12 @@ class Facts:
         return frozenset(found)
 
     def conclude(self) -> None:
-        """Draw the conclusions that are drawn when they are needed, and kept."""
+        """Compute the cached properties now."""
         for name in ("escapes", "metaclasses", "shown"):
             getattr(self, name)
 
     def is_mutable(self, name: str) -> bool:
-        """Say whether the attribute `name` can change after its object was constructed."""
+        """Whether the attribute `name` can change after its object was constructed."""
         if self.everything_mutable or name in self.mutable_names:
             return True
         if self.escapes and name in self.after_super:
@@ -142,15 +142,15 @@ class Facts:
         return self.reconstructs and name in self.constructed
 
     def is_class_level(self, name: str) -> bool:
-        """Say whether the attribute `name` may live on a class or a module, and change there."""
+        """Whether the attribute `name` may be stored on a class or a module, and change there."""
         return name in self.class_level
 
     def is_written_global(self, name: str) -> bool:
-        """Say whether a global of that name can change after the module was imported."""
+        """Whether a global of that name can change after the module was imported."""
         return self.everything_global or name in self.written_globals
 
     def _concluded(self) -> "Facts":
-        """Draw the conclusions that need the facts of all modules."""
+        """Return these facts with the conclusions that need the facts of all modules."""
         on_classes = {attribute for owner, attribute in self.named_owners if owner in self.class_names}
         on_modules = {attribute for owner, attribute in self.named_owners if owner in self.module_names}
         return replace(
@@ -162,7 +162,7 @@ class Facts:
 
 
 def collect_facts(tree: ast.Module) -> Facts:
-    """Read the facts of one module off its source."""
+    """Collect the facts of one module from its syntax tree."""
     collector = _Collector()
     collector.visit(tree)
     return collector.facts()
@@ -203,7 +203,7 @@ class _Collector(ast.NodeVisitor):
         outer, self._class = self._class, node
         self._class_names.add(node.name)
         self._derivations.update((node.name, _name_of_base(base)) for base in node.bases)
-        for statement in node.body:  # a class may keep anything that can be called
+        for statement in node.body:  # a class may store any callable object
             if isinstance(statement, ast.Assign):
                 names = set(_plain_names(statement.targets))
                 self._stored_names.update(names)
@@ -214,7 +214,7 @@ class _Collector(ast.NodeVisitor):
                 self._setters.update(map(self._mangled, _plain_names([statement.target])))
             elif isinstance(statement, ast.FunctionDef) and any(map(_is_setter, statement.decorator_list)):
                 self._setters.add(self._mangled(statement.name))
-        if node.decorator_list:  # perhaps a dataclass, whose `__init__` stores what is annotated
+        if node.decorator_list:  # perhaps a dataclass, whose `__init__` stores the annotated names
             for statement in node.body:
                 if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
                     self._constructed.add(statement.target.id)
@@ -264,7 +264,7 @@ class _Collector(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if name in {"__init__", "__post_init__"} and isinstance(node.func, ast.Attribute) and self._functions:
-            # outside a constructor, or on the object itself: it is constructed again, while others know it
+            # Outside a constructor, or on `self`: the object is constructed again, while other threads know it.
             inside = getattr(self._functions[-1], "name", "") in {"__init__", "__post_init__"}
             self._reconstructs |= not inside or getattr(node.func.value, "id", "") == "self"
             if not inside:
@@ -296,7 +296,7 @@ class _Collector(ast.NodeVisitor):
         if node.name == "__setstate__":
             self._everything_mutable = True
         if node.name == "__new__":
-            self._reconstructs = True  # it may return an object that others know, and `__init__` runs on it
+            self._reconstructs = True  # it may return an object that other threads know, and `__init__` runs on it
         if self._class is not None and node in self._class.body and not self._functions:
             self._constructor(self._class, node)
         outer = self._class_like
@@ -337,7 +337,7 @@ class _Collector(ast.NodeVisitor):
         self._constructors.add(tuple(map(self._mangled, construction.order)))
 
     def _owner(self, owner: ast.expr, name: str) -> None:
-        """Note whether `name` is stored on something that is not an ordinary instance."""
+        """Record the owner on which `name` is stored, if it may be a class or a module."""
         if isinstance(owner, ast.Name):
             self._named_owners.add((owner.id, name))
         if _is_class(owner) or (isinstance(owner, ast.Name) and owner.id in self._class_like):
@@ -354,7 +354,7 @@ def _is_setter(decorator: ast.expr) -> bool:
 
 
 def _bound_by_pattern(node: ast.AST) -> Iterator[str]:
-    """Yield the names that a node binds which are no nodes themselves."""
+    """Yield the names that a node binds by a text, not by a node."""
     found = getattr(node, "rest", None) if isinstance(node, ast.MatchMapping) else None
     if isinstance(node, ast.MatchStar | ast.MatchAs | ast.ExceptHandler):
         found = node.name
@@ -367,7 +367,7 @@ def _is_dunder(name: str) -> bool:
 
 
 def _unmangled(name: str) -> set[str]:
-    """The private names that this may be, in some class or other."""
+    """Return the private names of which this may be the mangled form, in any class."""
     return {name[at:] for at in range(1, len(name)) if name.startswith("__", at)} if name.startswith("_") else set()
 
 
@@ -386,7 +386,7 @@ def _is_class(node: ast.expr) -> bool:
 
 
 def _class_variables(node: Function) -> Iterator[str]:
-    """Yield the local names of a function that stand for a class."""
+    """Yield the local names of a function that are bound to a class."""
     if any(isinstance(decorator, ast.Name) and decorator.id == "classmethod" for decorator in node.decorator_list):
         yield from (argument.arg for argument in (node.args.posonlyargs + node.args.args)[:1])
     for child in ast.walk(node):

@@ -1,4 +1,4 @@
-"""Foreign code: what instrumented code reports of code that is not instrumented."""
+"""Foreign code: the protocol by which instrumented code reports code that is not instrumented."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from typing import Protocol
 
 
 class ForeignCode(Protocol):
-    """Knows which code is instrumented, and records what the rest may do."""
+    """Monitor that knows which code is instrumented, and records the possible effects of all other code."""
 
     def is_own(self, function: FunctionType) -> bool:
         """Whether a function is instrumented."""
         ...
 
     def is_known(self, function: FunctionType) -> bool:
-        """Whether a function that is not instrumented does nothing that matters."""
+        """Whether a function that is not instrumented has no effect that the explorer must know."""
         ...
 
     def is_shared(self, generator: object) -> bool:
-        """Whether another thread than the running one has resumed a generator, too, in this execution."""
+        """Whether a thread other than the running one has also resumed a generator in this execution."""
         ...
 
     def has_fixed_fields(self, item: object) -> bool:
-        """Whether an object is of a dataclass whose fields nothing stores once they are there."""
+        """Whether an object is of a dataclass whose fields are never stored again after construction."""
         ...
 
     def where(self, frame: FrameType | None) -> str:
-        """``FILE:LINE`` of the innermost instrumented frame."""
+        """Return ``FILE:LINE`` of the innermost instrumented frame."""
         ...
 
     def note(self, what: str) -> None:
-        """Record that unknown code is about to run, which will be seen frame by frame."""
+        """Record that unknown code is about to run; its frames will be observed one by one."""
         ...
 
     def doubt(self, what: str, *, lasts: bool = False) -> None:
-        """Record why the execution proves nothing, or why no later one does, if that lasts."""
+        """Record why the execution proves nothing; with ``lasts``, why later executions prove nothing either."""
         ...
 
     def rebinds(self, name: str) -> None:
@@ -43,5 +43,12 @@ class ForeignCode(Protocol):
         ...
 
     def enter(self, frame: FrameType | None, what: str, reach: Iterable[object], *, is_contained: bool = False) -> None:
-        """Record that something unknown is about to run, which can get hold of ``reach``."""
+        """Record that unknown code is about to run.
+
+        Args:
+            frame: the frame of the unknown code, or of its caller.
+            what: the unknown code, as text.
+            reach: the objects from which the code can reach others.
+            is_contained: whether the code touches nothing else.
+        """
         ...

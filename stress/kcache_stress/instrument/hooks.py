@@ -1,4 +1,4 @@
-"""The functions that instrumented code calls, ready to be put into the globals of a module."""
+"""Hooks that instrumented code calls, for the globals of a module."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -14,7 +14,7 @@ __all__ = ["HOOK_MARK", "Report", "make_hooks"]
 
 
 class Cell:
-    """Stands for one closure variable of one activation of a function."""
+    """Token that represents one closure variable of one activation of a function."""
 
     __slots__ = ()
 
@@ -33,7 +33,7 @@ def make_hooks(
 
     Args:
         report: called as `report(obj, slot, is_write)` immediately before each access; it must return None.
-        foreign_code: what is told of all that is unknown.
+        foreign_code: the monitor to which unknown code is reported.
         together: called instead of `report` before two or more accesses that are one step, if threads can be switched
             before every access.
         pause: called where CPython can switch threads, if the module was rewritten with `pauses`; returns None too.
@@ -68,15 +68,15 @@ def make_hooks(
 
 
 _PASSED_ON: Final = frozenset({"after", "iterate", "turns", "lazy", "delegate", "resumed", "star", "double_star"})
-"""The hooks that give back what they are given first, or something in its place."""
+"""Hooks that return their first argument, or a replacement for it."""
 _KEPT: Final = frozenset(
     {"mark", "quiet", "atoms", "type", "never", "slice", "start", "set", "cell", "locals", "clock"}
 )
-"""What reports nothing."""
+"""Hooks that report nothing."""
 
 
 def silent(hooks: dict[str, object]) -> dict[str, object]:
-    """What takes the place of those that report, where nobody listens: they report nothing."""
+    """Return replacements for the hooks that report; the replacements report nothing."""
     kept = {f"{PREFIX}{name}" for name in _KEPT}
     passed_on = {f"{PREFIX}{name}" for name in _PASSED_ON}
     return {name: _itself if name in passed_on else _report_nothing for name in hooks if name not in kept}

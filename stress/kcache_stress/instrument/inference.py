@@ -1,4 +1,4 @@
-"""Inference about values without running anything: whether one may be a container that others can see."""
+"""Static inference about values: whether a value may be a container that other threads can see."""
 
 import ast
 from typing import Final
@@ -12,24 +12,24 @@ _SCALAR_CALLS: Final = frozenset(
     | {"hash", "ord", "chr", "any", "all", "format", "type", "object"}
 )
 _SAME: Final = frozenset({"abs", "round", "divmod"})
-"""Builtins that hand on what a method of their argument returns."""
+"""Builtins that return the result of a method of their argument."""
 _TRUTHS: Final = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
-"""Comparisons whose value is a truth value, whoever implements them."""
+"""Comparisons whose value is always a bool."""
 
 
 class Inference:
-    """Judges expressions of one module."""
+    """Inference about the expressions of one module."""
 
     def __init__(self, module: Scope) -> None:
         self._module = module
         self._private: dict[Scope, frozenset[str]] = {}
 
     def is_builtin(self, name: str, scope: Scope) -> bool:
-        """Say whether a name stands for the builtin of that name."""
+        """Whether a name refers to the builtin with this name."""
         return scope.owner(name) is None and name not in self._module.stores and "*" not in self._module.stores
 
     def is_scalar(self, node: ast.expr, scope: Scope, depth: int = 0) -> bool:
-        """Say whether a value is certainly no container, view, iterator or bound method."""
+        """Whether a value is certainly no container, view, iterator or bound method."""
         if isinstance(node, ast.Constant | ast.JoinedStr | ast.Lambda):
             return True
         if isinstance(node, ast.Compare):
@@ -40,7 +40,7 @@ class Inference:
         if isinstance(node, ast.UnaryOp):
             return isinstance(node.op, ast.Not) or self.is_scalar(node.operand, scope, depth)
         if isinstance(node, ast.BinOp):
-            # an operator may be overloaded by either side, and return what others know
+            # Either side may overload the operator and return an object that other threads know.
             return all(self.is_scalar(side, scope, depth) for side in (node.left, node.right))
         if isinstance(node, ast.BoolOp):
             return all(self.is_scalar(value, scope, depth) for value in node.values)
@@ -69,7 +69,7 @@ class Inference:
         return self.is_scalar(value, scope, depth + 1)
 
     def is_unshared(self, node: ast.expr, scope: Scope) -> bool:
-        """Say whether touching a value needs no report: it is a scalar, or nobody else can know it yet."""
+        """Whether accesses to a value need no report: it is a scalar, or no other thread can know it yet."""
         if isinstance(node, ast.List | ast.Dict | ast.Set | ast.Tuple | ast.ListComp | ast.SetComp | ast.DictComp):
             return True
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in NEW_CALLS:
@@ -87,7 +87,7 @@ class Inference:
         return self.is_scalar(node, scope) or self.is_private(node, scope)
 
     def is_flat(self, node: ast.expr, scope: Scope) -> bool:
-        """Say whether a value is certainly no container that holds another one, however new it is."""
+        """Whether a value is certainly no container that holds another container, even if it is new."""
         if isinstance(node, ast.List | ast.Tuple | ast.Set):
             return all(self.is_flat(element, scope) for element in node.elts)
         if isinstance(node, ast.Dict):
@@ -95,11 +95,11 @@ class Inference:
         if isinstance(node, ast.NamedExpr):
             return self.is_flat(node.value, scope)
         if isinstance(node, ast.GeneratorExp):
-            return True  # what it runs over is reported where that happens
+            return True  # its iteration is reported where it happens
         return self.is_scalar(node, scope)
 
     def is_private(self, node: ast.expr, scope: Scope) -> bool:
-        """Say whether an expression is a variable that only holds containers which never left the function."""
+        """Whether an expression is a variable that only ever holds containers that never leave the function."""
         if not isinstance(node, ast.Name):
             return False
         name = mangle(node.id, scope.class_name)

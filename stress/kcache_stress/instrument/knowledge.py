@@ -1,7 +1,7 @@
-"""Knowledge of code that is not instrumented: what is known to touch nothing but what it is given.
+"""Knowledge of code that is not instrumented: lists of functions and types that touch only their arguments.
 
-Whatever is not listed here is unknown: it may touch all that it can reach, and a search in which that matters proves
-nothing. An entry is a claim; add one only if the implementation in C or in the standard library was read.
+All other code is unknown: it may touch everything that it can reach, and if that matters, a search is no proof. Each
+entry is a claim: add one only after reading the implementation in C or in the standard library.
 """
 
 import abc
@@ -41,7 +41,7 @@ PURE_MODULES: Final = frozenset(
     | {"_abc", "_typing", "_md5", "_sha1", "_sha2", "_sha256", "_sha512", "_sha3", "_blake2", "_hashlib", "_codecs"}
     | {"time", "_thread", "greenlet._greenlet", "_opcode", "_tokenize", "errno", "array"}
 )
-"""Modules in C whose functions touch their arguments alone (or are virtual, as `time` and `_thread` are)."""
+"""Modules in C whose functions touch only their arguments (or are replaced by virtual ones: `time`, `_thread`)."""
 
 _PURE_SYS: Final = frozenset(
     {"intern", "getsizeof", "_getframe", "exc_info", "exception", "getdefaultencoding"}
@@ -56,25 +56,25 @@ READERS: Final = frozenset(
     | {heapq.merge, contextlib.closing, contextlib.nullcontext}
     | {getattr(operator, name) for name in operator.__all__ if not name.startswith("i") or name in {"is_", "index"}}
 ) - {operator.setitem, operator.delitem, getattr(operator, "call", None)}
-"""Functions, in C or not, that only read what they are given, if what they call does."""
+"""Functions, in C or in Python, that only read their arguments, if the code that they call only reads."""
 
 _BY_NAME: Final = (getattr, setattr, delattr, hasattr, vars)
 _LOOKUPS: Final = frozenset({operator.attrgetter, operator.methodcaller})
 
 
 def reaches_by_name(function: object) -> bool:
-    """Whether a function reaches attributes by names that no instrumented code spells out."""
+    """Whether a function accesses attributes by names that do not occur in instrumented code."""
     return type(function) in _LOOKUPS or any(function is other for other in _BY_NAME)
 
 
 _OPAQUE_STATE: Final = frozenset(
     {"_io", "_socket", "_ssl", "_sqlite3", "mmap", "select", "_ctypes", "_queue", "_asyncio"}
 )
-"""Modules in C of the standard library whose objects share state with others of them, or with the outside."""
+"""Standard library modules in C whose objects share state with each other or with the outside world."""
 
 
 def is_known_function(function: Any) -> bool:
-    """Whether a function in C (no method of an object) touches nothing but its arguments."""
+    """Whether a function in C (not a method) touches only its arguments."""
     module = function.__module__
     if module == "builtins":
         return function.__name__ not in UNKNOWN_BUILTINS
@@ -84,7 +84,7 @@ def is_known_function(function: Any) -> bool:
 
 
 def is_known_type(kind: type) -> bool:
-    """Whether the methods in C of a type touch nothing but their object and their arguments."""
+    """Whether the methods in C of a type touch only their object and their arguments."""
     owner = next((base for base in kind.__mro__ if not _is_made_of_python(base)), object)
     module = owner.__module__
     if module == "_io":
@@ -94,7 +94,7 @@ def is_known_type(kind: type) -> bool:
 
 
 def _is_made_of_python(kind: type) -> bool:
-    """Whether a class has nothing in C of its own, but what a class statement makes."""
+    """Whether a class defines no methods or attributes in C, except those that a class statement creates."""
     if not kind.__flags__ & HEAP_TYPE:
         return False
     own = {name: value for name, value in vars(kind).items() if name not in {"__dict__", "__weakref__"}}
@@ -104,7 +104,7 @@ def _is_made_of_python(kind: type) -> bool:
 
 
 HEAP_TYPE: Final = 1 << 9
-"""Py_TPFLAGS_HEAPTYPE: made at run time, by a class statement or by code in C; its attributes may change."""
+"""Py_TPFLAGS_HEAPTYPE: the type was created at run time, by a class statement or in C; its attributes may change."""
 _OF_C: Final = (
     *(types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType),
     types.GetSetDescriptorType,
@@ -118,10 +118,10 @@ _TRANSPARENT_FILES: Final = frozenset(
 )
 _OF_NEW: Final = frozenset({"__init__", "__new__", "__init_subclass__", "__set_name__", "__call__", "__setattr__"})
 _STORING_FILES: Final = frozenset({"abc", "typing", "types", "inspect", "ast"})
-"""Those among them of which some functions mark, or change, what they are given."""
+"""Transparent files in which some functions change their arguments."""
 _OF_PATHS: Final = frozenset({"posixpath", "ntpath", "genericpath"})
 _OF_FILES: Final = frozenset({"stat", "lstat", "getcwd", "getcwdb", "listdir", "scandir", "_getfullpathname"})
-"""What functions of paths ask of the outside."""
+"""Functions by which path functions access the file system."""
 HIDDEN: Final = frozenset(
     {sys.getrefcount, sys.getswitchinterval, sys.setswitchinterval, codecs.register_error, codecs.lookup_error}
     | {abc.ABCMeta.register, copyreg.pickle, inspect.getgeneratorstate, inspect.getcoroutinestate}
@@ -129,15 +129,15 @@ HIDDEN: Final = frozenset(
     | {gc.collect, gc.get_objects, gc.get_referrers, codecs.register, codecs.unregister, abc.update_abstractmethods}
     | {getattr(time, "tzset", gc.collect), sys.set_int_max_str_digits}
 )
-"""Functions that reach what Python keeps for itself."""
+"""Functions that access internal state of Python."""
 _OF_PROTOCOLS: Final = "_ProtocolMeta.__instancecheck__"
 _NOT_TRANSPARENT: Final = frozenset(
     (
         *(function.__qualname__ for function in (*HIDDEN, inspect.getmembers, inspect.getmembers_static)),
         _OF_PROTOCOLS,
         *("add_extension", "remove_extension", "overload", "get_overloads", "clear_overloads"),  # registries
-        *("get_type_hints", "merge"),  # they run over what others may change
-        *("Scanner.__init__", "Scanner.scan"),  # of re: it keeps the match for the functions that it calls
+        *("get_type_hints", "merge"),  # they iterate over objects that other threads may change
+        *("Scanner.__init__", "Scanner.scan"),  # in re: the scanner stores the match for the functions that it calls
     )
 )
 _MANAGERS: Final = (
@@ -153,8 +153,8 @@ _TRANSPARENT_PARTS: Final[dict[str, tuple[str, ...]]] = {
     "functools": _WRAPPERS + _COMPARISONS,
     "re": ("",),
     "weakref": ("ref",),
-    "dataclasses": ("_is_dataclass_instance", "is_dataclass", "fields"),  # they look at the class alone
-    "unittest": tuple(  # they call the test, and note on its own object that they have
+    "dataclasses": ("_is_dataclass_instance", "is_dataclass", "fields"),  # they read only the class
+    "unittest": tuple(  # they call the test, and record that on the test's own object
         f"TestCase.{one}"
         for one in (
             "__init__",
@@ -168,18 +168,18 @@ _TRANSPARENT_PARTS: Final[dict[str, tuple[str, ...]]] = {
         )
     ),
 }
-"""Of these modules, the functions whose qualified names begin so."""
+"""Module -> prefixes of the qualified names of its transparent functions."""
 
 
 def is_transparent(code: CodeType) -> bool:
-    """Whether a function in Python of the standard library does nothing but call what it is given.
+    """Whether a function in Python of the standard library only calls its arguments and their methods.
 
-    The mixins of ``collections.abc`` are such, all that they do to an object they do by its methods; but those that
-    iterate are not: an ``__iter__`` may give an iterator in C, whose steps reach a container that nobody names.
+    The mixins of ``collections.abc`` are transparent, because they use an object only by its methods. Mixins that
+    iterate are not: an ``__iter__`` may return an iterator in C, whose steps access a container without a report.
     """
     name = _library_module(code)
     if name is None:
-        # Both touch the new object alone; pytest.raises calls what it is given, and looks at what that raises.
+        # Both touch only the new object; pytest.raises calls its argument and reads the exception.
         return makes_objects(code) or makes_tuples(code) or code.co_filename.endswith(_PYTEST_RAISES)
     top = name.partition(os.sep)[0]
     if code.co_qualname in _NOT_TRANSPARENT or (top == "_collections_abc" and _iterates(code)):
@@ -192,7 +192,7 @@ def is_transparent(code: CodeType) -> bool:
 
 
 def _library_module(code: CodeType) -> str | None:
-    """The module of the standard library that a function is of."""
+    """Return the standard library module of a function; None if it belongs to none."""
     file = code.co_filename
     if file.startswith("<frozen "):
         return file[len("<frozen ") : -1]
@@ -202,18 +202,18 @@ def _library_module(code: CodeType) -> str | None:
 
 
 def checks_protocols(code: CodeType) -> bool:
-    """Whether a function is that of ``isinstance`` for protocols, which looks up the attributes that these name."""
+    """Whether a function implements ``isinstance`` for protocols, which looks up the attributes of the protocol."""
     return code.co_qualname == _OF_PROTOCOLS
 
 
 def hands_to_c(code: CodeType) -> bool:
-    """Whether a transparent function gives what it is given to code in C, of which nobody hears otherwise."""
+    """Whether a transparent function passes its arguments to code in C, whose accesses need a report at the call."""
     name = code.co_filename.removeprefix(_LIBRARY).removeprefix("<frozen ")
     return name.startswith((f"re{os.sep}", "re.py", "posixpath", "ntpath", "genericpath"))
 
 
 def _stores(code: CodeType) -> bool:
-    """Whether a function stores attributes of what it is given, and not only of what it makes."""
+    """Whether a function stores attributes of its arguments, and not only of objects that it creates."""
     if code.co_name in _OF_NEW or code.co_qualname.startswith(("_Unparser.", "_no_init_or_replace_init")):
         return False
     return "setattr" in code.co_names or any(
@@ -238,14 +238,14 @@ _READING_FILES: Final = (
     _ASSERTIONS,
 )
 _GENERATED: Final = "__create_fn__.<locals>."
-"""How the functions that ``dataclasses`` makes are called."""
+"""Prefix of the qualified names of functions that ``dataclasses`` generates."""
 
 _CONTAINED: Final = frozenset(
     {"contextlib", "collections", "dataclasses", "copy", "configparser", "sched", "weakref", "_weakrefset", "json"}
     | {"pprint", "graphlib", "fractions", "textwrap", "difflib", "string", "reprlib", "functools", "queue", "heapq"}
     | {"shelve", "_pyio", "codecs", "encodings", "abc", "ast", "inspect"}
 )
-"""Modules in Python of the standard library whose functions touch what they can reach from their arguments alone."""
+"""Standard library modules in Python whose functions touch only objects that their arguments reach."""
 
 
 def _asserts(code: CodeType) -> bool:
@@ -253,12 +253,12 @@ def _asserts(code: CodeType) -> bool:
 
 
 def makes_objects(code: CodeType) -> bool:
-    """Whether a function is the ``__init__`` that ``dataclasses`` makes."""
+    """Whether a function is an ``__init__`` that ``dataclasses`` generated."""
     return code.co_qualname == _GENERATED + "__init__"
 
 
 def makes_tuples(code: CodeType) -> bool:
-    """Whether a function is the ``__new__`` that ``collections.namedtuple`` makes."""
+    """Whether a function is a ``__new__`` that ``collections.namedtuple`` generated."""
     return (
         code.co_qualname == "<lambda>" and code.co_filename.startswith("<string") and code.co_names == ("_tuple_new",)
     )
@@ -268,12 +268,12 @@ _REPLACES: Final = (dataclasses.replace.__code__, getattr(dataclasses, "_replace
 
 
 def replaces(code: CodeType) -> bool:
-    """Whether a function is ``dataclasses.replace``, which reads the fields of an object and makes another one."""
+    """Whether a function is ``dataclasses.replace``, which reads the fields of an object and creates another one."""
     return code is _REPLACES[0] or code is _REPLACES[1]
 
 
 def touches_arguments_only(code: CodeType) -> bool:
-    """Whether a function that is not instrumented has no state beside what its arguments and its closure reach."""
+    """Whether a function that is not instrumented touches only objects that its arguments and its closure reach."""
     name = _library_module(code)
     if name is None:
         return code.co_qualname.startswith(_GENERATED)
@@ -281,7 +281,7 @@ def touches_arguments_only(code: CodeType) -> bool:
 
 
 def only_reads(code: CodeType) -> bool:
-    """Whether a function that is not instrumented changes nothing that it is given, though it is not atomic."""
+    """Whether a function that is not instrumented does not change its arguments, although it is not atomic."""
     if code.co_qualname.startswith(_GENERATED):
         return code.co_name not in {"__setattr__", "__delattr__", "__init__"}
     file = code.co_filename
@@ -294,14 +294,14 @@ _NOT_RUN_BY_C: Final = frozenset(
     | {"__enter__", "__exit__", "__aenter__", "__aexit__", "__await__", "__call__", "__subclasshook__", "__prepare__"}
     | {"__instancecheck__", "__subclasscheck__", "__sizeof__", "__mro_entries__"}
 )
-"""The special methods that no operation in C on the values of others comes to."""
+"""Special methods that code in C never calls when it hashes, compares, converts, iterates over or prints objects."""
 
 inert: Final[dict[type, bool]] = {}
-"""What is known of the types that were met so far."""
+"""Cache of :func:`is_inert`."""
 
 
 def is_inert(kind: type) -> bool:
-    """Whether nothing in Python runs where an object of a type is hashed, compared, converted, run over or shown."""
+    """Whether hashing, comparing, converting, iterating and printing objects of this type run no Python code."""
     known = inert.get(kind)
     if known is None:
         known = inert[kind] = _is_inert(kind)
@@ -310,7 +310,7 @@ def is_inert(kind: type) -> bool:
 
 def _is_inert(kind: type) -> bool:
     if kind.__module__ in ("functools", "_thread"):
-        return True  # the keys of the caches compare what they hold; a virtual lock that is shown says so itself
+        return True  # keys of lru_cache compare their elements; printing a virtual lock reports itself
     return not any(
         isinstance(value, types.FunctionType) and name.startswith("__") and name not in _NOT_RUN_BY_C
         for base in kind.__mro__
@@ -322,7 +322,7 @@ _CALLABLES: Final = frozenset({types.FunctionType, types.MethodType, functools.p
 
 
 def calls_python(item: object) -> bool:
-    """Whether code in C that uses an object, or calls it, may run code in Python on the way."""
+    """Whether code in C that uses or calls an object may run code in Python."""
     kind = type(item)
     if kind in _CALLABLES or kind in _LOOKUPS or not is_inert(kind):
         return True
@@ -347,11 +347,11 @@ _HARMLESS: Final[tuple[Any, ...]] = (
     *(operator.itemgetter, operator.attrgetter, operator.methodcaller, weakref.ref),
     *(weakref.ProxyType, weakref.CallableProxyType),
 )
-"""Types of C that never change, whose changes are nobody else's business, or that others look into."""
+"""Types in C that never change, whose changes no other thread can observe, or that are handled elsewhere."""
 
 
 def is_foreign(kind: type) -> bool:
-    """Whether a type is written in C, is no container that is known, and may change."""
+    """Whether a type is written in C, may change, and is not a known container."""
     if kind in VIEWS or kind in ITERATORS or issubclass(kind, (*_HARMLESS, *CONTAINERS)):
         return False
     return any(
@@ -363,7 +363,7 @@ def is_foreign(kind: type) -> bool:
 
 
 def foreign_methods(kind: type, is_own: Callable[[types.FunctionType], bool]) -> bool:
-    """Whether a class has methods in Python that are not instrumented, those of the standard library's ABCs aside."""
+    """Whether a class has methods in Python that are not instrumented; ``is_own`` decides for each method."""
     return any(
         isinstance(value, types.FunctionType) and not is_own(value)
         for base in kind.__mro__[:-1]

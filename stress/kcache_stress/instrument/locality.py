@@ -1,4 +1,4 @@
-"""Local variables that only ever hold a container that nobody else can know: touching those needs no report."""
+"""Locality: local variables that only ever hold containers that no other thread can know. They need no reports."""
 
 import ast
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ _CONSUMERS: Final = NEW_CALLS | {"len", "sum", "min", "max", "any", "all", "str"
 NEW: Final = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp
 """Expressions whose value is always a new container."""
 _NAMESPACES: Final = frozenset({"locals", "vars", "dir", "eval", "exec"})
-"""Builtins that get hold of the variables of whoever calls them."""
+"""Builtins that access the variables of their caller."""
 _DELAYED: Final = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef | ast.GeneratorExp
 
 
 def private_names(scope: Scope, module: Scope) -> frozenset[str]:
-    """Return the variables of a function that only hold new containers which leave it at its end, if ever."""
+    """Return the variables of a function that only hold new containers, which leave it by `return` or never."""
     candidates = {
         name
         for name, values in scope.values.items()
@@ -60,7 +60,7 @@ def _uses(node: ast.AST, path: Path, class_name: str | None) -> Iterator[tuple[s
 
 
 def _is_kept(path: Path, module: Scope, *, returns: bool) -> bool:
-    """Say whether a use neither hands the container to others nor happens later than where it stands."""
+    """Whether a use passes the container to no other code, and is not delayed, as the body of a lambda is."""
     if any(isinstance(node, _DELAYED) for node in path[1:]):
         return False
     use, parent = path[-1], path[-2]
@@ -80,7 +80,7 @@ def _is_kept(path: Path, module: Scope, *, returns: bool) -> bool:
 
 
 def _holds(path: Path) -> bool:
-    """Whether a use of a container lets nobody get hold of what is in it, unless it is the last use."""
+    """Whether a use of a container reads none of its elements: it stores an item, or returns the container."""
     parent = path[-2]
     if isinstance(parent, ast.Subscript):
         return isinstance(parent.ctx, ast.Store) and isinstance(path[-3], ast.Assign)
@@ -88,7 +88,7 @@ def _holds(path: Path) -> bool:
 
 
 def _consumes(item: ast.AST, parent: ast.AST, module: Scope) -> bool:
-    """Say whether `parent` looks at its child `item` at once, and keeps nothing of it."""
+    """Whether `parent` reads its child `item` at once, and keeps no reference to it."""
     if isinstance(parent, ast.Call):
         named = isinstance(parent.func, ast.Name) and parent.func.id in _CONSUMERS
         return named and parent.func.id not in module.stores and item in parent.args  # type: ignore[attr-defined]
@@ -104,7 +104,7 @@ def _consumes(item: ast.AST, parent: ast.AST, module: Scope) -> bool:
 
 
 def _only_compares(item: ast.AST, node: ast.Compare) -> bool:
-    """Say whether a comparison runs no method of another object, which might keep what it is given."""
+    """Whether a comparison calls no method of an unknown object, which might keep its argument."""
     (operator, *more), (other, *_) = node.ops, node.comparators
     if more:
         return False

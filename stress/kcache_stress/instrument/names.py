@@ -1,11 +1,11 @@
-"""The names that instrumented code uses, and the way Python mangles private ones."""
+"""Names that instrumented code uses, and the mangling of private names."""
 
 import ast
 from typing import Final, Literal, TypeAlias
 
 PREFIX: Final = "_kc_"
 HOOK_MARK: Final = "_kc_mark"
-"""Present in the globals of each instrumented module."""
+"""Name that is defined in the globals of each instrumented module."""
 
 Hook: TypeAlias = (
     Literal["report", "quiet", "atoms", "type", "never", "cell", "locals", "pause", "after", "slice", "start", "set"]
@@ -15,11 +15,11 @@ Hook: TypeAlias = (
     | Literal["attribute", "namespace", "setattribute", "rebind", "reflect", "by_name", "match"]
     | Literal["method", "method1", "call", "call1", "unpacked", "star", "double_star"]
 )
-"""What instrumented code calls, or looks at: by these names after :data:`PREFIX`."""
+"""Functions and sets that instrumented code uses, by these names after :data:`PREFIX`."""
 
 GLOBALS: Final = "_kc_globals"
 COMPREHENSION: Final = "_kc_comprehension"
-"""Begins the names of the functions that comprehensions become: no hooks, but code of the module under test."""
+"""Prefix of functions that replace comprehensions; they are no hooks, but code of the module under test."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -31,7 +31,7 @@ def hook_name(hook: Hook) -> str:
 
 
 def mangle(name: str, class_name: str | None) -> str:
-    """Return the name that Python really uses for `name` inside the class `class_name`."""
+    """Return the name that Python uses at run time for `name` inside the class `class_name`."""
     if class_name is None or not name.startswith("__") or name.endswith("__") or "." in name:
         return name
     stripped = class_name.lstrip("_")
@@ -39,5 +39,5 @@ def mangle(name: str, class_name: str | None) -> str:
 
 
 def cell_token(name: str) -> str:
-    """Return the name of the local that stands for the closure variable `name`."""
+    """Return the name of the local with the token of the closure variable `name`."""
     return f"_kc_cell_{name}"

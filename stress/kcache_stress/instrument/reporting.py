@@ -1,4 +1,4 @@
-"""Turning accesses into reports, with what has been found out about the types of the objects."""
+"""Conversion of accesses to reports, with a cache of facts about the types of the objects."""
 
 import collections
 import gc
@@ -19,7 +19,7 @@ from .tables import CONTAINERS, IMMUTABLE, ITERATORS, PLAIN, VIEWS, Methods, met
 Report = Callable[[object, object, bool | int], None]
 """`report(obj, slot, is_write)`; it must return None."""
 ReportTogether = Callable[[tuple[Pending, ...]], None]
-"""Reports two or more accesses that are one step."""
+"""Function that reports two or more accesses of one step."""
 
 _NO_METHODS: Final[Methods] = {}
 _LOOKS: Final = 9
@@ -34,18 +34,21 @@ _STEPS_OF_CONTAINERS: Final[frozenset[type]] = frozenset(
 
 
 class Accesses:
-    """Turns accesses into reports.  One instance serves all modules that share a report function.
+    """Converter of accesses to reports. One instance serves all modules that share a report function.
 
     Args:
-        together: reports accesses of one step if others may come in before it; otherwise they are reported one by one.
+        report: called with each access.
+        foreign_code: the monitor to which unknown code is reported.
+        together: called with all accesses of a step, if other threads can run before the step; ``None`` to call
+            ``report`` for each access.
 
     Attributes:
-        report: where accesses are reported.
-        foreign_code: what is told of all that is unknown.
-        quiet: the types that never need a report as an operand; instrumented code tests this itself, and it grows.
-        methods: for each type met so far, what its methods do.
-        foreign: those of them that are written in C, are no containers, and may change.
-        resumed: the generators that are about to go on, each by way of the one before.
+        report: the function that takes accesses.
+        foreign_code: the monitor to which unknown code is reported.
+        quiet: types that never need a report as an operand; instrumented code tests this set, and it grows.
+        methods: type met so far -> the effects of its methods.
+        foreign: types met so far that are written in C, may change, and are no containers.
+        resumed: the generators that are about to continue, each resumed by the previous one.
     """
 
     def __init__(self, report: Report, foreign_code: ForeignCode, together: ReportTogether | None = None) -> None:
@@ -58,7 +61,7 @@ class Accesses:
         self.resumed: tuple[object, ...] = ()
 
     def learn(self, kind: type) -> Methods:
-        """Find out, once per type, what its methods do to it."""
+        """Return the effects of a type's methods, computed once per type; empty if the type is no container."""
         known = self.methods.get(kind)
         if known is not None:
             return known
@@ -70,7 +73,7 @@ class Accesses:
         if methods is None:
             methods = _NO_METHODS
             loud = kind in VIEWS or kind in ITERATORS or kind in METHOD_TYPES or kind in _LOUD or kind in self.foreign
-            loud = loud or issubclass(kind, WHOLE)  # what is in it may be exchanged, and it shows that
+            loud = loud or issubclass(kind, WHOLE)  # its attributes may be replaced, and it prints them
             harmless = issubclass(kind, type) or not foreign_methods(kind, self._is_trusted)
             if harmless and not loud and kind is not types.MethodType and "partial" not in str(kind.__name__):
                 self.quiet.add(kind)
@@ -81,7 +84,7 @@ class Accesses:
         return self.foreign_code.is_own(function) or self.foreign_code.is_known(function)
 
     def touch(self, item: object, write: int = 0) -> None:
-        """Report the use of `item` as a whole, by something that runs over it or looks at all of it."""
+        """Report an access to `item` as a whole, by an operation that iterates over it or reads all of it."""
         kind = type(item)
         if kind in self.quiet:
             return
@@ -100,7 +103,7 @@ class Accesses:
         return [(1, item, slot), *((writes, container, slot) for container, writes in beneath(item))]
 
     def report_all(self, find: Callable[[], list[Pending]]) -> None:
-        """Report what one step touches; again if others have come in before it, and it touches something else now."""
+        """Report the accesses of a step; if other threads ran before it and changed its accesses, report again."""
         found = _merged(find())
         self.report_step(found)
         if found:
@@ -119,7 +122,7 @@ class Accesses:
         self.foreign_code.doubt("what one step looks at changes all the time")
 
     def report_step(self, parts: tuple[Pending, ...]) -> None:
-        """Report what one step touches, each place once."""
+        """Report the accesses of one step together, or one by one if there is no `together`."""
         if self._together is not None and len(parts) > 1:
             self._together(parts)
         else:
@@ -135,14 +138,14 @@ class Accesses:
         also: Sequence[Pending] = (),
         new: Sequence[object] = (),
     ) -> None:
-        """Report what code in C does to what it is given: to the containers, and to those within them.
+        """Report the accesses of code in C to containers among its arguments, and to containers within them.
 
         Args:
-            arguments: what it is given.
-            effect: what it does to the containers among these.
-            looks: whether it looks at the elements: compares or shows them, asks for their truth, calls with them.
-            also: what else it touches.
-            new: what nobody else can know, but for the elements.
+            arguments: the arguments.
+            effect: 1 if the code writes to containers among the arguments, 0 if it only reads them.
+            looks: whether the code accesses elements: compares or prints them, tests their truth, passes them to calls.
+            also: further accesses of the code.
+            new: arguments that no other thread can know, although other threads may know their elements.
         """
         simple = simple_containers(arguments, looks=looks)
         if simple is None or (new and simple_containers(new, looks=True) is None):
@@ -170,7 +173,7 @@ class Accesses:
         return [*also, *self._given(arguments, effect, slot), *self._within(looked_at, slot)]
 
     def use_container(self, item: object, effect: int, arguments: Sequence[object], *, looks: bool) -> None:
-        """Report what a method of a container does that runs over its arguments, or looks at its own elements."""
+        """Report the accesses of a container's method that iterates over arguments or accesses the elements."""
         others = [argument for argument in arguments if argument is not item]
         looked_at = (item, *others) if looks else others
 
@@ -190,7 +193,7 @@ class Accesses:
         self.report_all(find)
 
     def hand_over(self, arguments: Sequence[object]) -> None:
-        """Report what unknown code may do to the containers that it is given."""
+        """Report that unknown code may write to the containers among its arguments."""
         self._run_over(arguments)
         self.report_all(lambda: list(self._given(arguments, 1, None)))
 
@@ -222,14 +225,14 @@ class Accesses:
         return ((writes or changes, place, slot) for place, writes in within.places)
 
     def advance(self, iterator: object) -> None:
-        """Report a step of an iterator: it moves itself, and it reads what is beneath it."""
+        """Report a step of an iterator: it changes the iterator, and reads the containers behind it."""
         if type(iterator) is types.GeneratorType:
             self.resume(iterator)
         else:
             self.touch(iterator, 1)
 
     def _enter_unseen(self, iterator: object) -> None:
-        """Report an iterator that calls something in C by which attributes are reached."""
+        """Record unknown code if an iterator calls a function in C that may access attributes by name."""
         for inner in gc.get_referents(iterator):
             kind = type(inner)
             if kind in METHOD_TYPES:
@@ -244,7 +247,7 @@ class Accesses:
                 self.foreign_code.enter(sys._getframe(1), what, (iterator, owner), is_contained=True)
 
     def step_slot(self, iterator: object) -> object:
-        """The slot of steps of an iterator of C: imprecise if they run anything in Python."""
+        """Return the slot for steps of an iterator in C: imprecise if a step may run code in Python, else None."""
         if type(iterator) in _STEPS_OF_CONTAINERS:
             return None
         if self._runs_python(iterator, 0) or (
@@ -264,17 +267,17 @@ class Accesses:
                 return True
             if kind is tuple and any(
                 type(part) is types.GeneratorType or (type(part) in ITERATORS and self._runs_python(part, depth + 1))
-                for part in gc.get_referents(inner)  # never of the tuple itself: there may be holes in it
+                for part in gc.get_referents(inner)  # the tuple itself is not read: it may have holes
             ):
                 return True
         return False
 
     def imprecise(self, what: str) -> Imprecise:
-        """The slot of an access that is not known exactly, here and now."""
+        """Return the slot of an access at the current line that is not known exactly; `what` describes it."""
         return Imprecise(self.foreign_code.where(sys._getframe(1)), what)
 
     def imprecise_if_calling_back(self, arguments: Iterable[object], *, looks: bool = True) -> Imprecise | None:
-        """The slot of what C does with these: imprecise if it may run code in Python on the way."""
+        """Return the slot for accesses of C to arguments: imprecise if C may run code in Python, else None."""
         for argument in arguments:
             kind = type(argument)
             if kind in PLAIN:
@@ -286,14 +289,14 @@ class Accesses:
         return None
 
     def key_slot(self, key: object) -> object:
-        """The slot of an entry; the whole, not known exactly, where its key is compared by code in Python."""
+        """Return the slot of an entry; imprecise if code in Python compares the key, None for the whole container."""
         slot = slot_of(key)
         if slot is None and Within(((key,),)).runs_python:
             return self.imprecise(f"compares keys with Python code of {type(key).__name__}")
         return slot
 
     def report_default(self, item: object, slot: object) -> None:
-        """Report a read that stores what is missing: not known exactly where code in Python makes that."""
+        """Report a read that stores a missing value; imprecise if code in Python creates the value."""
         factory = getattr(item, "default_factory", None)
         if factory is not None and calls_python(factory):
             slot = self.imprecise("creates missing values with Python code")
@@ -303,14 +306,15 @@ class Accesses:
     def resume(
         self, generator: "types.GeneratorType[Any, Any, Any]", slot: object = None, *, throws: bool = False
     ) -> None:
-        """Report that a generator is about to go on, and those that it delegates to; the innermost says so again.
+        """Report that a generator, and the generators it delegates to, are about to continue.
 
-        Between the two others may find it at work: `generator already executing`.
+        The innermost one reports this again when it runs. Between the two reports, another thread may resume the
+        generator and get `generator already executing`.
 
         Args:
-            generator: the outermost.
-            slot: of what is done to it.
-            throws: it goes on with an exception, and hence not where it would say so.
+            generator: the outermost generator.
+            slot: the slot of the access to it.
+            throws: the generator continues with an exception, so that its code does not report the continuation.
         """
         if self.foreign_code.is_shared(generator):
             slot = self.imprecise("goes on in a generator in which others may find it at work")
@@ -321,17 +325,17 @@ class Accesses:
             self.resumed = tuple(chain)
 
     def look_within(self, items: Sequence[object]) -> None:
-        """Report a look at the elements of what nobody else can know."""
+        """Report reads of the elements of objects that no other thread can know."""
         if simple_containers(items, looks=True) is None:
             self.report_all(lambda: list(self._within(items, self.imprecise_if_calling_back(items))))
 
     def look_through(self, items: Sequence[object]) -> None:
-        """Report a look at all that is within some objects, by way of their attributes, too."""
+        """Report reads of everything that some objects contain, including their attributes."""
         self.report_all(lambda: list(self._within(items, None, through_objects=True)))
 
 
 def _delegates(generator: "types.GeneratorType[Any, Any, Any]") -> list["types.GeneratorType[Any, Any, Any]"]:
-    """A generator, the one that it delegates to, and so on."""
+    """Return a generator, the generator that it delegates to, and so on."""
     chain = [generator]
     while type(inner := chain[-1].gi_yieldfrom) is types.GeneratorType:
         chain.append(inner)
@@ -339,7 +343,7 @@ def _delegates(generator: "types.GeneratorType[Any, Any, Any]") -> list["types.G
 
 
 def _merged(found: Sequence[Pending]) -> tuple[Pending, ...]:
-    """Each place once: written if it is at all, imprecise if it is at all."""
+    """Merge accesses to the same object: one write makes the access a write, one slot replaces None."""
     if len(found) < 2:
         return tuple(found)
     parts: dict[int, Pending] = {}
@@ -352,7 +356,7 @@ def _merged(found: Sequence[Pending]) -> tuple[Pending, ...]:
 
 
 def slot_of(key: object) -> object:
-    """Return a key that is safe to hash and to compare, None (the whole container) for others."""
+    """Return the key if hashing and comparing it is safe; None (the whole container) for all other keys."""
     if type(key) in PLAIN:
         return key
     if type(key) is tuple and all(slot_of(part) is not None for part in key):

@@ -1,4 +1,4 @@
-"""Rewriting a module so that it reports its accesses to possibly shared state."""
+"""Rewriter of modules: a rewritten module reports its accesses to possibly shared state."""
 
 import ast
 
@@ -16,8 +16,8 @@ def rewrite(
 
     Args:
         tree: the module, as `ast.parse` returns it.
-        facts: what is known of all modules that are instrumented together.
-        pauses: also call the pause hook where CPython can switch threads while it holds its global lock.
+        facts: the facts of all modules that are instrumented together.
+        pauses: also call the pause hook at the points where CPython with a GIL can switch threads.
         only_classes: rewrite only these top-level classes.
     """
     rewriter = Statements(tree, find_scopes(tree), facts, pauses=pauses)

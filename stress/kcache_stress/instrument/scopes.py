@@ -10,21 +10,21 @@ from .names import Comprehension, Function, mangle
 
 Kind = Literal["module", "class", "function", "comprehension"]
 Moment = int
-"""When something runs, as far as the text tells: a count in the order of evaluation."""
+"""Time at which code runs, as far as the source shows: a counter in the order of evaluation."""
 Loops = tuple[ast.AST, ...]
 
 _CONSUMING = frozenset({"sum", "any", "all", "min", "max", "list", "tuple", "set", "frozenset", "dict", "sorted"})
 _CONSUMING_METHODS = frozenset({"join", "extend", "update", "writelines"})
-"""What runs a generator expression at once that is its only argument."""
+"""Methods that consume a generator expression at once if it is their only argument."""
 
 
 @dataclass(eq=False)
 class Scope:
     """One namespace: a module, class, function (or lambda), or comprehension.
 
-    `opened` is when the function or generator is made, and `is_kept` says that it may run later, in any thread.
-    `published` names what is bound where its value goes elsewhere at the same time: `self.rows = rows = []`.
-    `held` says into which variables it goes there, if that is all: `row = rows[key] = []`.
+    `opened` is when the function or generator is created; `is_kept` means that it may run later, in any thread.
+    `published` contains names whose value is stored elsewhere by the same statement: `self.rows = rows = []`.
+    `held` maps a name to the variables whose items the same statement stores the value in: `row = rows[key] = []`.
     """
 
     kind: Kind
@@ -45,7 +45,7 @@ class Scope:
     held: dict[str, set[str]] = field(default_factory=dict)
 
     def owner(self, name: str) -> "Scope | None":
-        """Return the scope that holds the (mangled) name, None if it is a global or a builtin."""
+        """Return the scope that binds the (mangled) name; None if it is a global or a builtin."""
         scope: Scope | None = self
         while scope is not None and scope.kind != "module":
             if name in scope.global_names:
@@ -56,7 +56,7 @@ class Scope:
         return None
 
     def is_fixed_parameter(self, name: str) -> bool:
-        """Say whether the name is a parameter that is never bound again, and hence always bound."""
+        """Whether the name is a parameter that is never bound again, and hence never unbound."""
         return name in self.parameters and len(self.stores[name]) == 1 and name not in self.cells
 
 
@@ -72,7 +72,7 @@ def find_scopes(tree: ast.Module) -> dict[ast.AST, Scope]:
 
 
 def _mark_cells(scope: Scope) -> None:
-    """Note in the owners the variables of enclosing functions that `scope` uses and that change after the capture."""
+    """Add the variables of enclosing functions that `scope` uses, and that change after the capture, to `cells`."""
     for name in scope.loads | set(scope.stores):
         owner = scope.owner(name)
         if owner is None or owner is scope or owner.kind == "class":
@@ -160,7 +160,7 @@ class _Builder(ast.NodeVisitor):
             self.visit(node.value)
             self._target(node.target, node.value)
         elif isinstance(node.target, ast.Name):
-            # a bare annotation makes the name local without storing anything
+            # A bare annotation makes the name local without a store.
             name = mangle(node.target.id, self._scope.class_name)
             self._scope.stores.setdefault(name, [])
         else:
@@ -228,7 +228,7 @@ class _Builder(ast.NodeVisitor):
             self.visit(statement)
         self._scope = outer
         if node.decorator_list:
-            self._bind(node.name, node)  # as of functions
+            self._bind(node.name, node)  # see `_function`
 
     def _function(self, node: Function) -> None:
         if not node.decorator_list:
@@ -237,7 +237,7 @@ class _Builder(ast.NodeVisitor):
             self.visit(decorator)
         self._callable(node, node.body)
         if node.decorator_list:
-            self._bind(node.name, node)  # the decorators may have shown the function to others before
+            self._bind(node.name, node)  # the decorators may have passed the function to other code before
 
     visit_FunctionDef = visit_AsyncFunctionDef = _function
 

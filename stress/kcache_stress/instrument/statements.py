@@ -1,5 +1,5 @@
 # ruff: noqa: D102, N802, N815 - the visitors are named after the nodes, as ast.NodeVisitor wants it
-"""Rewriting of statements other than assignments."""
+"""Rewriter of statements other than assignments."""
 
 import ast
 from collections.abc import Iterable
@@ -15,10 +15,10 @@ _MADE = f"{PREFIX}made"
 
 
 class Statements(Assignments):
-    """The visitors of statements with blocks, and of definitions."""
+    """Visitors of statements with blocks, and of definitions."""
 
     def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
-        """Rewrite the statements of a block, each of which may become several."""
+        """Rewrite the statements of a block; one statement may become several."""
         result: list[ast.stmt] = []
         for statement in statements:
             if not self.context.quiet:
@@ -53,7 +53,7 @@ class Statements(Assignments):
         start: Iterable[ast.stmt] = (),
         end: Iterable[ast.stmt] = (),
     ) -> ast.stmt:
-        """Rewrite both blocks; the temporaries of what stands before them are let go of as they begin."""
+        """Rewrite both blocks; each one begins by clearing the temporaries of the statement's head."""
         body, orelse = [*start, *self.clear(source)], self.clear(source)
         node.body, node.orelse = [*body, *self.block(node.body), *end], [*orelse, *self.block(node.orelse)]
         return node
@@ -72,7 +72,7 @@ class Statements(Assignments):
     visit_For = visit_AsyncFor = _loop
 
     def visit_With(self, node: ast.With | ast.AsyncWith) -> list[ast.stmt]:
-        # `__exit__` is called, and after a call threads may be switched.
+        # The statement calls `__exit__`, and threads may be switched after a call.
         return [self._with(node), *self._pause(node)]
 
     visit_AsyncWith = visit_With
@@ -87,7 +87,7 @@ class Statements(Assignments):
             item.optional_vars, stores = self.split_target(item.optional_vars, known_tuple=True)
             if not stores:
                 continue
-            # the target is stored before the next item is evaluated
+            # The target is stored before the next item is evaluated.
             rest: list[ast.stmt] = []
             if node.items[number + 1 :]:
                 rest = [self._with(ast.copy_location(type(node)(node.items[number + 1 :], node.body), node))]
@@ -107,7 +107,7 @@ class Statements(Assignments):
             handler.type = handler.type and self.expression(handler.type)
             stores = self.report_store(handler.name, handler) if handler.name else []
             body = self.block(handler.body)
-            if stores:  # at its end, however it comes to it, the name is unbound
+            if stores:  # the name is unbound whenever the handler ends, even by an exception
                 unbinds = self.report_store(cast(str, handler.name), handler)
                 body = [build.place(ast.Try(body, [], [], unbinds), handler)]
             handler.body = [*self.clear(handler, taken), *stores, *body]
@@ -159,13 +159,16 @@ class Statements(Assignments):
         with self.inside(Context(self.scopes[node], quiet, None, methods)):
             elsewhere = not quiet and any(map(_stores_elsewhere, node.body))
             node.body = self.block(node.body)
-            if elsewhere:  # there are no temporaries in classes
+            if elsewhere:  # classes have no temporaries, so these stores cannot be reported
                 doubt = build.call("reflect", ast.Constant(None), ast.Constant("a class body that stores elsewhere"))
                 node.body.insert(0, build.place(ast.Expr(doubt), node))
         return [*reports, *self.cleared(node)]
 
     def _named(self, node: Function | ast.ClassDef) -> list[ast.stmt]:
-        """Rewrite the decorators, and return the report of the name's store: it comes when the last of them is done."""
+        """Rewrite the decorators, and return the report of the name's store.
+
+        If there are decorators, the report becomes the outermost one, so that it runs after all others.
+        """
         reports = self.report_store(node.name, node)
         node.decorator_list = self.expressions(node.decorator_list)
         report = None if self.context.quiet else self.report_name(node.name, 1)
@@ -239,7 +242,7 @@ def _parameters(arguments: ast.arguments) -> list[ast.arg]:
 
 
 def _stores_elsewhere(node: ast.AST) -> bool:
-    """Say whether a statement of a class body stores anything but an attribute of the class."""
+    """Whether a statement of a class body may store to anything other than an attribute of the class."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
         return False
     if isinstance(node, ast.Nonlocal | ast.Global):
@@ -250,7 +253,7 @@ def _stores_elsewhere(node: ast.AST) -> bool:
 
 
 def is_generator(node: Function) -> bool:
-    """Say whether a function is a generator."""
+    """Whether a function is a generator."""
     todo: list[ast.AST] = list(node.body)
     while todo:
         part = todo.pop()
@@ -262,7 +265,7 @@ def is_generator(node: Function) -> bool:
 
 
 def _yields_tuples(node: ast.expr) -> bool:
-    """Say whether a loop certainly runs over tuples, which need no report when they are unpacked."""
+    """Whether a loop iterates over new tuples, which need no report when they are unpacked."""
     if not isinstance(node, ast.Call):
         return False
     if isinstance(node.func, ast.Attribute):

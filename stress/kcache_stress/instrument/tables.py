@@ -10,17 +10,17 @@ from typing import Final
 
 WRITE: Final = 1
 KEYED: Final = 2
-"""Only the entry named by the first argument is touched."""
+"""Flag of methods that access only the entry whose key is the first argument."""
 CONSUMES: Final = 4
-"""The arguments are iterated over or compared."""
+"""Flag of methods that iterate over their arguments or compare them."""
 SILENT: Final = 8
-"""Nothing is touched."""
+"""Flag of methods that access nothing."""
 INDEXED: Final = 16
-"""Only the position named by the first argument is touched."""
+"""Flag of methods that access only the position in the first argument."""
 DEFAULTS: Final = 32
-"""Reading a missing key stores it."""
+"""Flag of reads that store a missing key."""
 COMPARES: Final = 64
-"""The elements are compared with each other, or with the arguments, or they are shown."""
+"""Flag of methods that compare the elements with each other or with the arguments, or print them."""
 
 Methods = dict[str, int]
 
@@ -121,7 +121,7 @@ REFLECTIVE_READS: Final = frozenset(
 REFLECTIVE: Final = REFLECTIVE_READS | frozenset(
     {"__class__", "__dict__", "__annotations__", "__wrapped__", "__doc__", "__name__", "__qualname__", "_value_"}
 )
-"""Attributes by which one reaches into what Python keeps for itself: all that may be stored, and what may be read."""
+"""Attributes that expose internals of Python if they are stored; reading exposes only :data:`REFLECTIVE_READS`."""
 
 VIEWS: Final = frozenset(
     type(view)
@@ -145,35 +145,35 @@ def _iterators() -> Iterable[type]:
 
 
 ITERATORS: Final = frozenset(_iterators())
-"""The lazy iterators of C: what they run over is touched at each step, not where they are made."""
+"""Lazy iterators in C: they access their source at each step, not when they are created."""
 
 PLAIN: Final[frozenset[type]] = frozenset({str, int, bytes, float, bool, complex})
 """Types whose values are safe as slots: hashing and comparing them runs no code of the module under test."""
 
 CLOCK_NAMES: Final = frozenset({"now", "utcnow", "today"})
-"""Class methods of `datetime` that read the real clock."""
+"""Names of class methods of `datetime` that read the real clock."""
 
 
 def reads_the_clock(owner: object, name: str) -> bool:
-    """Whether a method of this name, of a class of `datetime`, says what time it is."""
+    """Whether `owner` is `date` or `datetime`, or a subclass, and its method `name` reads the clock."""
     return name in CLOCK_NAMES and isinstance(owner, type) and issubclass(owner, datetime.date)
 
 
 IMMUTABLE: Final[frozenset[type]] = PLAIN | {type(None), tuple, range, slice, type(...), type(NotImplemented)}
-"""Types of which no access needs a report, known from the start."""
+"""Types whose objects never need a report, known from the start."""
 
 
 def native_methods_of(kind: type) -> Methods | None:
-    """Return what the methods of C that a type inherits do if it is a container."""
+    """Return the effects of the methods in C that a type inherits from a container; None if it is no container."""
     return next((CONTAINERS[base] for base in kind.__mro__ if base in CONTAINERS), None)
 
 
 def methods_of(kind: type) -> Methods | None:
-    """Return what the methods of a type do if it is a container; methods that a subclass overrides are left out."""
+    """Return the effects of a container type's methods, without overridden ones; None if it is no container."""
     methods = native_methods_of(kind)
     if methods is None or kind in CONTAINERS:
         return methods
-    # what an overriding method does is reported where it does it
+    # The code of an overriding method reports its own accesses.
     parents = itertools.takewhile(lambda parent: parent not in CONTAINERS, kind.__mro__)
     overridden = {name for parent in parents for name in vars(parent)}
     return {name: access for name, access in methods.items() if name not in overridden}

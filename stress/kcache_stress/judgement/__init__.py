@@ -1,1 +1,1 @@
-"""From an execution to what is wrong with it."""
+"""Judgement of executions: detects violations."""

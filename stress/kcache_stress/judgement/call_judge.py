@@ -1,4 +1,4 @@
-"""The judge of programs whose calls a specification explains: verdicts, remembered by what was observed."""
+"""Call judge: compares the calls of a program with a specification, and caches verdicts by observation."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ from .history import calls_of
 from .moments import Moments, moments_of_calls
 
 _MOST_ORDERS: Final = 100
-"""Orders of beginnings and ends that are judged one by one: two threads of two calls have 70."""
+"""Most orders of beginnings and ends that are judged one by one: two threads of two calls have 70."""
 
 _UNJUDGED: Final = Problem(FindingKind.DIVERGENCE, "")
 
 
 class CallJudge:
-    """Judges the executions of one program.
+    """Judge of the executions of one program.
 
     Args:
-        specification: of the object.
-        program: what the threads did.
-        read_back: the operations that were read back afterwards, after what they gave.
-        strict_errors: ask for the very errors of the specification.
-        text: an operation in a sentence.
-        keeps_lock: whether a call takes a lock of its thread that another call is to give back.
+        specification: the specification of the object.
+        program: the calls of the threads.
+        read_back: returns the operations that read the object back, for their outcomes.
+        strict_errors: require the same errors as the specification, not just any error.
+        text: returns the text of an operation for a sentence.
+        keeps_lock: whether a call acquires a lock for its thread that another call must release.
 
     Attributes:
-        monitor: tells which orders of the calls explain what they gave; it names calls by their positions in the
+        monitor: decides which orders of the calls explain their outcomes; it identifies calls by their positions in the
             threads of the program, one thread after another.
-        doubts: why some execution could not be judged.
-        pulse: called every now and then, for a judgement may take seconds.
+        doubts: reasons why some execution could not be judged.
+        pulse: called from time to time, because a judgement may take seconds.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class CallJudge:
 
     @property
     def calls(self) -> Counter[tuple[str, str]]:
-        """(operation, ``"ok"`` or the kind of error) -> how many calls of the judged executions ended so."""
+        """(operation, ``"ok"`` or the kind of error) -> number of calls in the judged executions that ended so."""
         counts: Counter[tuple[str, str]] = Counter()
         for outcomes, count in self._ended.items():
             for operations, ended in zip((self._program.prefix, *self._program.threads), outcomes, strict=False):
@@ -101,7 +101,7 @@ class CallJudge:
         return counts
 
     def judge(self, execution: Execution[Outcome], order: HappensBefore | None = None) -> Problem | None:
-        """What is wrong with the execution, if anything; see :class:`~..execution.Judge`."""
+        """Return the violation that the execution shows, or ``None``; see :class:`~..engine.execution.Judge`."""
         self._ended[execution.prefix, *map(tuple, execution.outcomes)] += 1
         if execution.ending in (Ending.DEADLOCK, Ending.ENDLESS) and self._is_lonely_wait(execution):
             return None
@@ -127,16 +127,17 @@ class CallJudge:
         return verdict or self._broken(execution)
 
     def _is_lonely_wait(self, execution: Execution[Outcome]) -> bool:
-        """Whether a call alone waits as it may: for what another one would do, not for a lock that it holds itself."""
+        """Whether the only call waits, as the specification allows, for another call and not for a lock of its own."""
         is_alone = len(self._operations) == 1 and not self._program.prefix
         is_for_another = bool(execution.waits) and not any(wait.is_for_itself for wait in execution.waits)
         polls = execution.ending is Ending.ENDLESS
         return is_alone and (polls or is_for_another) and may_wait_for_ever(self._specification, self._program)
 
     def _is_kept(self, execution: Execution[Outcome]) -> bool:
-        """Whether a call waits for a lock that the calls of a thread took for good, as such calls do when made alone.
+        """Whether a call waits for a lock that calls of an ended thread keep, as these calls also do without others.
 
-        Such a program is no test. What another call keeps, it has forgotten to give back.
+        The deadlock is then a fault of the program, not of the class. If a call that does not normally keep a lock has
+        kept it, the call has failed to release it, and the deadlock is reported.
         """
         holders = (wait.holder for wait in execution.waits if wait.is_kept and wait.holder is not None)
         calls = (
@@ -154,7 +155,7 @@ class CallJudge:
             if found is not None and getattr(self._specification, "starts_threads", False):
                 found = self._first_unfit(execution, outcomes, shape, given_up)
             elif found is not None and hasattr(self._specification, "begin"):
-                # Most calls wait for nobody. Where no order of whole calls will do, they may begin while others wait.
+                # Most calls do not wait. If no order of whole calls explains them, they may begin while others wait.
                 found = self._first_unexplained_waiting(execution, outcomes, shape, given_up)
         except TooManyWaysError as error:
             self.doubts[str(error)] = None
@@ -174,7 +175,7 @@ class CallJudge:
         return None
 
     def _broken(self, execution: Execution[Outcome]) -> Problem | None:
-        """The invariant that does not hold after the threads have ended, if there is one."""
+        """Return the first invariant that does not hold after the threads have ended, or ``None``."""
         if execution.final not in self._looked_through:
             self._looked_through[execution.final] = execution.broken()
         broken = self._looked_through[execution.final]
@@ -185,10 +186,10 @@ class CallJudge:
     def _is_explained_in_time(
         self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: tuple[GaveUp, ...]
     ) -> bool:
-        """Whether an order explains the calls if each reads the clock when it did.
+        """Whether an order explains the calls if each call reads the clock at its moment in the execution.
 
-        A sequence of calls without pauses may end earlier than the execution did, where waits add up that one thread
-        began after another. What depends on the clock, such as the tokens of a rate limiter, then differs.
+        A sequence of calls without pauses may end earlier than the execution, in which consecutive waits of different
+        threads add up. Outcomes that depend on the clock, such as the tokens of a rate limiter, then differ.
         """
         if not execution.timeouts or not hasattr(self._specification, "no_earlier"):
             return False
@@ -204,7 +205,7 @@ class CallJudge:
             return True
 
     def _at(self, moments: Moments) -> CallJudge:
-        """The judge of the same program whose calls begin no earlier than at these moments."""
+        """Return a judge of the same program whose calls begin no earlier than at these moments."""
         judge, read_back = copy.copy(self), self._read_back
         no_earlier: Callable[..., Any] = self._specification.no_earlier  # type: ignore[attr-defined]
         judge._called = [no_earlier(call, *span) for call, span in zip(self._called, moments.calls, strict=False)]
@@ -217,10 +218,10 @@ class CallJudge:
     def _first_unfit(
         self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: tuple[GaveUp, ...]
     ) -> _Unexplained | None:
-        """The first order that nothing explains, even if threads of the class go on whenever they like.
+        """Return the first order that nothing explains, even if threads of the class go on at any moment.
 
         Raises:
-            TooManyWaysError: there are too many ways in which they may do so.
+            TooManyWaysError: there are too many orders, or too many moments at which the threads may go on.
         """
         nothing: tuple[Mark, ...] = ()
         orders = linear_extensions(_marks(shape), nothing, _followed)
@@ -235,11 +236,11 @@ class CallJudge:
         return None
 
     def _fits(self, execution: Execution[Outcome], order: tuple[Mark, ...], given_up: tuple[GaveUp, ...]) -> bool:
-        """Whether calls may give what they gave in an order, because threads of the class go on whenever they like."""
+        """Whether an order explains the outcomes if threads of the class itself go on at any moment."""
         specification: Any = self._specification
         calls = calls_of(self._program, execution, self._read_back(execution.final), order)
         begun = 2 * len(execution.prefix)
-        # One that has given up because another one was slow may have had no effect.
+        # A call that has given up because another call was slow may have had no effect.
         gone = [gave_up.call for gave_up in given_up if not (gave_up.tells and self._is_usual(execution, gave_up.call))]
         without = {begun + order.index(call + 1) for call in gone}
         ways = [calls, [call for call in calls if call.invoked not in without]] if without else [calls]
@@ -248,14 +249,14 @@ class CallJudge:
                 way,
                 self._agrees,
                 passes=len(execution.timeouts),
-                idle_at=(begun, begun + len(order)),  # before the threads start, and before what is left is read back
+                idle_at=(begun, begun + len(order)),  # before the threads start, and before the object is read back
                 pulse=self.pulse,
             )
             for way in ways
         )
 
     def _is_usual(self, execution: Execution[Outcome], call: int) -> bool:
-        """Whether a call gave what it gives where nobody else works."""
+        """Whether the call may have this outcome as a whole call, in a state that was considered so far."""
         outcomes = list(itertools.chain.from_iterable(execution.outcomes))
         return any(self._agrees(outcomes[call], expected) for expected in self.monitor.expected(call))
 
@@ -288,8 +289,8 @@ class CallJudge:
         if start is None:
             start = self.alone(orders.start, self._program.prefix, execution.prefix, orders.monitor)
             orders.starts[execution.prefix] = start
-        # Calls that do not overlap are an order of whole calls: a class that disagrees with it disagrees with itself.
-        # Where threads of the class itself take part, they may overlap a call that overlaps no other.
+        # If the specification is the class itself, orders without overlap are not judged: the class would disagree with
+        # itself. If the class starts threads, they are judged: its threads may overlap a call.
         is_of_target = getattr(self._specification, "is_of_target", False)
         starts_threads = getattr(self._specification, "starts_threads", False)
         if start == IMPOSSIBLE:
@@ -327,7 +328,7 @@ class CallJudge:
         outcomes: Sequence[Outcome],
         monitor: Monitor[Any, Any, Any] | None = None,
     ) -> int:
-        """The set of configurations after calls that overlap no other."""
+        """Return the number of the set of configurations after a sequence of calls that overlap no other call."""
         monitor = monitor or self.monitor
         for operation, outcome in zip(operations, outcomes, strict=True):
             number = self._numbers.get(operation)
@@ -343,13 +344,13 @@ class CallJudge:
 
 @dataclass(frozen=True)
 class _Orders:
-    """What a monitor has said so far.
+    """Monitor with a cache of its results.
 
     Attributes:
-        monitor: tells which orders of the calls explain what they gave.
-        start: its set of configurations before the first call.
-        starts: what the calls before the threads gave -> the set after them.
-        finals: (set when the threads have ended, what was read then) -> whether it fits.
+        monitor: decides which orders of the calls explain their outcomes.
+        start: the set of configurations before the first call.
+        starts: outcomes of the calls before the threads -> the set of configurations after them.
+        finals: (set when the threads have ended, outcomes read back) -> whether the set explains the outcomes.
     """
 
     monitor: Monitor[Any, Any, Any]
@@ -360,11 +361,12 @@ class _Orders:
 
 @dataclass(frozen=True)
 class _Unexplained:
-    """An order of beginnings and ends that nothing explains.
+    """Order of beginnings and ends that nothing explains.
 
     Attributes:
-        order: up to where nothing explains it.
-        call: the call whose outcome is impossible; ``None`` if that shows only when all have ended.
+        order: the shortest prefix that nothing explains.
+        call: the call whose outcome is impossible; ``None`` if only the values that are read back are impossible, or
+            the calls before the threads are (then the order is empty).
     """
 
     order: tuple[Mark, ...]
@@ -379,15 +381,15 @@ def _first_unexplained(
     explains_end: Callable[[int], bool],
     counts: Callable[[tuple[Mark, ...]], bool],
 ) -> _Unexplained | None:
-    """Judge all orders that an execution admits; the first that nothing explains.
+    """Judge all orders that an execution admits; return the first order that nothing explains, or ``None``.
 
     Args:
-        monitor: of the calls.
-        start: its set of configurations before the first of them.
+        monitor: the monitor of the calls.
+        start: its set of configurations before the first call.
         shape: the orders.
-        outcomes: what each call gave.
-        explains_end: whether what was read when all had ended fits a set of configurations.
-        counts: whether it matters that nothing explains an order.
+        outcomes: the outcome of each call.
+        explains_end: whether a set of configurations after the last call explains the outcomes that are read back.
+        counts: whether an unexplained order is to be returned.
     """
 
     def follow(at: int, mark: Mark) -> int | None:
@@ -405,7 +407,7 @@ def _first_unexplained(
 
 
 def _marks(shape: Shape) -> Marks:
-    """All orders that are admitted; one alone admits itself."""
+    """Return the admitted orders as marks; for a single order, marks that admit this order only."""
     return shape if isinstance(shape, Marks) else Marks((shape,), (tuple((0,) for _ in shape),))
 
 
@@ -414,7 +416,7 @@ def _followed(order: tuple[Mark, ...], mark: Mark) -> tuple[Mark, ...]:
 
 
 def _overlap(order: tuple[Mark, ...]) -> bool:
-    """Whether calls overlap: not each end comes right after the beginning of its call."""
+    """Whether calls overlap: the end of some call does not come right after its beginning."""
     return any(begun + ended for begun, ended in zip(order[::2], order[1::2], strict=False))
 
 

@@ -1,9 +1,9 @@
-"""Data races: two accesses of different threads to one place, one of them a write, with nothing that orders them.
+"""Data races: two accesses of different threads to one place, one of them a write, that no synchronisation orders.
 
-What orders is synchronisation alone: a lock that is given back and taken, a thread that is started, ends and is waited
-for, and what the standard library makes of these. That a read found what a write left orders nothing. Vector clocks
-after C. Fidge and F. Mattern (1988); an execution shows the races of its neighbours, too, as with E. Pozniansky and
-A. Schuster (2003).
+Only synchronisation orders accesses: the release and acquisition of a lock, the start, end and join of a thread, and
+the classes that the standard library builds on these. If a read sees the value of a write, this orders nothing. Vector
+clocks after C. Fidge and F. Mattern (1988). An execution also shows races of similar executions, as in E. Pozniansky
+and A. Schuster (2003).
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from .race import Race, name_of_location
 from .watched_trace import WatchedTrace
 
 Clock: TypeAlias = list[int]
-"""thread -> the number of trace events up to and including its last one that is known."""
+"""thread -> the number of trace events up to and including the last event of that thread that happens before."""
 
 Place: TypeAlias = "tuple[object, object]"
-"""An object, and which part of it."""
+"""An object and a slot of it."""
 
 _LIBRARY: Final = frozenset(PRIVATE_MODULES) - {"builtins"}
 _OF_THREADS: Final = frozenset(vars(threading.Thread()))
@@ -41,12 +41,12 @@ _PLAIN: Final = frozenset({str, bytes, int, bool, float, type(None)})
 
 
 class DataRaceJudge(Generic[A]):
-    """What another judge says of an execution; where that finds nothing wrong, its first data race.
+    """Judge that returns the problem of another judge; if there is none, the first data race of the execution.
 
     Args:
         first: the other judge.
-        runner: runs the same threads once more, to see where the accesses are.
-        is_known: whether a race is not to be reported again; the next one of the execution is.
+        runner: runs the same threads once more to locate the accesses.
+        is_known: whether a race is to be skipped; the next race of the execution is then reported.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class DataRaceJudge(Generic[A]):
         self._of_library: set[tuple[str, object]] = set()
 
     def judge(self, execution: Execution[A], order: HappensBefore | None = None) -> Problem | None:
-        """What is wrong with an execution."""
+        """Return the problem of the other judge or the first new data race; ``None`` if there is neither."""
         problem = self._first.judge(execution, order)
         if problem is not None:
             return problem
@@ -78,7 +78,7 @@ class DataRaceJudge(Generic[A]):
         return None
 
     def _places(self, execution: Execution[A], earlier: int, later: int) -> tuple[str, str] | None:
-        """Where two events of an execution happen; ``None`` if one is the standard library's, or the harness'."""
+        """Return the places of two events; ``None`` if one is in the standard library or the harness."""
         sandbox = self._runner.sandbox
         looking = _Looking(schedule_of(execution.trace, sandbox.granularity), (earlier, later))
         self._runner.run(looking)
@@ -89,24 +89,24 @@ class DataRaceJudge(Generic[A]):
 
 
 class _Looking(Replay):
-    """Follows a schedule, and notes where some of its events happen."""
+    """Replay that records the places of some events."""
 
     def __init__(self, schedule: Schedule, positions: tuple[int, int]) -> None:
         super().__init__(schedule)
         self.trace = WatchedTrace(positions)
 
     def begin(self, scheduler: Scheduling) -> None:
-        """Put a trace that looks on in the place of the trace."""
+        """Replace the trace by the watched trace."""
         super().begin(scheduler)
         scheduler.trace = self.trace
 
 
 def data_races(trace: Trace, threads: int) -> Iterator[tuple[int, int, Place]]:
-    """The positions of two accesses that race, and what both touch: for each place, the first there is.
+    """Yield the positions of two racing accesses and their place: for each location, the first race.
 
-    Accesses of which it is not known exactly what they touch are left out. So are those that every build of Python
-    makes whole, and whose order nobody sees: two additions to a container, two writes of different keys. What the
-    standard library uses to order threads orders.
+    Imprecise accesses are left out. So are pairs of accesses that are atomic in every build of Python and whose order
+    has no effect: two additions to a container, two writes of different keys. Objects that the standard library uses to
+    order threads order them here, too.
     """
     knowledge: list[Clock] = [[0] * threads for _ in range(threads)]
     given: defaultdict[object, Clock] = defaultdict(lambda: [0] * threads)
@@ -144,7 +144,11 @@ def data_races(trace: Trace, threads: int) -> Iterator[tuple[int, int, Place]]:
 
 
 def _orders(obj: object, slot: object) -> bool:
-    """Whether threads are ordered by it: it belongs to the standard library's threads, or is a ``deque``."""
+    """Whether accesses to a slot of an object order threads.
+
+    They do if the object is a ``deque`` or of a class in :data:`_LIBRARY`, or if the slot is an attribute of
+    ``threading.Thread`` in a subclass.
+    """
     kind = kind_of(obj)
     if issubclass(kind, deque) or kind.__module__ in _LIBRARY:
         return True
@@ -152,12 +156,16 @@ def _orders(obj: object, slot: object) -> bool:
 
 
 def _is_method(obj: object, slot: object) -> bool:
-    """Whether an access looks up a method of a container, which says nothing of what that holds."""
+    """Whether an access looks up a method of a built-in type, which does not read the contents."""
     return type(slot) is str and isinstance(getattr(type(obj), slot, None), MethodDescriptorType)
 
 
 def _meet(where: object, how: int, part: object, did: int, other: object) -> bool:
-    """Whether two accesses to one place matter to each other."""
+    """Whether the order of two accesses to one location can matter.
+
+    Accesses to an attribute always conflict. Accesses to a container conflict if one of them concerns all of it, unless
+    both are writes of all of it (additions), or if they concern the same key.
+    """
     if isinstance(where, tuple):
         return True
     if part is None and other is None:

@@ -1,13 +1,13 @@
-"""Calls of an execution that have given up, because another one was slow: they may have had no effect.
+"""Calls of an execution that have given up because another call was slow: they may have had no effect.
 
-A slow thread is no fault of a class. If a call waits for what a slow one holds until its timeout ends, or looks once
-whether that is free and does not wait, it has done what it promises. No order of whole calls explains that.
+A slow thread is no fault of a class. If a call waits for a lock of a slow call until its timeout ends, or tries once to
+acquire the lock and does not wait, the call keeps its contract. No order of whole calls explains its outcome.
 
-What is a fault all the same. A call that ignores that it did not get a lock goes on to write, or to read what it has
-not read before. And one that gives up at once must say so: if it gives what it also gives where nobody else works, its
-caller takes it for done.
+Two cases are faults all the same. If a call ignores that it did not acquire a lock, it goes on to write, or to read
+places that it has not read before. If a call gives up at once, it must report this: if its outcome is
+the same as without other calls, its caller assumes that it is done.
 
-The order of what is judged: :class:`~kcache_model.linearizability.waiting.WaitingMonitor`.
+:class:`~kcache_model.linearizability.waiting.WaitingMonitor` judges the orders of such calls.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ from ..runtime.threads.scheduler import Scheduler
 
 @dataclass(frozen=True)
 class GaveUp:
-    """A call that has given up.
+    """Call that has given up.
 
     Attributes:
         call: its position among all calls, one thread after another.
-        slow: the positions of the calls that may have been so slow that this one had no effect.
-        tells: whether it counts only where it gives something else than it would alone: it has not waited.
+        slow: the positions of the calls that may have been so slow that this call had no effect.
+        tells: whether the call has given up without waiting. It then counts as given up only if its outcome differs
+            from its outcome without other calls.
     """
 
     call: int
@@ -40,15 +41,16 @@ class GaveUp:
 
 
 def given_up_in(execution: Execution[Outcome]) -> tuple[GaveUp, ...]:
-    """The calls that have given up, and which calls may have been so slow that these had no effect.
+    """Return the calls that have given up, each with the calls that may have been slow.
 
-    One that waited raises an error; or it returns, writes nothing after its wait, and reads only what it has read
-    before: it looks again whether it has to wait. That a call leaves the queue of a condition is no effect:
-    ``threading.Semaphore`` and ``queue.Queue`` do that, too. Calls that go on after the timeout have been slow. So may
-    those be that have ended before it: the search tries only one of two orders of steps that do not depend on each
-    other.
+    A call that waited has given up if it raises an error, or if it returns, writes nothing after its wait, and reads
+    only what it has read before: it checks again whether it has to wait. If a call leaves the queue of a condition,
+    this is no effect: ``threading.Semaphore`` and ``queue.Queue`` do so, too. If the timeout was early, any other call
+    may have been slow; otherwise, the calls that had ended before it. Calls that ended before it may have been slow
+    because the search tries only one of two orders of independent steps.
 
-    One that did not wait writes nothing after it has found a lock taken; the calls that are open then have been slow.
+    A call that did not wait has given up if it writes nothing after it has failed to acquire a lock; the calls that are
+    open at that moment have been slow.
     """
     found: dict[int, GaveUp] = {}
     all_spans = list(itertools.chain.from_iterable(execution.spans))
@@ -75,7 +77,7 @@ def given_up_in(execution: Execution[Outcome]) -> tuple[GaveUp, ...]:
 
 
 def _failed_try(trace: Trace, thread: int, span: tuple[int, int]) -> int | None:
-    """The position at which a thread first finds a lock taken that another one holds, and does not wait for it."""
+    """Return the position of the first TRY in the span that fails on a lock the thread does not hold; else ``None``."""
     held = HeldLocks()
     for position, event in enumerate(itertools.islice(trace, span[1])):
         who, kind, lock, slot = event
@@ -94,7 +96,10 @@ def _goes_on(
     queues: set[int],
     outcome: Outcome,
 ) -> bool:
-    """Whether a call does more after its wait than to look again and say what it has found."""
+    """Whether a call has effects after its wait: it writes, or it reads new objects and returns a value.
+
+    An error, ``None`` and ``False`` are no value here. ``queues`` are ids of objects that do not count.
+    """
     before, after = (_touched(execution, thread, *part) for part in ((span[0], wait), (wait, span[1])))
     writes, reads = after[WRITE] - queues, after[READ] - before[READ] - queues
     says_nothing = outcome.error is not None or outcome.value is None or outcome.value is False
@@ -102,7 +107,7 @@ def _goes_on(
 
 
 def _touched(execution: Execution[Outcome], thread: int, begin: int, end: int) -> Mapping[int, set[int]]:
-    """Kind of access -> ids of the objects that a thread touches in a part of the trace; the clock is none of them."""
+    """Return kind of access -> ids of the objects, except the clock, that a thread touches in a part of the trace."""
     found: dict[int, set[int]] = {READ: set(), WRITE: set()}
     for who, kind, obj, _ in itertools.islice(execution.trace, begin, end):
         if who == thread and kind in found and not isinstance(obj, Scheduler):

@@ -1,4 +1,4 @@
-"""The calls of an execution as they overlapped."""
+"""History of an execution: its calls as they overlapped."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def calls_of(
     final: Sequence[Op],
     marks: Sequence[Mark] | None = None,
 ) -> tuple[Call[Op], ...]:
-    """The calls of an execution in the order in which they began, with those before and after the threads.
+    """Return the calls of an execution in the order of their beginnings, including calls before and after the threads.
 
     Args:
-        program: what was called.
-        execution: what it gave.
-        final: what was read back.
-        marks: the beginnings and ends of the calls in another order; by default as they happened.
+        program: the operations.
+        execution: their outcomes.
+        final: the operations that were read back.
+        marks: the beginnings and ends of the calls in another order; by default, the order in which they happened.
     """
     calls = _alone(PREFIX_THREAD, program.prefix, execution.prefix, 0)
     begun = 2 * len(calls)

@@ -1,8 +1,8 @@
 """Moments at which the calls of an execution happened, on its virtual clock.
 
-Time passes where a wait times out. Each reading of the clock takes a tick, too; in another order of the calls there are
-more readings before a call, or fewer. Some ticks may decide whether something is due, so a call may happen a little
-earlier or later than it did.
+Time passes when a wait times out. Each reading of the clock takes a tick, too. In another order of the calls, there are
+more or fewer readings before a call. A few ticks may decide whether something is due, so a call may happen a little
+earlier or later than it did in the execution.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _MARGIN: Final = 100 * TICK
 
 @dataclass(frozen=True)
 class Moments:
-    """When the calls happened.
+    """Moments of the calls of an execution.
 
     Attributes:
-        calls: each call of the threads, one thread after another: from its first reading of the clock, or its beginning
-            if there is none, to its last reading before it waited itself.
-        end: when all threads had ended.
+        calls: the span of each call, one thread after another: from its first reading of the clock, or its beginning
+            if there is none, to its last reading before its first own timeout.
+        end: the moment when all threads had ended.
     """
 
     calls: tuple[Span, ...]
@@ -40,7 +40,7 @@ class Moments:
 
 
 def moments_of_calls(execution: Execution[Outcome]) -> Moments:
-    """The moments of all calls that have ended."""
+    """Return the moments of all calls that have ended."""
     calls = (_moments(execution, thread, span) for thread, spans in enumerate(execution.spans) for span in spans)
     end = _moment(execution, len(execution.trace))
     return Moments(tuple(calls), _widened(end, end))
@@ -59,7 +59,7 @@ def _widened(first: float, last: float) -> Span:
 
 
 def _moment(execution: Execution[Outcome], position: int) -> float:
-    """The moment of an event: that of the last timeout before it."""
+    """Return the moment of an event: the moment of the last timeout before it, in seconds."""
     before = bisect.bisect_left(execution.timeouts, position, key=attrgetter("position"))
     return execution.timeouts[before - 1].moment if before else 0.0
 

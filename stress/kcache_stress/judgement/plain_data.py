@@ -9,11 +9,15 @@ from typing import Final
 from kcache_model.foreign import is_a, is_any
 
 _DEEPEST: Final = 5
-"""Data that is nested deeper is rarely what a call returns, and may refer to itself."""
+"""Deepest nesting: calls rarely return data that is nested deeper, and such data may refer to itself."""
 
 
 def plain(value: object, depth: int = 0) -> object:
-    """A value as something that can be compared and hashed, if it is plain data; raises TypeError if not."""
+    """Convert plain data to a value that can be compared and hashed.
+
+    Raises:
+        TypeError: the value is no plain data, or is nested too deep.
+    """
     if value is None:
         return "NoneType", value
     if depth > _DEEPEST:

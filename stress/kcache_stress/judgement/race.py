@@ -1,4 +1,4 @@
-"""Data race report: data and text."""
+"""Data race: its data and its text in reports."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..stacks import OWN_FILES
 
 @dataclass(frozen=True)
 class Race:
-    """Two accesses to the same place, at least one of them a write, with nothing that orders them.
+    """Two accesses to the same place, at least one of them a write, that no synchronisation orders.
 
     Attributes:
-        location: what is accessed.
-        threads: who does it.
-        places: ``file:line in function`` of each access; empty before they are known.
+        location: the name of the place.
+        threads: the numbers of the threads that access it.
+        places: ``file:line in function`` of each access; empty if the places are not known.
     """
 
     location: str
@@ -34,7 +34,7 @@ class Race:
 
 
 def frame_of_access() -> FrameType | None:
-    """The frame that makes the access which the explorer is told of."""
+    """Return the innermost frame outside this package: the code that makes the access being reported."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(OWN_FILES):
         frame = frame.f_back
@@ -42,12 +42,12 @@ def frame_of_access() -> FrameType | None:
 
 
 def place_in(code: CodeType, line: int) -> str:
-    """``file:line in function``."""
+    """Return ``file:line in function``."""
     return f"{file_name(code.co_filename)}:{line} in {code.co_name}"
 
 
 def name_of_location(obj: object, slot: object) -> str:
-    """The name of a location: its class, and its attribute if it is one."""
+    """Return the name of a location: the class, and the attribute if the location is an attribute."""
     if location(obj, slot) != id(obj):
         return f"{type(obj).__name__}.{slot}"
     return f"a {type(obj).__name__}"

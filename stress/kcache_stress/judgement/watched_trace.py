@@ -1,4 +1,4 @@
-"""A trace that finds out where in the source some of its events come from."""
+"""Watched trace: records the source places of some of its events."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .race import frame_of_access, place_in
 
 
 class WatchedTrace(list[Event]):
-    """A trace that looks up who is at work when it gets certain events.
+    """Trace that looks up the running code when certain events are appended.
 
     Args:
-        positions: which events.
+        positions: the positions of the events.
 
     Attributes:
-        lines: position -> the code that is at work, and its line. Texts are made of them when the execution is over:
-            what is called for that would be watched itself, on the little stack of a thread.
+        lines: position -> the running code object and its line. Texts are built after the execution: the functions for
+            that would be watched themselves, and would run on the small stack of a thread.
     """
 
     def __init__(self, positions: Iterable[int]) -> None:
@@ -25,7 +25,7 @@ class WatchedTrace(list[Event]):
         self.lines: dict[int, tuple[CodeType, int] | None] = dict.fromkeys(positions)
 
     def append(self, event: Event) -> None:
-        """The event is about to take place."""
+        """Append an event that is about to happen; record the place if its position is watched."""
         if len(self) in self.lines:
             frame = frame_of_access()
             self.lines[len(self)] = None if frame is None else (frame.f_code, frame.f_lineno)
@@ -33,5 +33,5 @@ class WatchedTrace(list[Event]):
 
     @property
     def places(self) -> dict[int, str]:
-        """Position -> ``file:line in function``."""
+        """Position -> ``file:line in function``; ``?`` if the place is not known."""
         return {position: "?" if at is None else place_in(*at) for position, at in self.lines.items()}

@@ -1,1 +1,1 @@
-"""Modules under test: copies that belong to one sandbox, how they are loaded, and what executions leave in them."""
+"""Modules under test: their private copies in a sandbox, the loaders, and the reset between executions."""

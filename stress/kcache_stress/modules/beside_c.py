@@ -1,8 +1,9 @@
-"""Modules in Python of a package that has parts in C, too: most can be instrumented, some are tied to what is in C.
+"""Python modules of packages that also have parts in C: most can be instrumented, but some are tied to the parts in C.
 
-C is loaded once in a process, so the private copies of a package share it with the process. What is in C may import a
-module of the package and keep its classes and functions: an exception that C raises is of the class of the process. So
-modules that C imports are not copied, nor are those that these import: each class is there once.
+An extension module is loaded once in a process, so the private copies of a package share it with the process. It may
+import a Python module of the package and keep its classes and functions: an exception that C raises is an instance of
+the real class. So the modules that C imports, and the modules that these import, are not copied: each of their classes
+exists once.
 """
 
 from __future__ import annotations
@@ -18,16 +19,19 @@ from typing import Final
 from .private_packages import files_of, find, parts_in_c
 
 _UNREADABLE: Final = (b"rustc", b"pyo3")
-"""Where names stand in these, nothing ends them: each module may be imported."""
+"""Marks of binaries in which names have no terminator: names cannot be searched, so each module counts as imported."""
 _CYTHON: Final = b"__pyx"
 
 MOST_PARTS: Final = 4
-"""A package with more parts in C has its core there: copying the rest takes long, and shows little."""
+"""If a package has more parts in C, its core is in C: instrumenting the rest takes long and reveals little."""
 
 
 @functools.cache
 def tied_to_c(unit: str) -> frozenset[str]:
-    """The modules of a package that its parts in C may import, and what those import; none without parts in C."""
+    """Return the modules of a package that its parts in C may import, directly or indirectly; empty without such parts.
+
+    If the package module itself is one of them, return all of its modules.
+    """
     spec = find(unit) if parts_in_c(unit) else None
     if spec is None or spec.origin is None:
         return frozenset()
@@ -52,9 +56,9 @@ def _name(unit: str, folder: Path, file: Path) -> str:
 
 
 def _named(binary: bytes, modules: Iterable[str]) -> set[str]:
-    """The modules whose names a binary holds; that of Cython holds names without what ends them in C.
+    """Return the modules whose names a binary contains. In binaries of Cython, names have no terminator.
 
-    Each word of the binary is looked at once: there may be hundreds of modules, and megabytes of words.
+    The binary is searched once for all modules: there may be hundreds of modules, and megabytes of words.
     """
     if any(mark in binary for mark in _UNREADABLE):
         return set(modules)
@@ -70,7 +74,7 @@ def _named(binary: bytes, modules: Iterable[str]) -> set[str]:
 
 
 def _imported(name: str, modules: dict[str, Path]) -> Iterator[str]:
-    """What a module imports, as far as its text says."""
+    """Yield the names that the import statements of a module import."""
     file = modules[name]
     package = name if file.name == "__init__.py" else name.rpartition(".")[0]
     for node in ast.walk(ast.parse(file.read_bytes())):
@@ -85,7 +89,7 @@ def _imported(name: str, modules: dict[str, Path]) -> Iterator[str]:
 
 
 def looks_into(unit: str) -> bool:
-    """Whether modules of a package with parts in C are instrumented although nobody has asked for it."""
+    """Whether the Python modules of a package with parts in C are instrumented by default."""
     spec = find(unit)
     is_python = spec is not None and os.path.basename(spec.origin or "") == "__init__.py"
     return is_python and 0 < len(parts_in_c(unit)) <= MOST_PARTS and unit not in tied_to_c(unit)

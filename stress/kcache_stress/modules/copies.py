@@ -16,20 +16,22 @@ from .state.weak_registries import WeakRegistries
 
 
 class Copies:
-    """Instrumented copies of modules, which several scenarios may use one after another: making them takes seconds.
+    """Copies of modules, instrumented. Several scenarios use them one after another, as creating them takes seconds.
 
     Args:
         instrument: the packages and modules that are instrumented.
-        granularity: where threads may be switched.
-        folder: whose top-level modules are instrumented, too; ``None`` for none.
-        expected: the modules that the scenarios will load; to name them saves time.
+        granularity: the places at which threads may be switched.
+        folder: a folder whose top-level modules are instrumented, too; ``None`` for none.
+        expected: the modules that the scenarios will load; naming them saves time.
 
     Attributes:
+        sandbox: the sandbox of the copies.
+        modules: name or file -> module, of the modules that were requested.
         registries: the weak containers of the modules.
-        is_used: whether some scenario was run on them, and may have left something.
-        restores_each_time: whether what an execution changes in them is undone before the next one.
-        states: what they were like when they were loaded, if they are restored.
-        reloads_each_time: whether they are loaded again before each execution, which takes much longer.
+        is_used: whether a scenario was run on the copies, and may have changed their state.
+        restores_each_time: whether the shared state of the modules is restored after each execution.
+        states: the state of the modules when they were loaded; empty if they are not restored.
+        reloads_each_time: whether the modules are loaded again before each execution, which takes much longer.
     """
 
     def __init__(
@@ -49,25 +51,25 @@ class Copies:
         self._others: dict[Granularity, Copies] = {}
 
     def serve(self) -> bool:
-        """One more scenario is run on them; whether what it leaves in them is to be looked for: ever more rarely."""
+        """Count one more scenario; return whether to search for its leftovers: for the 1st, 2nd, 4th, 8th, ... one."""
         self._served += 1
         return not self._served & (self._served - 1)
 
     def undo(self) -> None:
-        """Undo what the last execution has changed in them, as far as that is known."""
+        """Undo the known changes of the last execution: in weak containers, and in :attr:`states`."""
         self.registries.restore()
         for state in self.states:
             state.restore()
 
     def keep_state(self) -> None:
-        """Remember what the modules are like, which no execution has used yet."""
+        """Record the state of the modules, which no execution has used yet."""
         modules = self.sandbox.private_modules
         self.registries = WeakRegistries(modules)
         own = [one for one in modules if one.__name__.partition(".")[0] not in sys.stdlib_module_names]
         self.states = [SharedState(vars(one)) for one in own] if self.restores_each_time else []
 
     def at(self, granularity: Granularity) -> Copies:
-        """Copies of the same modules for another granularity; made once."""
+        """Return copies of the same modules for another granularity; they are created once."""
         if granularity is self.sandbox.granularity:
             return self
         instrument, folder, expected = self._given

@@ -1,9 +1,9 @@
-"""Changes that loading a target has made outside of it: some packages can be loaded once only in a process.
+"""Changes that the import of a target makes in other modules: some packages can be loaded only once in a process.
 
-Such a package enters itself somewhere when it is imported, in ``builtins`` or in a table of the standard library, and
-refuses to do so twice. The explorer needs a copy of its own beside the one that the process has. For that copy, it is
-as if the process were fresh: what the import before it has changed in modules that were there before is taken back.
-What an import has left in C, in files, or in modules of the standard library that it was the first to import, stays.
+Such a package registers itself when it is imported, in ``builtins`` or in a table of the standard library, and raises
+if it is already registered. The explorer needs its own copy beside the copy of the process. Before it loads this copy,
+it undoes the changes of the earlier import in modules that existed before, as if the process were fresh. It does not
+undo changes in C, in files, or in modules of the standard library that the target was the first to import.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from kcache_model.shared_state import SharedState
 from .private_packages import HARNESS
 
 _KEPT: Final = HARNESS | {"threading", "_threading_local", "importlib", "linecache", "zipimport", "gc"}
-"""Modules in which nothing is taken back: what they have entered is about threads, imports and texts that are there."""
+"""Modules in which nothing is undone: their state describes threads, imports and sources that still exist."""
 
 _OF_IMPORTS: Final = frozenset({"modules", "path", "path_hooks", "path_importer_cache", "meta_path"})
-"""Attributes of :mod:`sys`: who loads copies puts them right."""
+"""Attributes of :mod:`sys` that are not undone: the code that loads copies restores them."""
 
 
 class FirstLoad:
-    """Records what imports change.
+    """Record of the changes that imports make.
 
     Attributes:
-        known: the names of the modules that were there before the first target was loaded.
+        known: names of the modules that existed before the first target was loaded; empty until then.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class FirstLoad:
         self._undone_by: list[Callable[[], None]] = []
 
     def begun(self) -> contextlib.AbstractContextManager[None]:
-        """While this is entered, a target is loaded: that of the process if it is the first one."""
+        """Context in which a target is loaded. Only the first target of the process is recorded."""
         if self.known:
             return contextlib.nullcontext()
         self.known = frozenset(sys.modules)
@@ -45,7 +45,7 @@ class FirstLoad:
 
     @contextlib.contextmanager
     def recorded(self) -> Iterator[None]:
-        """While this is entered, modules are imported; it takes some 30 ms where hundreds of modules are loaded."""
+        """Context in which imports are recorded; it costs about 30 ms if hundreds of modules are loaded."""
         states = [SharedState(space, _OF_IMPORTS if space is vars(sys) else frozenset()) for space in _spaces()]
         try:
             yield
@@ -53,7 +53,7 @@ class FirstLoad:
             self._undone_by += (undo for state in states for undo in state.changes())
 
     def take_back(self) -> None:
-        """Undo what the imports have changed, the last change first, where it has not changed again."""
+        """Undo the changes of the imports, the last one first, except where the value has changed again."""
         while self._undone_by:
             self._undone_by.pop()()
 
@@ -67,4 +67,4 @@ def _spaces() -> Iterator[dict[str, object]]:
 
 
 FIRST_LOAD: Final = FirstLoad()
-"""Of this process."""
+"""The record of this process."""

@@ -1,12 +1,13 @@
-"""Foreign code: how code that is not instrumented becomes visible when a controlled thread runs it.
+"""Foreign code: events for code that is not instrumented when a controlled thread runs it.
 
-Instrumented code reports what it does; the monitor reports what cannot be seen. A trace function meets each Python
-frame of a controlled thread. One of unknown code, entered from known code or gone on with after known code that it
-called, begins a stretch about which nothing is known: one :class:`Imprecise` access to :data:`UNKNOWN` and to all that
-the frame can reach. Between two such events the stretch runs undisturbed, so that others come in wherever a lock or a
-callback lets them.
+Instrumented code reports its own accesses; the monitor reports code that does not. A trace function is called for each
+Python frame of a controlled thread. When unknown code is entered from known code, or goes on after it has called known
+code, a stretch of unknown accesses begins. It is reported as one :class:`Imprecise` access to :data:`UNKNOWN` and to
+all objects that the frame can reach. No thread is switched within a stretch, only at its begin, and in locks and
+callbacks.
 
-Watching costs time. A rehearsal watches once, without reporting; only where it met unknown code the search is watched.
+Watching costs time. A rehearsal watches once, without reporting; if it met no unknown code, the search watches only
+some executions.
 """
 
 from __future__ import annotations
@@ -36,33 +37,33 @@ if TYPE_CHECKING:
     from ..runtime.threads.scheduler import Scheduler
 
 _KNOWN: Final = 0
-"""The harness, the virtual runtime, and code that does nothing but call what it is given."""
+"""The harness, the virtual runtime, and code that only calls its arguments."""
 _OWN: Final = 1
 _OPAQUE: Final = 2
 
 _MOST_REACHED: Final = 3_000
 _MOST_WALKS: Final = 8
-"""The walks from one place that may meet too many objects. There are no more after these, as each walk is slow."""
+"""Number of walks from one place that may exceed :data:`_MOST_REACHED`. Then walks from it stop, as each is slow."""
 _BLIND: Final = (type, types.ModuleType, types.CodeType, types.FrameType, types.BuiltinFunctionType)
 _FIXED: Final = PLAIN | {type(None)}
 _RUNTIME_MODULES: Final = ("kcache_stress", "greenlet")
-"""Whose objects synchronise themselves, by events of their own."""
+"""Modules whose objects report their own events."""
 _REFERENCE: Final = os.path.dirname(kcache.__file__) + os.sep
 
 
 class ForeignCodeMonitor:
-    """Watches the frames of controlled threads.
+    """Monitor of the frames of controlled threads.
 
     Args:
         scheduler: runs the threads.
-        instrumented: id of a code object -> the code, of all that is instrumented.
+        instrumented: id of a code object -> the code object, for all instrumented code.
 
     Attributes:
         entered: the unknown code that was entered: ``FILE:LINE: what``.
-        disproof: why no execution is part of a proof any more.
-        rebound: the names of classes and modules that were bound although no code says so.
-        reports: whether it is reported as events, too.
-        facts: what is known of the names of all instrumented modules.
+        disproof: reasons why no execution is part of a proof any more.
+        rebound: names of attributes of classes and modules that were bound although the facts exclude it.
+        reports: whether unknown code is reported as events, too.
+        facts: facts about the names in all instrumented modules.
     """
 
     def __init__(self, scheduler: Scheduler, instrumented: dict[int, CodeType]) -> None:
@@ -84,12 +85,12 @@ class ForeignCodeMonitor:
         return id(function.__code__) in self._instrumented
 
     def is_understood(self, method: Any) -> bool:
-        """Whether a function or a bound method is instrumented, or does nothing that matters."""
+        """Whether a function or a bound method is instrumented or known (see :meth:`is_known`)."""
         function = method.__func__ if is_a(method, types.MethodType) else method
         return is_a(function, types.FunctionType) and (self.is_own(function) or self.is_known(function))
 
     def is_known(self, function: types.FunctionType) -> bool:
-        """Whether a function that is not instrumented does nothing that matters."""
+        """Whether a function that is not instrumented is known: it makes no accesses that must be reported."""
         return self._kind(function.__code__, function.__globals__) == _KNOWN
 
     def is_opaque(self, code: CodeType) -> bool:
@@ -97,7 +98,7 @@ class ForeignCodeMonitor:
         return self._kind(code, {}) == _OPAQUE and not touches_arguments_only(code)
 
     def kind_of(self, frame: FrameType) -> int:
-        """Whether a frame is of known, instrumented or unknown code."""
+        """Return whether a frame runs known, instrumented or unknown code: one of the three constants."""
         kind = self._kind(frame.f_code, frame.f_globals)
         if kind == _OPAQUE and replaces(frame.f_code):
             item = next(iter(frame.f_locals.values()))  # its first parameter
@@ -108,7 +109,7 @@ class ForeignCodeMonitor:
         return kind
 
     def has_fixed_fields(self, item: object) -> bool:
-        """Whether an object is of a dataclass whose fields nothing stores once they are there."""
+        """Whether an object is of a dataclass whose fields no code changes after the object is created."""
         kind = type(item)
         if kind not in self._fixed:
             fields = class_attribute(kind, "__dataclass_fields__")
@@ -116,33 +117,36 @@ class ForeignCodeMonitor:
         return self._fixed[kind]
 
     def know(self, facts: Facts) -> None:
-        """Take over what is known of the names of all instrumented modules."""
+        """Set the facts about the names in all instrumented modules."""
         self.facts = facts
-        facts.conclude()  # now: in a thread that is watched, it would be met as code that nobody knows
+        facts.conclude()  # now: in a watched thread, this call would count as unknown code
         self._fixed.clear()
 
     def _kind(self, code: CodeType, namespace: dict[str, Any]) -> int:
         found = self._kinds.get(id(code))
         if found is None:
-            found = self._kinds[id(code)] = (self._classified(code, namespace), code)  # kept: the id stays its own
+            found = self._kinds[id(code)] = (self._classified(code, namespace), code)  # the reference keeps the id
         return found[0]
 
     def note(self, what: str) -> None:
-        """Unknown code is about to run that will be met frame by frame: one more reason to watch."""
+        """Record unknown code that is about to run, as a reason to watch; the trace function will meet its frames."""
         if not self.reports and self._scheduler.live:
             self.entered[f"{self.where(sys._getframe(1))}: {what}"] = None
 
     def is_shared(self, generator: object) -> bool:
-        """Whether another thread than the running one has gone on in a generator, too, in this execution."""
+        """Whether another thread was the first to resume a generator in this execution; record the first thread."""
         running = self._scheduler.current
         return self._resumers.setdefault(id(generator), running) != running
 
     def forget(self) -> None:
-        """An execution begins."""
+        """Forget which threads have resumed generators, because an execution begins."""
         self._resumers.clear()
 
     def doubt(self, what: str, *, lasts: bool = False) -> None:
-        """What comes of this line is no proof, whatever the order; nor is any execution after it, if that lasts."""
+        """Record that the execution is no part of a proof, in any order; with ``lasts``, nor are all later executions.
+
+        The reason is ``what``, at the innermost instrumented line.
+        """
         frame = self._innermost(sys._getframe(1))
         if lasts:
             self.disproof[f"{self.where(frame)}: {what}"] = None
@@ -150,13 +154,13 @@ class ForeignCodeMonitor:
             self._scheduler.doubts[f"{self.where(frame)}: {what}"] = None
 
     def _innermost(self, frame: FrameType | None) -> FrameType | None:
-        """The innermost instrumented frame, from ``frame`` on."""
+        """Return the innermost instrumented frame, from ``frame`` outwards."""
         while frame is not None and id(frame.f_code) not in self._instrumented:
             frame = frame.f_back
         return frame
 
     def is_patient(self) -> bool:
-        """Whether a wait with a timeout begins here in unknown code: nobody can tell what an early end would mean."""
+        """Whether unknown code begins a wait with a timeout: it is not cut short, as the effect is not known."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and ((kind := self.kind_of(frame)) != _OWN or _is_of_runtime(frame)):
             if kind == _OPAQUE:
@@ -167,19 +171,26 @@ class ForeignCodeMonitor:
         return False
 
     def rebinds(self, name: str) -> None:
-        """A name of a class or a module is about to be bound; a proof needs to have known that it can be."""
+        """Record that a name of a class or module is about to be bound. If the facts exclude it, nothing is proved."""
         if self._scheduler.live and not self.facts.is_class_level(name):
             self.rebound.add(name)
             self.doubt(f"binds {name} of a class or module")
 
     def trust(self, function: object) -> None:
-        """Take the file of a function for a part of the harness: it says what the threads do."""
+        """Treat the file of a function as part of the harness: the function defines the work of the threads."""
         function = function.__func__ if is_a(function, types.MethodType) else function
         if is_a(function, types.FunctionType) and id(function.__code__) not in self._instrumented:
             self._roots.add(function.__code__.co_filename)
 
     def enter(self, frame: FrameType | None, what: str, reach: Iterable[object], *, is_contained: bool = False) -> None:
-        """Something unknown is about to run: note it, and report it."""
+        """Record that unknown code is about to run, and report it as an event if :attr:`reports` is set.
+
+        Args:
+            frame: the frame of the unknown code, or of its caller.
+            what: the unknown part, as text.
+            reach: the objects from which the code can reach others.
+            is_contained: whether the code touches nothing else.
+        """
         if not self._scheduler.live:
             return
         where = self.where(frame)
@@ -191,7 +202,7 @@ class ForeignCodeMonitor:
             self._scheduler.touch(UNKNOWN, slot, READ if reads else WRITE)
 
     def _reached(self, where: str, what: str, roots: Iterable[object]) -> frozenset[int] | None:
-        """The ids of all that something unknown can get hold of, if they are reported; ``None`` if it is too much."""
+        """Return the ids of all objects that unknown code can reach; ``None`` if they are too many or not reported."""
         if not self.reports or self._immense.get((where, what)) == _MOST_WALKS:
             return None
         found = reached(roots)
@@ -200,7 +211,7 @@ class ForeignCodeMonitor:
         return found
 
     def where(self, frame: FrameType | None) -> str:
-        """``FILE:LINE`` of the innermost instrumented frame; of the frame itself if a harness has called it."""
+        """Return ``FILE:LINE`` of the innermost instrumented frame; of ``frame`` itself if there is none."""
         itself = frame
         while (frame := self._innermost(frame)) is not None and _is_of_runtime(frame):
             frame = frame.f_back
@@ -208,7 +219,7 @@ class ForeignCodeMonitor:
         return "?" if frame is None else f"{file_name(frame.f_code.co_filename)}:{frame.f_lineno}"
 
     def watch(self, frame: FrameType, _event: str, _argument: object) -> Callable[..., Any] | None:
-        """The trace function: a frame begins, or goes on."""
+        """Check a frame that begins or is resumed: the trace function of controlled threads."""
         scheduler = self._scheduler
         back = frame.f_back
         if back is None or not scheduler.live or scheduler.aborting or scheduler.is_choosing:
@@ -222,7 +233,7 @@ class ForeignCodeMonitor:
         return None
 
     def _watch_end(self, frame: FrameType, event: str, _argument: object) -> None:
-        """The trace function of a known frame that unknown code has called: when it ends, that goes on."""
+        """Begin a stretch when a known frame returns to unknown code: the trace function of the known frame."""
         back, scheduler = frame.f_back, self._scheduler
         if event == "return" and back is not None and back.f_back is not None and not scheduler.aborting:
             self._begin_stretch(back, back.f_back)
@@ -240,7 +251,7 @@ class ForeignCodeMonitor:
         if file in self._roots or file.startswith(_REFERENCE) or is_machinery(file):
             return _KNOWN
         if any(is_a(callback, types.FunctionType) and callback.__code__ is code for callback in gc.callbacks):
-            return _KNOWN  # of the harness: the target has asked for a collection
+            return _KNOWN  # a callback of the harness: the target has called `gc.collect`
         if HOOK_MARK in namespace and namespace.get("__name__") in _RUNTIME:
             return _KNOWN
         return _KNOWN if is_transparent(code) else _OPAQUE
@@ -257,13 +268,16 @@ def _is_of_runtime(frame: FrameType) -> bool:
 
 
 def _is_bookkeeping(frame: FrameType, back: FrameType) -> bool:
-    """Whether ``threading`` or a thread pool notes in a weak container which threads there are, or pytest sets up."""
+    """Whether ``threading`` or a thread pool registers a thread in a weak container, or pytest sets a test up."""
     is_noted = frame.f_globals.get("__name__") in {"weakref", "_weakrefset"} and _is_of_runtime(back)
     return is_noted or serves_pytest(frame) or is_of_a_hook(frame)
 
 
 def reached(roots: Iterable[object]) -> frozenset[int] | None:
-    """The ids of all that some objects can get hold of; ``None`` if it is too much to tell."""
+    """Return the ids of all objects reachable from ``roots``; ``None`` if they are more than :data:`_MOST_REACHED`.
+
+    Immutable values, types, modules and objects of the runtime are left out.
+    """
     seen: set[int] = set()
     fixed: set[int] = set()
     stood_for: dict[int, int] = {}
@@ -275,7 +289,7 @@ def reached(roots: Iterable[object]) -> frozenset[int] | None:
         seen.add(id(found))
         if len(seen) > _MOST_REACHED:
             return None
-        kind = type(found)  # isinstance would ask for __class__, which may be a property of the code that is watched
+        kind = type(found)  # `isinstance` reads `__class__`, which may be a property of the watched code
         if kind in _FIXED or issubclass(kind, _BLIND) or kind.__module__.startswith(_RUNTIME_MODULES):
             fixed.add(id(found))
         else:
@@ -303,7 +317,7 @@ def _why_unseen(frame: FrameType) -> str:
 
 
 def codes_within(code: CodeType) -> Iterator[CodeType]:
-    """A code object and all that are defined in it, except annotations that are evaluated later."""
+    """Yield a code object and all code objects in it, except annotations that are evaluated later."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType) and constant.co_name != "__annotate__":

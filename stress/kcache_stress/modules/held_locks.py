@@ -1,4 +1,4 @@
-"""The locks that threads hold, read off the events of an execution."""
+"""Held locks: the locks that each thread holds, computed from the events of an execution."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ..engine.events import ACQUIRE, RELEASE, TRY, Event
 
 
 class HeldLocks:
-    """Takes note of events, one after another.
+    """Tracker of the locks that threads hold; it processes events one after another.
 
-    If a thread gives back a lock that it has not taken, the lock is a signal: a condition makes such a lock for each
+    If a thread releases a lock that it has not acquired, the lock is a signal: a condition creates such a lock for each
     wait. From then on, no thread counts as its holder.
     """
 
@@ -20,9 +20,9 @@ class HeldLocks:
         self._signals: set[int] = set()
 
     def see(self, event: Event) -> None:
-        """Take note of an event; only those of locks matter."""
+        """Process an event; only events of locks have an effect."""
         number, kind, lock, slot = event
-        if kind not in (ACQUIRE, TRY, RELEASE) or not hasattr(lock, "owner"):  # in this order: others run code
+        if kind not in (ACQUIRE, TRY, RELEASE) or not hasattr(lock, "owner"):  # last: `hasattr` may run target code
             return
         held = self._held[number]
         if kind == RELEASE:
@@ -34,5 +34,5 @@ class HeldLocks:
             held.add(id(lock))
 
     def of(self, number: int) -> Set[int]:
-        """The ids of the locks that a thread holds now."""
+        """Return the ids of the locks that a thread holds now."""
         return self._held[number]

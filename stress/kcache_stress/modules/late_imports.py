@@ -1,8 +1,8 @@
-"""Modules that threads import while an execution is under way.
+"""Late imports: modules that threads import during an execution.
 
-Python imports a module once, and a thread that imports it as well waits until that is done. So an import is one step of
-an execution. Were it to happen in one execution alone, the others would do something else; so a module that one has
-imported is loaded with the others before the next.
+Python imports a module once, and another thread that imports it waits until the import is done. So an import is one
+step of an execution. If it happened in one execution only, the other executions would behave differently. So a module
+that an execution has imported is loaded together with the other modules before the next execution.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class LateImports:
         scheduler: runs its threads.
 
     Attributes:
-        are_new: whether some module was imported late since :meth:`settle`.
+        are_new: whether a module was imported late since the last call of :meth:`settle`.
     """
 
     def __init__(self, scheduler: Scheduler) -> None:
@@ -31,17 +31,17 @@ class LateImports:
 
     @contextlib.contextmanager
     def loading(self, name: str) -> Iterator[None]:
-        """While this is entered, the code of a module runs: undisturbed if an execution is under way."""
+        """Context in which the code of a module runs; during an execution, no other thread runs meanwhile."""
         if not self._scheduler.live:
             yield
             return
         with self.undisturbed(name):
             yield
-        self._names[name], self.are_new = None, True  # one that fails does so in each execution
+        self._names[name], self.are_new = None, True  # not if it fails: it then fails in each execution
 
     @contextlib.contextmanager
     def undisturbed(self, name: str) -> Iterator[None]:
-        """While this is entered, no other thread runs: the import of a module is one step."""
+        """Context in which no other thread runs, so that the import of a module is one step."""
         scheduler = self._scheduler
         if not scheduler.live:
             yield
@@ -54,7 +54,7 @@ class LateImports:
             scheduler.loading, scheduler.live = before, True
 
     def settle(self) -> None:
-        """All modules are about to be loaded again, late ones included."""
+        """Record that all modules are about to be loaded again, including the late imports."""
         self.are_new = False
 
     def load(self) -> None:

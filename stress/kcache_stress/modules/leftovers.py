@@ -1,4 +1,4 @@
-"""Leftovers of executions in modules under test: each is to begin as the first did, or a search proves nothing."""
+"""Leftovers of executions in modules under test: if executions begin in different states, a search proves nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HARNESS = "kcache_stress."
 
 
 def instrumented_modules(sandbox: Sandbox) -> list[ModuleType]:
-    """The private copies of the modules under test."""
+    """Return the private, instrumented copies of the modules under test."""
     with sandbox.active():
         modules = list(sys.modules.values())
     return [
@@ -33,15 +33,15 @@ def instrumented_modules(sandbox: Sandbox) -> list[ModuleType]:
 
 
 class Leftovers:
-    """Compares the globals of modules, and the attributes of their classes, as executions begin.
+    """Comparison of the globals of modules, and of the attributes of their classes, at the begin of executions.
 
-    Only the first two executions and then ever fewer are looked at: what one leaves, others leave, too.
+    Only the 1st, 2nd, 4th, 8th, ... execution is compared: if one execution leaves something, others do so, too.
 
     Args:
         modules: the instrumented modules.
 
     Attributes:
-        note: what the first one found is; empty if nothing was left.
+        note: a sentence about the first leftover; empty if there is none.
     """
 
     def __init__(self, modules: Iterable[ModuleType]) -> None:
@@ -52,15 +52,15 @@ class Leftovers:
         self._kept: list[CanonicalState] = []
 
     def look(self) -> None:
-        """An execution has been set up, and is about to begin."""
+        """Compare the modules with the first execution; to be called when an execution is set up, before it begins."""
         self._executions += 1
         if self.note or self._executions & (self._executions - 1):
             return
         for name, value in self._values():
             state = CanonicalState()
-            state.add_reader(Scheduler, state.keep)  # a clock that a module keeps is no older than the execution
+            state.add_reader(Scheduler, state.keep)  # not read: the clock of a module is reset with each execution
             state.read((value, *_at_hand(value)))
-            self._kept.append(state)  # tokens may be the ids of what it keeps alive
+            self._kept.append(state)  # tokens may be ids of objects that the state keeps alive
             tokens = [*state.tokens, *_position(value)]
             if self._executions == 1:
                 self._first[name] = tokens
@@ -75,7 +75,7 @@ class Leftovers:
             for name, value in _entries(module.__name__, own_attributes(module)):
                 kind = type(value)
                 if kind is FunctionType and str(value.__module__).startswith(_HARNESS):
-                    continue  # a function of the sandbox, such as its import_module, has the sandbox behind it
+                    continue  # a function of the sandbox, such as its import_module, refers to the whole sandbox
                 if issubclass(kind, type) and value.__module__ == module.__name__:
                     yield from _entries(name, own_attributes(value))
                 elif not issubclass(kind, (type, ModuleType)):
@@ -83,7 +83,7 @@ class Leftovers:
 
 
 def _position(value: object) -> Iterator[object]:
-    """How far something has come that goes on when it is used, which its attributes do not tell."""
+    """Yield the position of a generator, random generator, file or iterator: its attributes do not contain it."""
     if type(value) is GeneratorType:
         yield value.gi_frame and value.gi_frame.f_lasti
     elif type(value).__module__ in ("random", "_io"):
@@ -93,12 +93,12 @@ def _position(value: object) -> Iterator[object]:
     elif type(value) in ITERATORS:
         yield repr(value)
         with contextlib.suppress(TypeError, AttributeError, ValueError), warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of itertools: from Python 3.14 on they cannot do it
+            warnings.simplefilter("ignore", DeprecationWarning)  # of itertools: no `__reduce__` since Python 3.14
             yield repr(value.__reduce__())
 
 
 def _at_hand(value: object) -> Iterator[object]:
-    """What an iterator of C has taken from others, which tells of its position what it does not tell itself."""
+    """Yield the lists and tuples that an iterator in C refers to: they contain the hidden part of its position."""
     if type(value) in ITERATORS:
         yield from (part for part in gc.get_referents(value) if type(part) in (list, tuple))
 

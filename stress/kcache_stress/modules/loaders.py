@@ -1,4 +1,4 @@
-"""Loaders of the modules of a sandbox: instrumented, virtual, or those of the process."""
+"""Loaders of the modules of a sandbox: instrumented copies, plain copies, and modules of the process."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Finder(importlib.abc.MetaPathFinder):
-    """Finds private copies, and lets everything else be imported as if there were no sandbox."""
+    """Finder of private copies; every other module is imported as if there were no sandbox."""
 
     def __init__(self, home: Sandbox) -> None:
         self._home = home
@@ -37,7 +37,7 @@ class Finder(importlib.abc.MetaPathFinder):
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Where a module comes from; ``None`` if there is none."""
+        """Return the spec of a module; ``None`` if there is no such module."""
         home = self._home
         if not home.is_loading:
             made = home.imported_late(name)
@@ -47,7 +47,7 @@ class Finder(importlib.abc.MetaPathFinder):
             return importlib.machinery.ModuleSpec(name, _Ready(made))
         package = name.rpartition(".")[0]
         parent = sys.modules.get(package)
-        # Of a copy that code has put under another name, too.
+        # Also true if the parent is a copy that code has stored under another name.
         is_part = not home.is_private(package) and home.is_copy(parent)
         if not is_part and not home.is_instrumented(name) and not home.is_virtual(name):
             return self._shared(name)
@@ -56,7 +56,7 @@ class Finder(importlib.abc.MetaPathFinder):
             return spec
         if not spec.origin.endswith(".py"):
             home.opaque.append(name)
-            return self._shared(name)  # C is not initialised twice
+            return self._shared(name)  # an extension module in C is initialised once per process
         is_instrumented = HOOK_MARK in own_attributes(parent) if is_part else home.is_instrumented(name)
         loader = InstrumentingLoader if is_instrumented else _PlainLoader
         spec.loader = loader(name, spec.origin, home)
@@ -83,7 +83,7 @@ class Finder(importlib.abc.MetaPathFinder):
 
 
 class _Ready(importlib.abc.Loader):
-    """Hands out a module that exists already, and leaves it as it is."""
+    """Loader that returns an existing module and does not change it."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module
@@ -97,7 +97,7 @@ class _Ready(importlib.abc.Loader):
 
 
 class _Shared(_Ready):
-    """Hands out the module of the process, which is imported only when somebody imports it in the sandbox."""
+    """Loader that returns the module of the process, and imports it only when the sandbox imports it."""
 
     def __init__(self, name: str, home: Sandbox) -> None:
         self._name, self._home = name, home
@@ -110,20 +110,20 @@ class _Shared(_Ready):
 
 
 class InstrumentingLoader(importlib.machinery.SourceFileLoader):
-    """Loads a module from its source, instrumented; never from or into a cache of byte code."""
+    """Loader that instruments the source of a module; it neither reads nor writes cached bytecode."""
 
     def __init__(self, name: str, path: str, home: Sandbox) -> None:
         super().__init__(name, path)
         self._home = home
 
     def get_code(self, fullname: str) -> Any:
-        """The rewritten code."""
+        """Return the instrumented code."""
         path = self.get_filename(fullname)
-        with self._home.outside():  # what rewrites it may import what it needs, of which there may be half a copy
+        with self._home.outside():  # the instrumentation may import real modules; their copies may be half loaded
             return self._home.compile(self.get_data(path), path)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run it."""
+        """Execute the module."""
         self._home.prepare(module, instrumented=True)
         code = self.get_code(module.__name__)
         with self._home.late.loading(self.name):
@@ -132,7 +132,7 @@ class InstrumentingLoader(importlib.machinery.SourceFileLoader):
 
 
 class _PlainLoader(importlib.machinery.SourceFileLoader):
-    """Loads a module as it is, from the usual cache of byte code, but with imports that find the virtual threads."""
+    """Loader that does not instrument a module and uses cached bytecode; its imports find the virtual modules."""
 
     def __init__(self, name: str, path: str, home: Sandbox) -> None:
         super().__init__(name, path)
@@ -146,7 +146,7 @@ class _PlainLoader(importlib.machinery.SourceFileLoader):
 
 
 def load_file(path: Path, home: Sandbox) -> ModuleType:
-    """The private copy of a module that no name finds."""
+    """Return the private copy of a module by its file; the module cannot be imported by name."""
     name = name_of_file(path)
     found = sys.modules.get(name)
     if found is not None:
@@ -161,11 +161,11 @@ def load_file(path: Path, home: Sandbox) -> ModuleType:
 
 
 class LoadedOnceError(CannotExploreError):
-    """Modules raise where they are loaded a second time."""
+    """The modules raised an exception when they were loaded a second time."""
 
 
 def refusal(error: BaseException) -> CannotExploreError:
-    """The refusal of modules that raised ``error``: some can be loaded once only."""
+    """Return the refusal of modules that raised ``error`` when they were loaded: some can be loaded only once."""
     if isinstance(error, UncontrolledError):
         return CannotExploreError(str(error))
     place, _ = place_of(reversed([*traceback.walk_tb(error.__traceback__)]))

@@ -1,4 +1,4 @@
-"""Packages that an object is made of: they are instrumented together with the module that made it."""
+"""Package dependencies of an object: these packages are instrumented together with the module that created it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,13 @@ _CONTAINERS: Final = (list, tuple, set, frozenset, deque)
 
 
 def packages_of(made: object, is_root: Callable[[str], bool]) -> frozenset[str]:
-    """The packages, outside the standard library and the harness, whose Python code ``made`` is made of.
+    """Return the packages whose classes and functions ``made`` and its parts use.
+
+    Left out are the harness, packages with parts in C, and the standard library except its modules in LIBRARY.
 
     Args:
-        made: what a factory returned; its attributes and what is in its containers are looked at, not all of it if it
-            is large.
+        made: the object that a factory returned. Its attributes and the items of its containers are inspected, at most
+            2,000 objects and 50 parts of each.
         is_root: whether a module is instrumented already.
     """
     units = {unit_of(name, is_root) for name in _modules_of(made)}
@@ -36,7 +38,7 @@ def packages_of(made: object, is_root: Callable[[str], bool]) -> frozenset[str]:
 def _modules_of(made: object) -> set[str]:
     names: set[str] = set()
     seen: set[int] = set()
-    keep: list[object] = []  # or ids would be used again
+    keep: list[object] = []  # otherwise Python could use an id again
     todo: deque[object] = deque([made])
     while todo and len(seen) < _MOST_OBJECTS:
         obj = todo.popleft()
@@ -53,7 +55,7 @@ def _modules_of(made: object) -> set[str]:
 
 
 def _children(obj: object) -> Iterator[object]:
-    """What an object holds, found without running code of its class."""
+    """Yield the parts of an object, without running code of its class."""
     if is_a(obj, type):
         return
     if is_a(obj, dict):

@@ -1,4 +1,4 @@
-"""The process as code of an execution that is under way sees it: it finds copies, and virtual locks."""
+"""Process state during an execution: the code under test finds copies of modules, and virtual locks."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .private_modules import PrivateModules
 
 
 class Present:
-    """While this is entered, an execution is under way.
+    """Context of an execution, in which ``sys.modules``, shared locks and functions of ``os`` are replaced.
 
-    ``TestCase.assertLogs`` looks at the loggers that the code under test has, which are copies, too.
+    ``TestCase.assertLogs`` uses the copy of ``logging``, because the loggers of the code under test are copies, too.
 
-    A class, for it is entered in each execution: a generator would take several times as long.
+    It is a class because it is entered in each execution: a generator would take several times as long.
     """
 
     __slots__ = ("_environment", "_locks", "_modules", "_of_unittest", "_real_logging")

@@ -1,4 +1,4 @@
-"""Private copies of modules, which take the place of the real ones in ``sys.modules`` for a while."""
+"""Private copies of modules, which temporarily replace the real modules in ``sys.modules``."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from ..runtime.threads.standstill import not_watched
 class PrivateModules:
     """The modules of one sandbox.
 
-    Three states: the real modules are there; an execution is under way, and whoever looks or imports finds copies;
-    something is loaded, which finds copies alone, makes those that are missing, and takes over what it puts there.
+    ``sys.modules`` has three states. Outside: it contains the real modules. During an execution (:meth:`show`): lookups
+    and imports find copies. While modules are loaded (:meth:`active`): it contains only copies of private modules,
+    missing copies are created, and modules that code stores there are kept as copies.
 
     Args:
-        is_private: whether a module of that name is to be a copy.
-        finder: finds the copies that are not made yet.
-        units: packages of which there are copies, each with all that is below.
-        is_copy: whether a module was made in the sandbox. Code may put one under any name, ``sys.modules["yaml"] =
+        is_private: whether a module of that name must be a copy.
+        finder: creates the copies that do not exist yet.
+        units: the packages that are copied, each with all modules below it.
+        is_copy: whether a module was created in the sandbox. Code may store one under any name, ``sys.modules["yaml"] =
             vendored_yaml``: then that name is private, too.
 
     Attributes:
-        private: the copies, as of the last import.
-        real: what was there when the last import began.
+        private: name -> copy, as of the last import.
+        real: the content of ``sys.modules`` when the last import began.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class PrivateModules:
         self._before: tuple[list[Any] | None, list[str]] = None, []
 
     def judge_again(self, unit: str) -> None:
-        """A package has become private, or is no longer."""
+        """Forget whether the modules of a package are private, because this has changed."""
         below = f"{unit}."
         self._judged = {
             name: is_so for name, is_so in self._judged.items() if name != unit and not name.startswith(below)
@@ -68,17 +69,17 @@ class PrivateModules:
 
     @property
     def is_active(self) -> bool:
-        """Whether something is loaded."""
+        """Whether modules are being loaded."""
         return self._is_active
 
     @property
     def has_own_finders(self) -> bool:
-        """Whether code has put a finder in front, which runs in the middle of each import."""
+        """Whether code has added a finder before the sandbox's own: it runs within each import."""
         return self._finder in sys.meta_path[1:]
 
     @contextlib.contextmanager
     def active(self) -> Iterator[None]:
-        """While this is entered, imports find the copies."""
+        """Context in which imports find the copies."""
         if self._is_active:
             yield
             return
@@ -91,7 +92,7 @@ class PrivateModules:
                 self._swap_out()
 
     def show(self) -> None:
-        """From now on, whoever looks in ``sys.modules`` finds the copies, and whoever imports makes missing ones."""
+        """Let lookups in ``sys.modules`` find the copies from now on; imports create missing copies."""
         if not self._is_active:
             self._is_present, self._execution = True, object()
             self._before = self._finders, sys.path[:]
@@ -100,14 +101,14 @@ class PrivateModules:
     def hide(self) -> None:
         """Undo :meth:`show`."""
         if self._execution is not None:
-            self._swap_out()  # a thread may have been left in the middle of an import
+            self._swap_out()  # a thread may be paused in the middle of an import
             self._is_present, self._execution = False, None
             self._hide()
-            self._finders, sys.path[:] = self._before  # an execution leaves none of its finders to the next one
+            self._finders, sys.path[:] = self._before  # the next execution does not find finders of this one
 
     @contextlib.contextmanager
     def outside(self) -> Iterator[None]:
-        """While this is entered, imports find the real modules again."""
+        """Context in which imports find the real modules again."""
         before = self._is_active, self._is_present, self._execution
         with not_watched():
             self._is_present = False
@@ -120,7 +121,7 @@ class PrivateModules:
                 self._come_back(*before)
 
     def _come_back(self, was_active: bool, was_present: bool, execution: object) -> None:
-        """The end of :meth:`outside`; what was given up there may be unwound when its execution is over."""
+        """Restore the state before :meth:`outside`, unless its execution is over: a thread was then unwound in it."""
         if self._execution is not execution:
             return
         self._is_present = was_present
@@ -131,7 +132,7 @@ class PrivateModules:
 
     def _show(self) -> None:
         modules = sys.modules
-        if len(modules) != self._looked_at:  # this is done in each execution, and few import anything
+        if len(modules) != self._looked_at:  # this runs in each execution, and few executions import anything
             self._uncopied = [name for name in self._among(modules) if name not in self.private]
             self._looked_at = len(modules)
         self._hidden = {name: modules.get(name) for name in self.private}
@@ -151,7 +152,7 @@ class PrivateModules:
         self._hidden = {}
 
     def _among(self, modules: Mapping[str, ModuleType]) -> list[str]:
-        """The names of those that are private, in order; a process may have thousands, and few are new."""
+        """Return the names of private modules, in order. Decisions are cached: there may be thousands of modules."""
         judged = self._judged
         judged.update((name, name in self._put or self._is_private(name)) for name in modules.keys() - judged.keys())
         return [name for name in modules if judged[name]]
@@ -160,7 +161,7 @@ class PrivateModules:
         self._hide()
         self._is_active = True
         self.real = dict(sys.modules)
-        if not self._shared:  # nothing has been loaded yet, so none of these is a copy
+        if not self._shared:  # no module has been loaded yet, so none of these is a copy
             self._shared = {name: module for name, module in self.real.items() if type(module) is ModuleType}
         for name in self._among(self.real):
             del sys.modules[name]
@@ -169,19 +170,22 @@ class PrivateModules:
         self._put_finders()
 
     def _put_finders(self) -> None:
-        """From now on imports find copies; by finders that the code has put on ``sys.meta_path``, too."""
+        """Let imports find copies from now on, also by finders that the code under test has added earlier."""
         if self._real_finders is None:
             self._real_finders = sys.meta_path[:]
         sys.meta_path[:] = self._finders or [self._finder, *sys.meta_path]
 
     def _take_finders(self) -> None:
-        """Undo :meth:`_put_finders`, and keep what the code has put there."""
+        """Undo :meth:`_put_finders`, and remember the finders that the code under test has added."""
         if self._real_finders is not None:
             self._finders, sys.meta_path[:] = sys.meta_path[:], self._real_finders
             self._real_finders = None
 
     def _cover(self) -> Iterator[tuple[dict[str, Any], str, dict[str, Any]]]:
-        """A shared package names the private module below it: yields its dict, the name, and what to restore there."""
+        """Set the copies of private modules as attributes of their shared packages.
+
+        Yield for each the dict of the package, the name, and the real attribute to restore (empty if there is none).
+        """
         for unit in self._units():
             parent, _, child = unit.rpartition(".")
             if parent in sys.modules:
@@ -190,9 +194,9 @@ class PrivateModules:
                 holder.update({child: self.private[unit]} if unit in self.private else {})
 
     def _put_there(self) -> list[str]:
-        """The names under which copies stand that are not private by their name.
+        """Return the names in ``sys.modules`` that refer to copies, but are not private by their name.
 
-        A process has thousands of modules, and this is asked in each execution: a module is looked at until it has run.
+        This runs in each execution, and a process has thousands of modules: each is inspected until its code has run.
         """
         new = [(name, module) for name, module in sys.modules.items() if self._shared.get(name) is not module]
         put = [name for name, module in new if not self._judged[name] and self._is_copy(module)]
@@ -212,7 +216,7 @@ class PrivateModules:
         self._put.update(put)
         self._judged.update(dict.fromkeys(put, True))
         self.private = {name: sys.modules.pop(name) for name in self._among(sys.modules)}
-        # What is private may have become more meanwhile.
+        # More modules may have become private meanwhile.
         sys.modules.update({name: self.real[name] for name in self._among(self.real)})
         for holder, child, real in self._covered:
             holder.pop(child, None)

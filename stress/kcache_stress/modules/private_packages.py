@@ -1,8 +1,8 @@
-"""Modules that must run on the virtual threads although nobody asked to have them instrumented: those that lock.
+"""Private packages: packages that lock must run on the virtual threads even if they are not instrumented.
 
-All virtual threads are one thread to a real lock: it never excludes one of them, or blocks them all. So each package
-that locks, waits, starts threads or asks for the time is loaded privately as well, as it is, with nothing rewritten.
-What it imports decides, by the text of all its modules: a package is never half private.
+For a real lock, all virtual threads are one thread: it excludes none of them, or blocks them all. So each package that
+locks, waits, starts threads or reads the clock is also copied, without instrumentation. The imports in the source of
+all its modules decide whether a package is copied. A package is copied as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ LIBRARY: Final = frozenset({"logging", "sched", "socketserver", "http", "urllib"
     "nntplib",
     "telnetlib",
 }
-"""The modules of the standard library that are virtual: they log, call back, or talk to other threads over sockets. The
-other modules wait for nobody while they hold a lock, or all code exchanges objects of their classes."""
+"""Modules of the standard library that are copied: they log, call back, or talk to other threads over sockets. Other
+modules do not wait while they hold a lock, or are shared because all code exchanges objects of their classes."""
 
 HARNESS: Final = frozenset(
     {"kcache", "kcache_model", "kcache_stress", "kcache_conformance", "greenlet", "_greenlet"}
     | {"pytest", "_pytest", "pluggy", "hypothesis", "_hypothesis_pytestplugin", "__main__"}
 )
-"""What runs the explorer belongs to the process."""
+"""Packages that run the explorer: they are never copied."""
 
 REAL_LOCKS: Final = (
     HARNESS | LIBRARY | STAND_INS | {"importlib", "_frozen_importlib", "_frozen_importlib_external", "concurrent"}
@@ -46,10 +46,10 @@ REAL_LOCKS: Final = (
 """Packages whose locks stay real: code under test has copies of these packages, or may not use them."""
 
 _EXCHANGED: Final = frozenset({"typing_extensions", "annotated_types"})
-"""Packages that lock nothing, and whose classes others know by identity."""
+"""Packages that do not lock, and whose classes other packages compare by identity."""
 
 _MIXED: Final = frozenset({"urllib"})
-"""Packages that are virtual without those that import them, which may want nothing but its functions on texts."""
+"""Packages that are copied, but whose importers need not be: they may use only its functions for strings."""
 
 _SEEDS: Final = (
     frozenset({"_thread", "threading", "_threading_local", "queue", "_queue", "concurrent", "time", "random"})
@@ -67,20 +67,20 @@ _NOT_REACHED: Final = frozenset({"tests", "test", "__pycache__"})
 
 
 class Kind(enum.Enum):
-    """What becomes of a package that is not instrumented."""
+    """Treatment of a package that is not instrumented."""
 
     VIRTUAL = "virtual"
-    """Loaded privately, as it is, on the virtual threads."""
+    """A package that is copied without instrumentation and runs on the virtual threads."""
     PLAIN = "plain"
-    """Shared with the process: it does not lock."""
+    """A package that is shared with the process: it does not lock."""
     NATIVE = "native"
-    """Shared with the process: it has no source, or parts in C, which cannot be loaded twice."""
+    """A package that is shared with the process: it has no source, or parts in C, which cannot be loaded twice."""
     LIBRARY = "library"
-    """Shared with the process: the standard library, or the harness."""
+    """A module of the standard library or the harness, shared with the process."""
 
 
 def unit_of(name: str, is_root: Callable[[str], bool]) -> str | None:
-    """The package or module to which a module belongs that is of one kind; ``None`` for roots and the unknown."""
+    """Return the unit of a module: the package or module with one :class:`Kind`; ``None`` for roots and unknowns."""
     unit = ""
     for part in name.split("."):
         unit = f"{unit}.{part}" if unit else part
@@ -97,11 +97,12 @@ def unit_of(name: str, is_root: Callable[[str], bool]) -> str | None:
 
 
 def kind_of(unit: str, is_root: Callable[[str], bool]) -> Kind:
-    """What becomes of a unit, decided by its own imports and those of what it imports.
+    """Return the kind of a unit, decided by its direct and indirect imports.
 
     Args:
-        unit: as :func:`unit_of` gives it.
-        is_root: whether a module is instrumented: what it imports does not count, but who imports it does.
+        unit: a result of :func:`unit_of`.
+        is_root: whether a module is instrumented. Imports of such a module do not count, but a unit that imports one
+            is virtual.
     """
     kind = own_kind(unit)
     if kind is not Kind.PLAIN or unit in _EXCHANGED:
@@ -121,12 +122,12 @@ def kind_of(unit: str, is_root: Callable[[str], bool]) -> Kind:
 
 
 def find(name: str) -> importlib.machinery.ModuleSpec | None:
-    """The spec of a module, without importing it if it is on the top."""
+    """Return the spec of a module; ``None`` if there is none. This imports the parent package, if there is one."""
     try:
         return importlib.util.find_spec(name)
     except (ImportError, AttributeError):
         return None
-    except ValueError:  # made by hand, without a spec; a package may put such a module in its own place
+    except ValueError:  # a loaded module without a spec; a package may replace itself by such a module
         parent = find(name.rpartition(".")[0]) if "." in name else None
         where = parent.submodule_search_locations if parent is not None else None
         spec = importlib.machinery.PathFinder.find_spec(name, where)
@@ -135,7 +136,7 @@ def find(name: str) -> importlib.machinery.ModuleSpec | None:
 
 
 def folder_of(location: str) -> Path | None:
-    """The folder whose top-level modules are part of the same program as a target; ``None`` if it is in a package.
+    """Return the folder whose top-level modules belong to the same program as a target; ``None`` if it is in a package.
 
     Args:
         location: the path of the target's file, or the name of its module.
@@ -152,10 +153,10 @@ def folder_of(location: str) -> Path | None:
 
 
 def existing(packages: Iterable[str]) -> tuple[str, ...]:
-    """These packages, each of which can be imported.
+    """Return the packages, if each of them can be imported.
 
     Raises:
-        TargetError: one cannot.
+        TargetError: a package cannot be imported.
     """
     packages = tuple(packages)
     for package in packages:
@@ -165,7 +166,7 @@ def existing(packages: Iterable[str]) -> tuple[str, ...]:
 
 
 def own_kind(unit: str) -> Kind:
-    """What a unit is for itself, whatever it imports: never virtual."""
+    """Return the kind of a unit without regard to its imports; never virtual."""
     if unit.partition(".")[0] in HARNESS or (unit in sys.stdlib_module_names and unit not in LIBRARY):
         return Kind.LIBRARY
     spec = find(unit)
@@ -176,7 +177,10 @@ def own_kind(unit: str) -> Kind:
 
 @functools.cache
 def parts_in_c(unit: str) -> tuple[str, ...]:
-    """The files in C of a package in Python, which is not instrumented as a whole for them; none of any other."""
+    """Return the names of the files in C of a package in Python; empty for other packages.
+
+    A package with such files is not instrumented as a whole.
+    """
     spec = find(unit)
     return _in_c(spec.origin) if spec is not None and spec.origin is not None and spec.origin.endswith(".py") else ()
 
@@ -186,7 +190,7 @@ def _in_c(origin: str) -> tuple[str, ...]:
 
 
 def _imports(unit: str, is_root: Callable[[str], bool]) -> Iterator[str]:
-    """The names of what a unit imports from elsewhere."""
+    """Yield the names of the modules that a unit imports, without relative imports and imports of its root modules."""
     spec = find(unit)
     assert spec is not None
     assert spec.origin is not None
@@ -201,7 +205,7 @@ def _imports(unit: str, is_root: Callable[[str], bool]) -> Iterator[str]:
 
 @functools.cache
 def files_of(origin: str) -> Collection[str]:
-    """The files in Python and in C of a module, or of the package whose ``__init__`` it is."""
+    """Return the Python and C files of a module; of the whole package if ``origin`` is an ``__init__.py``."""
     if os.path.basename(origin) != "__init__.py":
         return (origin,)
     found: list[str] = []
@@ -213,7 +217,7 @@ def files_of(origin: str) -> Collection[str]:
 
 @functools.cache
 def imported_by(file: str) -> frozenset[str]:
-    """What the imports of a file name, wherever they stand; a text that only looks like one does no harm."""
+    """Return the names in the import statements of a file, at any depth; similar text in strings may add names."""
     found: set[str] = set()
     for plain, source, parts in _IMPORT.findall(Path(file).read_bytes()):
         names = [part.split()[0] for part in (plain or parts).strip(b" ()\\").split(b",") if part.split()]

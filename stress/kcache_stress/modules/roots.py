@@ -1,4 +1,4 @@
-"""Roots of a sandbox: the modules that it copies and instruments, and what it sees of the code that it loads."""
+"""Roots of a sandbox: the modules that it copies and instruments, and the visibility of the code that it loads."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from pathlib import Path
 from .beside_c import tied_to_c
 
 SHARED_MODULES = ("kcache.errors", "kcache.interfaces", "kcache.transaction", "kcache.keys")
-"""What the harness and an implementation exchange: never copied, or an error would not be recognised as what it is."""
+"""Modules whose objects the harness and an implementation exchange. Never copied: a copy's errors would not match."""
 
 
 @dataclass(frozen=True)
 class Roots:
-    """Which modules are copied and instrumented.
+    """The modules that are copied and instrumented.
 
     Attributes:
-        packages: each with all that is below, but for modules that are tied to parts in C; a dotted name leaves what is
-            above and beside it to the process.
-        folder: every top-level module that lies in this folder; ``None`` if there is none.
+        packages: packages with all modules below them, except modules that are tied to parts in C. With a dotted name,
+            the packages above and beside it are not copied.
+        folder: a folder whose top-level modules are all instrumented; ``None`` for no folder.
     """
 
     packages: frozenset[str] = frozenset()
     folder: Path | None = None
 
     def contain(self, name: str) -> bool:
-        """Whether the module called ``name`` is one of them."""
+        """Whether the module called ``name`` is one of the roots."""
         return name not in SHARED_MODULES and self._cover(name) and not self.is_tied_to_c(name)
 
     def is_tied_to_c(self, name: str) -> bool:
-        """Whether a module below the roots stays with the parts of its package that are in C."""
+        """Whether a module below the roots is not copied because it is tied to the parts of its package in C."""
         if not self._cover(name) or name in self.packages:
             return False
         units = {name.partition(".")[0], *(root for root in self.packages if name.startswith(f"{root}."))}
@@ -40,7 +40,7 @@ class Roots:
 
     @functools.cached_property
     def _tops(self) -> frozenset[str]:
-        """The top-level packages: each sandbox asks about all modules of the process, few of which lie below these."""
+        """The top-level packages, for a quick check: few modules of the process lie below them."""
         return frozenset(root.partition(".")[0] for root in self.packages)
 
     def _cover(self, name: str) -> bool:
@@ -52,13 +52,13 @@ class Roots:
 
 @dataclass(frozen=True)
 class Seen:
-    """What the explorer sees of the code under test.
+    """Visibility of the code under test for the explorer.
 
     Attributes:
-        instrumented: the modules that are rewritten: each access is seen.
-        virtual: the packages that are copied as they are: their locks and threads are seen, and nothing else.
-        opaque: further packages that are reached, shared with the process: nothing of them is seen.
-        native: those of them, and modules below the roots, that have no Python source, or parts without.
+        instrumented: the modules that are instrumented: each access is visible.
+        virtual: the packages that are copied without instrumentation: only their locks and threads are visible.
+        opaque: other imported packages in Python, shared with the process: not visible.
+        native: other imported packages, and modules below the roots, that are completely or partly in C: not visible.
     """
 
     instrumented: tuple[str, ...] = ()

@@ -1,8 +1,8 @@
-"""A private, instrumented copy of the modules under test, in a virtual world of its own.
+"""Sandbox: private, instrumented copies of the modules under test, in their own virtual world.
 
-What they import is copied as well where it locks (:mod:`.reach`), as it is, so that its locks are virtual, too.
-Nothing is patched: the copies live beside the real modules, which the rest of the process keeps using. While copies are
-imported, and whenever their code imports something, they take the place of the real ones in ``sys.modules``.
+Packages that they import are copied without instrumentation if they lock (:mod:`.private_packages`), so that their
+locks are virtual, too. The real modules are not patched: the rest of the process keeps using them. While copies are
+imported, and whenever their code imports a module, they replace the real modules in ``sys.modules``.
 """
 
 from __future__ import annotations
@@ -52,30 +52,31 @@ from .uncertainty import late_finalizer, made_time, unseen_code, unseen_opcodes
 _OF_THE_PROCESS = (HARNESS | sys.stdlib_module_names) - LIBRARY
 _MOST_ATTEMPTS = 20
 _OF_DEATHS = (b"__del__", b"weakref")
-"""What a source has in it whose code runs when an object dies."""
+"""Words in sources with code that runs when an object dies."""
 _WATCHED_FIRST = 32
 _WATCHED_EVERY = 61
-"""Watching an execution takes several times as long: of those that seem to run known code alone, some are enough."""
+"""Executions that are watched if only known code seems to run: the first 32, every 61st, and the first of each kind of
+program. The others are not watched, because watching makes an execution several times slower."""
 
 
 class Sandbox:
-    """Loads modules privately.
+    """Private copies of modules, with their scheduler and virtual world.
 
     Args:
-        roots: which modules are copied and instrumented; what else they import is copied as it is if it locks, and
-            shared with the process if it does not.
-        granularity: where their threads may be switched.
-        expected: modules that will be loaded later: what is known of them from the start needs no second attempt.
+        roots: the modules that are copied and instrumented. Other packages that they import are copied without
+            instrumentation if they lock, and shared with the process if they do not.
+        granularity: the places at which threads may be switched.
+        expected: modules that will be loaded later: if their facts are known from the start, nothing is loaded twice.
 
     Attributes:
-        scheduler: runs their threads.
-        granularity: as given.
+        scheduler: runs the threads.
+        granularity: see the argument.
         sources: path -> source of each instrumented module.
-        opaque: modules below the roots that have no Python source: each of their calls counts as one access.
-        codes: id of a code object -> the code, of all that is instrumented.
-        foreign_code: watches the threads for code that is not instrumented. network: has their sockets and pipes.
-        is_strict: such code was met: what it may change is never taken to stay as it is.
-        absent: packages that the code under test was told are not installed.
+        opaque: modules below the roots that have no Python source: each call of their code counts as one access.
+        codes: id of a code object -> the code object, for all instrumented code.
+        foreign_code: watches the threads for code that is not instrumented. network: their sockets and pipes.
+        is_strict: whether such code was met: nothing that it may change is then assumed to be constant.
+        absent: packages that count as not installed for the code under test, and that it has tried to import.
         late: the modules that executions import.
     """
 
@@ -108,13 +109,13 @@ class Sandbox:
         self._start_over()
 
     def load(self, module: str | Path) -> ModuleType:
-        """A private copy of a module, by name or file, and of everything below the roots that it imports.
+        """Return a private copy of a module, by name or file; copy all modules below the roots that it imports.
 
         Raises:
-            CannotExploreError: it uses something that cannot be scheduled, or raises something while it is imported.
+            CannotExploreError: the module uses something that cannot be scheduled, or raises while it is imported.
         """
         if self._facts != self._settled_facts:
-            self._start_over()  # some code imported more since, and it writes what was taken to be left alone
+            self._start_over()  # modules imported since then write names that were assumed to be constant
         for _ in range(_MOST_ATTEMPTS):
             known, was_scouting = self._facts, self._is_scouting
             try:
@@ -135,20 +136,20 @@ class Sandbox:
             if not was_scouting and self._facts == known and not self._grown:
                 self.foreign_code.know(known)
                 return loaded
-            # Later modules write what earlier ones were taken to leave alone: once more, knowing that.
+            # Later modules write names that were assumed to be constant in earlier ones: load again with these facts.
             self._is_scouting, self._grown = self._grown, False
             self._start_over()
         raise CannotExploreError("its modules never read the same twice")
 
     def _metaclasses(self) -> Iterator[tuple[str, str]]:
-        """What names of instrumented modules stand for classes of classes, whatever those derive from."""
+        """Yield ``(name, "type")`` for each metaclass in the instrumented modules."""
         for kind in self._classes():
             if issubclass(kind, type):
                 yield kind.__name__, "type"
 
     @property
     def seen(self) -> Seen:
-        """What of the code that was loaded so far is seen."""
+        """The visibility of the code that was loaded so far."""
         kinds: dict[Kind, list[str]] = {kind: [] for kind in Kind}
         for unit, kind in sorted(self._kinds.items()):
             kinds[kind].append(unit)
@@ -161,47 +162,47 @@ class Sandbox:
 
     @property
     def private_modules(self) -> list[ModuleType]:
-        """The copies that were made so far."""
+        """The copies that were created so far."""
         return list(self._modules.private.values())
 
     @contextlib.contextmanager
     def active(self) -> Iterator[None]:
-        """While this is entered, imports find the private copies; no thread is left meanwhile because of an opcode."""
+        """Context in which imports find the private copies; threads are not switched at opcodes in it."""
         with self._untraced(), self._modules.active():
             yield
 
     def present(self) -> Present:
-        """An execution is under way: code that looks in ``sys.modules`` finds the copies that its imports find."""
+        """Return the context of an execution: ``sys.modules`` contains the copies that imports find."""
         return Present(self._modules, self._environment, self.locks)
 
     def unheard(self) -> Replaced:
-        """While this is entered, instrumented code reports nothing: the threads have ended, and nobody listens."""
+        """Return a context in which instrumented code reports nothing, for use after the threads have ended."""
         return self._unheard
 
     @property
     def needs_reload(self) -> bool:
-        """Whether the code did what could not be known when it was loaded."""
+        """Whether unknown code ran, names were bound that the facts exclude, or modules were imported late."""
         return bool(self.foreign_code.entered or self.foreign_code.rebound or self.late.are_new)
 
     def imported_late(self, name: str) -> ModuleType | None:
-        """The private module that code of the process imports while an execution is under way; ``None`` for others."""
+        """Return the private module if code of the process imports one during an execution; ``None`` for others."""
         self._meet(name)
         if not self.is_private(name):
             return None
         with self.active():
             made = importlib.import_module(name)
-        sys.modules.pop(name, None)  # or it would be taken for an import to be done once more
+        sys.modules.pop(name, None)  # otherwise the import system uses the spec of this module, and loads it again
         return made
 
     @property
     def is_loading(self) -> bool:
-        """Whether a module is being loaded; if not, an execution is under way, or nothing."""
+        """Whether a module is being loaded; if not, an execution may be in progress."""
         return self._modules.is_active
 
     def start_again(self, *, is_strict: bool = False) -> None:
-        """Load everything anew, as code needs it that did what was met so far; ``is_strict`` if that is known before.
+        """Discard all copies; the next :meth:`load` uses the facts of the executions so far.
 
-        Where code that cannot be seen is at work, it may write whatever it gets hold of.
+        If unknown code was met, or with ``is_strict``, the sandbox becomes strict: such code may write all it reaches.
         """
         rebound = frozenset(self.foreign_code.rebound)
         self._facts = self._facts.merge(Facts(class_level=rebound, written_globals=rebound))
@@ -214,18 +215,18 @@ class Sandbox:
         self._start_over()
 
     def watch_now_and_then(self, works: Iterable[object] = (), *, program: Hashable) -> None:
-        """Before an execution: let the monitor watch it if unknown code is at work, or may be.
+        """Decide before an execution whether the monitor watches it: if unknown code runs, or may run.
 
         Args:
-            works: functions that say what the threads do; their files are taken for a part of the harness.
-            program: what it does, roughly: the first execution of each may come to what no other has come to.
+            works: functions that define the work of the threads; their files count as part of the harness.
+            program: key of the kind of program. The first execution of each kind is watched: its code may be new.
         """
         for work in works:
             self.foreign_code.trust(work)
         self._executions += 1
         self.foreign_code.forget()
         if self.granularity.is_of_opcodes or self.granularity is Granularity.SYNC:
-            return  # no accesses are reported that the watcher could compare
+            return  # accesses are not reported, so watching has no use
         is_due = self._executions <= _WATCHED_FIRST or self._executions % _WATCHED_EVERY == 0
         watches = self.is_strict or is_due or program not in self._watched
         self._watched.add(program)
@@ -233,15 +234,15 @@ class Sandbox:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Why the last execution is no part of a proof, whatever the order: ``FILE:LINE: what``."""
-        unreported = () if self.is_strict else self.foreign_code.entered  # unknown code, of which no event tells
+        """Reasons why the last execution is no part of a proof, in any order of events: ``FILE:LINE: what``."""
+        unreported = () if self.is_strict else self.foreign_code.entered  # unknown code that no event reports
         return tuple(dict.fromkeys((*self.scheduler.doubts, *self.foreign_code.disproof, *unreported)))
 
     def unseen(self, trace: Trace, hurry: str = "") -> str:
-        """Why real threads may not do what an execution did; empty if nothing is known."""
+        """Return why real threads may be unable to repeat an execution; ``hurry`` if set; empty without a reason."""
         if hurry:
             return hurry
-        if self.granularity.is_of_opcodes:  # no event tells of such code: all of it is traced
+        if self.granularity.is_of_opcodes:  # no event marks unknown code: all code is traced
             files = {getattr(module, "__file__", None) for module in self._modules.private.values()}
             unseen = unseen_opcodes(
                 trace, lambda code: code.co_filename not in files and self.foreign_code.is_opaque(code)
@@ -255,7 +256,7 @@ class Sandbox:
         )
 
     def _classes(self) -> Iterator[type]:
-        """The classes in the instrumented modules: at opcodes, no event names the objects that take part."""
+        """Yield the classes in the instrumented modules: at opcode granularity, events do not name objects."""
         for name in filter(self.is_instrumented, self._modules.private):
             names = own_attributes(self._modules.private[name])
             yield from (value for value in list(names.values()) if is_a(value, type))
@@ -265,18 +266,18 @@ class Sandbox:
         self.scheduler.access(step, step, max(kind for kind, _, _ in parts))
 
     def report_call(self, callee: object) -> None:
-        """Tell of a call that the harness is about to make: what is in C reports nothing itself."""
+        """Report a call that the harness is about to perform: callees in C report nothing themselves."""
         self._hooks.get(hook_name("call"), lambda _: None)(callee)
 
     def reset(self, program_actors: int = 0, random_seed: int = 0) -> None:
-        """Unwind what is left of an execution, and get ready for a program with that many threads."""
+        """Unwind the threads of the last execution, and prepare for a program with ``program_actors`` threads."""
         self.scheduler.reset(program_actors)
         self._world.forget_threads(program_actors, random_seed)
         self._environment.start_over()
         self.locks.start_over()
         if (logging := self._modules.private.get("logging")) is not None:
-            logging._lock._at_fork_reinit()  # who was unwound before the threads began, or after them, may have kept it
-            logging.root.manager._clear_cache()  # of levels: each logger asks for its own once
+            logging._lock._at_fork_reinit()  # a thread that was unwound outside of an exploration may still hold it
+            logging.root.manager._clear_cache()  # the cache of levels, which each logger fills when it is first used
 
     def _start_over(self) -> None:
         if self._loads_as_first:
@@ -311,9 +312,9 @@ class Sandbox:
         return code
 
     def compile(self, source: bytes, path: str) -> CodeType:
-        """The code of a module, instrumented; as it is while only the facts are collected, which is much quicker.
+        """Return the code of a module, instrumented; unchanged if only facts are collected, which is much faster.
 
-        Code under test may import it in an execution: the time that this takes is not the time of the code.
+        The time does not count as a standstill: code under test may import the module during an execution.
         """
         with self.while_loading(), not_watched():
             return self._compiled(source, path)
@@ -333,7 +334,7 @@ class Sandbox:
         return self._note(instrumented(source, path, self.granularity, self._facts))
 
     def prepare(self, module: ModuleType, *, instrumented: bool) -> None:
-        """Give a private module what its code needs."""
+        """Set the globals that the code of a private module needs: builtins, and the mark of instrumented code."""
         if instrumented:
             module.__dict__[HOOK_MARK] = True
         module.__dict__["__builtins__"] = vars(self._builtins)
@@ -359,7 +360,7 @@ class Sandbox:
         return self._plain_functools
 
     def _meet(self, name: str, children: Sequence[str] = ()) -> None:
-        """Decide what becomes of a module that is about to be imported, and of the package that it belongs to."""
+        """Decide the kind of a module that is about to be imported; raise ModuleNotFoundError if it is in ABSENT."""
         top = name.partition(".")[0]
         if top in ABSENT:
             self.absent.add(top)
@@ -370,21 +371,21 @@ class Sandbox:
         with self.outside():
             self._decide(name)
             for child in children if find(name) is not None and name not in self._kinds else ():
-                self._decide(f"{name}.{child}")  # a folder of packages
+                self._decide(f"{name}.{child}")  # `name` is a namespace package
 
     def _decide(self, name: str) -> None:
         unit = unit_of(name, self.is_instrumented)
         if unit is not None and unit not in self._kinds:
             kind = self._kinds[unit] = kind_of(unit, self.is_instrumented)
             if kind is Kind.PLAIN and self._loads_as_first and unit not in FIRST_LOAD.known:
-                self._kinds[unit] = Kind.VIRTUAL  # the target may have entered itself there
+                self._kinds[unit] = Kind.VIRTUAL  # the target may have registered itself in the package
             self._modules.judge_again(unit)
             if self._kinds[unit] in (Kind.NATIVE, Kind.PLAIN):
                 self.locks.cover_unit(unit)
 
     @contextlib.contextmanager
     def _importing(self) -> Iterator[None]:
-        """While this is entered, modules are loaded that each execution is to find as they are."""
+        """Context in which modules are loaded; CannotExploreError if one raises or replaces parts of ``threading``."""
         scheduler = self.scheduler
         before, scheduler.loading = scheduler.loading, True
         try:
@@ -410,7 +411,7 @@ class Sandbox:
         try:
             return importlib.import_module(module)
         except ImportError:
-            # Modules that import each other may need the order in which the process came to them.
+            # Modules with cyclic imports may need to be imported in the same order as in the process.
             top = module.partition(".")[0]
             earlier = [name for name in self._modules.real if name.partition(".")[0] == top != name != module]
             if not earlier:
@@ -420,29 +421,29 @@ class Sandbox:
             return importlib.import_module(module)
 
     def is_private(self, name: str) -> bool:
-        """Whether code in the sandbox sees a copy of its own of that module."""
+        """Whether code in the sandbox uses a private copy of the module."""
         return name in PRIVATE_MODULES or self.is_instrumented(name) or self.is_virtual(name)
 
     def is_instrumented(self, name: str) -> bool:
-        """Whether that module is rewritten."""
+        """Whether the module is instrumented."""
         return name.startswith(TARGET_PREFIX) or self.roots.contain(name)
 
     def is_virtual(self, name: str) -> bool:
-        """Whether that module is copied as it is."""
+        """Whether the module is copied without instrumentation."""
         return name not in SHARED_MODULES and self._kind_of(name) is Kind.VIRTUAL
 
     def _kind_of(self, name: str) -> Kind | None:
-        """What became of the unit to which a module belongs; ``None`` if nothing was decided."""
+        """Return the kind of the unit of a module; ``None`` if the kind is not decided."""
         while name and name not in self._kinds:
             name = name.rpartition(".")[0]
         return self._kinds.get(name)
 
     def is_copy(self, module: object) -> bool:
-        """Whether a module was made here."""
+        """Whether a module is a copy of this sandbox."""
         return own_attributes(module).get("__builtins__") is vars(self._builtins)
 
     def ready(self, name: str) -> ModuleType | None:
-        """A module of the virtual world, if ``name`` is one."""
+        """Return the module of the virtual world called ``name``; ``None`` if there is none."""
         if name in STAND_INS:
             if name not in self._stand_ins:
                 with self.outside():
@@ -452,17 +453,17 @@ class Sandbox:
         return self._world.module(name) if name in PRIVATE_MODULES else None
 
     def world_module(self, name: str) -> ModuleType:
-        """The virtual ``threading`` and its like."""
+        """Return a module of the virtual world, such as ``threading``."""
         return self._world.module(name)
 
     @contextlib.contextmanager
     def outside(self) -> Iterator[None]:
-        """While this is entered, imports find the real modules again; no thread is left meanwhile, either."""
+        """Context in which imports find the real modules; threads are not switched at opcodes in it."""
         with self._untraced(), self.locks.suspended(), self._modules.outside():
             yield
 
     def _shares_locks(self, name: str) -> bool:
-        """Whether controlled code may take the locks of a module of the process."""
+        """Whether controlled code may acquire the locks of a module of the process."""
         top = name.partition(".")[0]
         if top in REAL_LOCKS or self.is_private(name):
             return False
@@ -477,6 +478,6 @@ class Sandbox:
         return contextlib.nullcontext() if tracer is None else tracer.paused()
 
     def _units(self) -> Iterator[str]:
-        """The packages of which there are copies, each with all that is below."""
+        """Yield the packages that are copied, each with all modules below it."""
         yield from self.roots.packages
         yield from (unit for unit, kind in self._kinds.items() if kind is Kind.VIRTUAL)

@@ -1,4 +1,4 @@
-"""Signatures of sources, which tell whether they have changed."""
+"""Source signatures: fingerprints that change when source files change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kcache_model.places import file_name, is_of_target
 
 
 def fingerprint_of(sources: Mapping[str, bytes]) -> str:
-    """Eight characters that change when one of the sources (path -> text) does."""
+    """Return eight hexadecimal digits that change when the name or text of a source (path -> text) changes."""
     digest = hashlib.sha256()
     for path, source in sorted(sources.items()):
         digest.update(Path(path).name.encode() + b"\0" + source + b"\0")
@@ -20,18 +20,18 @@ def fingerprint_of(sources: Mapping[str, bytes]) -> str:
 
 
 def digests_of(sources: Mapping[str, bytes]) -> frozenset[tuple[str, str]]:
-    """(path, SHA-256 of its text) of each."""
+    """Return ``(path, SHA-256 of the text)`` for each source (path -> text)."""
     return frozenset((path, hashlib.sha256(source).hexdigest()) for path, source in sources.items())
 
 
 def fingerprint_of_digests(sources: Iterable[tuple[str, str]]) -> str:
-    """SHA-256 of the names and digests of files: it changes with each of them, and not with where they lie."""
+    """Return the SHA-256 of the file names and digests: it does not depend on the folder that contains the files."""
     named = sorted({f"{digest}  {file_name(path)}\n" for path, digest in sources})
     return hashlib.sha256("".join(named).encode()).hexdigest()
 
 
 def loaded_modules() -> Mapping[str, bytes]:
-    """The user's modules that this process has loaded as they are, but for installed ones: path -> text."""
+    """Return path -> text of the user's modules that this process has loaded, without installed packages."""
     named = (own_attributes(module).get("__file__") for module in list(sys.modules.values()))
     files = {Path(file) for file in named if isinstance(file, str)}
     return {

@@ -1,8 +1,9 @@
-"""State that executions leave in the modules under test, and what is done so that each begins as the first did.
+"""State reset: each execution must find the modules under test in the state in which the first one found them.
 
-A search compares executions of the same program. If one starts from what another has left, a schedule does not do the
-same each time, and nothing is proved. There are three remedies, each dearer than the one before: to undo the changes
-that are known (weak containers, names of modules), to restore all names of the modules, and to load the modules again.
+A search compares executions of the same program. If an execution starts from the state that another has left, a
+schedule does not always lead to the same events, and nothing is proved. There are three remedies, from cheap to
+expensive: undo known changes (weak containers, caches of library modules), restore the names and containers of the
+modules, and load the modules again.
 """
 
 from __future__ import annotations
@@ -14,30 +15,30 @@ from .leftovers import Leftovers, instrumented_modules
 
 
 class StateReset:
-    """The reset of a target that is loaded once and keeps what it keeps for all programs: there is nothing to do."""
+    """Reset of a target that is loaded once and keeps its state for all programs: it does nothing."""
 
     @property
     def leftover(self) -> str:
-        """What executions leave behind in the modules, so that others start from it; empty if nothing."""
+        """A sentence about state that executions leave in the modules for later executions; empty if there is none."""
         return ""
 
     @property
     def inherits(self) -> bool:
-        """Whether executions of other programs may have left something there before."""
+        """Whether executions of other programs may have left state in the modules."""
         return False
 
     @property
     def needs_reload(self) -> bool:
-        """Whether the modules did what they were not loaded for."""
+        """Whether the modules must be loaded again: they did something that was not known when they were loaded."""
         return False
 
     def reload(self) -> None:
-        """Copy the modules again, with nothing in them that executions have left."""
+        """Copy the modules again, so that they contain no state of executions."""
 
     def reset_each_time(self) -> bool:
-        """Let each execution find the modules as they were loaded from now on; whether that is done.
+        """Let each execution find the modules as they were loaded from now on; return whether this is possible.
 
-        To be called again if something is left nevertheless: then the next remedy is taken.
+        If an execution leaves state nevertheless, call this again: it switches to the next remedy.
         """
         return False
 
@@ -46,12 +47,12 @@ NO_RESET = StateReset()
 
 
 class ModulesReset(StateReset):
-    """The reset of modules that programs share.
+    """Reset of modules that programs share.
 
     Args:
         copies: the modules.
-        rehearse: loads them by setting the program up.
-        is_only: whether no other program runs on them. Only then, each execution may have them as they were loaded.
+        rehearse: loads the modules by setting the program up.
+        is_only: whether no other program runs on the modules. Only then :meth:`reset_each_time` is possible.
     """
 
     def __init__(self, copies: Copies, rehearse: Callable[[], None], *, is_only: bool) -> None:
@@ -60,12 +61,12 @@ class ModulesReset(StateReset):
         self._leftovers, self._looks = Leftovers(()), False
 
     def begin(self) -> None:
-        """Begin to look for what executions leave, in copies that a rehearsal has loaded."""
+        """Begin to search for leftovers of executions, in copies that a rehearsal has loaded."""
         self._looks = (self._copies.serve() or self._is_only) and not self._copies.reloads_each_time
         self._look_anew()
 
     def look(self) -> None:
-        """Look at the modules before an execution."""
+        """Compare the modules before an execution; see :meth:`~.leftovers.Leftovers.look`."""
         self._leftovers.look()
 
     @property
@@ -89,18 +90,18 @@ class ModulesReset(StateReset):
         self._reload(is_strict=self._copies.sandbox.is_strict)
 
     def reload_if_needed(self, *, is_strict: bool) -> None:
-        """Copy the modules again if they did what they were not loaded for, or are to be strict and are not."""
+        """Copy the modules again if :attr:`needs_reload`, or if ``is_strict`` and the sandbox is not strict yet."""
         if self.needs_reload or (is_strict and not self._copies.sandbox.is_strict):
             self._reload(is_strict=is_strict)
             self._look_anew()
 
     def before_execution(self) -> None:
-        """Copy the modules again if that is necessary each time."""
+        """Copy the modules again if they are reloaded before each execution."""
         if self._copies.reloads_each_time:
             self.reload()
 
     def reset_each_time(self) -> bool:
-        """See the base class. What can be restored is restored; if that is not enough, the modules are loaded anew."""
+        """See the base class. After the first call, state is restored; after the second, modules are reloaded."""
         if not self._is_only:
             return False
         self._copies.reloads_each_time = self._copies.restores_each_time

@@ -1,4 +1,4 @@
-"""Runners of programs whose code lives in a sandbox: what an exploration asks of one beyond what the engine does."""
+"""Target runners: runners of programs in a sandbox, with the members that an exploration needs in addition."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ from .state_reset import StateReset
 
 
 class TargetRunner(Runner[A], Protocol[A]):
-    """Runs the threads of one program of a target again and again."""
+    """Runner of the threads of one program of a target; it runs many executions."""
 
     @property
     def sandbox(self) -> Sandbox:
-        """Where the code of the threads lives."""
+        """The sandbox that contains the code of the threads."""
         ...
 
     @property
     def is_very_long(self) -> bool:
-        """Whether an execution has so many events that a handful can be run."""
+        """Whether an execution has so many events that only a few executions can be run."""
         ...
 
     @property
     def reset(self) -> StateReset:
-        """How the modules under test are kept as they were loaded."""
+        """The reset of the modules under test between executions."""
         ...
 
 
 class InSandbox:
-    """The part of a runner that its sandbox answers.
+    """Base class of runners: the members that use only the sandbox.
 
     Attributes:
-        sandbox: where the code of the threads lives.
+        sandbox: the sandbox that contains the code of the threads.
     """
 
     sandbox: Sandbox
 
     @property
     def granularity(self) -> Granularity:
-        """Where threads are switched."""
+        """The places at which threads may be switched."""
         return self.sandbox.granularity
 
     def hide_time(self, hidden: HiddenTime) -> None:
-        """From now on, do not let threads that read the clock learn of the time that has passed so."""
+        """Hide time that has passed while threads could go on, from threads that read the clock from now on."""
         self.sandbox.scheduler.haste.hides = hidden
 
     def place(self) -> str:
-        """``FILE:LINE`` where the first thread is that could go on; empty if there is none."""
+        """Return the place of the first thread that can go on; empty if no thread can."""
         return running(self.sandbox.scheduler)

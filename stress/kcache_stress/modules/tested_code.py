@@ -18,7 +18,7 @@ from ..loading import TARGET_PREFIX, loaded_module
 from .private_packages import HARNESS, imported_by
 
 _MOST_IMPORTED: Final = 4
-"""Packages of one file that are named; more would make the line too long to read."""
+"""Number of packages that one file imports and that are named; more would make the line too long to read."""
 
 
 def describe_tested(target: str | Callable[..., Any]) -> str:
@@ -27,7 +27,7 @@ def describe_tested(target: str | Callable[..., Any]) -> str:
     A module of the user's project is often a test or an adapter, so the packages that it imports are named, too.
 
     Args:
-        target: its name, or what creates it.
+        target: name of the target, or the function or class that creates it.
 
     Returns:
         The text; empty if the target belongs to no module.
@@ -65,7 +65,7 @@ def _file_of(name: str) -> str | None:
 
 
 def _attribute(module: str, name: str) -> object:
-    """An attribute of a loaded module, read without calling ``__getattr__`` of a module that loads itself late."""
+    """Return an attribute of a loaded module; ``__getattr__`` of modules that load lazily is not called."""
     return own_attributes(sys.modules.get(module)).get(name)
 
 

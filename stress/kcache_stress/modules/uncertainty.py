@@ -1,4 +1,4 @@
-"""Doubts about an execution: whether real threads may do the same although each of its steps is possible."""
+"""Doubts about an execution: reasons why real threads may be unable to do the same."""
 
 from __future__ import annotations
 
@@ -20,19 +20,22 @@ __all__ = ["LATE", "TIME_WAS_MADE", "late_finalizer", "made_time", "unseen_code"
 
 LATE: Final = "may run later than with real threads"
 _OF_EACH_GENERATOR: Final = "CALL_INTRINSIC_1"
-"""The opcode with which the handler begins that each generator has from Python 3.12 on: no code of it runs there."""
+"""First opcode of the exception handler that each generator has since Python 3.12; it runs no code of the generator."""
 _callback_of: Final = vars(weakref.ref)["__callback__"].__get__
 
 
 def unseen_code(trace: Trace) -> str:
-    """The first code that ran unseen, if several threads ran such: it may exclude some by its locks; else empty."""
+    """Return the first code that is not visible, if several threads ran such code; else empty.
+
+    Real threads may be unable to do the same, because the code may exclude other threads by a lock.
+    """
     ran = [(thread, slot) for thread, _, obj, slot in trace if obj is UNKNOWN and type(slot) is Imprecise]
     unseen = [(thread, slot) for thread, slot in ran if not slot.is_contained]
     return str(unseen[0][1]) if len({thread for thread, _ in unseen}) > 1 else ""
 
 
 def unseen_opcodes(trace: Trace, is_opaque: Callable[[CodeType], bool]) -> str:
-    """As :func:`unseen_code`, of an execution that was switched at opcodes."""
+    """Return the same as :func:`unseen_code`, for an execution with switches at opcodes."""
     codes = {(thread, id(code)): code for thread, _, code, _ in trace if isinstance(code, CodeType)}
     opaque = [(thread, code) for (thread, _), code in codes.items() if is_opaque(code)]
     if len({thread for thread, _ in opaque}) < 2:
@@ -42,16 +45,16 @@ def unseen_opcodes(trace: Trace, is_opaque: Callable[[CodeType], bool]) -> str:
 
 
 def made_time(trace: Trace) -> str:
-    """The first place where time was made to pass, for a thread that read the clock again and again; else empty."""
+    """Return the first place where time was moved for a thread that read the clock in a loop; else empty."""
     return next((str(obj) for _, _, obj, _ in trace if type(obj) is TimeToPass and obj.is_made), "")
 
 
 def late_finalizer(trace: Trace, classes: Iterable[type] = ()) -> str:
-    """Return what may run later than with real threads, because the trace holds an object with a finalizer.
+    """Return the finalizer that may run later than with real threads, because the trace keeps its object alive.
 
     Args:
-        trace: of the execution.
-        classes: those whose objects may take part although no event of the trace names them.
+        trace: the trace of the execution.
+        classes: classes whose objects may take part although no event of the trace names them.
 
     Returns:
         A sentence about the first finalizer; empty if there is none.
@@ -85,9 +88,9 @@ def _finalizers(obj: object) -> Iterator[str]:
     if is_a(obj, GeneratorType) and _runs_when_closed(obj):
         yield f"the rest of the generator {obj.__qualname__}"
     for reference in weakref.getweakrefs(obj):
-        # A proxy passes each question on to the object, also the one for its callback.
+        # A proxy forwards each attribute access to the object, even the access to its callback.
         is_proxy = not is_a(reference, weakref.ref)
         callback = next(iter(gc.get_referents(reference)), None) if is_proxy else _callback_of(reference)
-        is_of_set = is_a(callback, FunctionType) and callback.__module__ == "_weakrefset"  # threads are in such sets
+        is_of_set = is_a(callback, FunctionType) and callback.__module__ == "_weakrefset"  # `threading` has WeakSets
         if callback is not None and not is_of_set:
             yield f"the callback of a weak reference to a {kind.__qualname__}"

@@ -1,1 +1,1 @@
-"""Real threads: a pool that runs tasks together, the noise that makes them switch, and what overlapped."""
+"""Real threads: a pool that starts tasks at the same time, and a count of the calls that overlapped."""

@@ -9,23 +9,23 @@ from dataclasses import dataclass, field
 from kcache_model.history import Call
 
 Counts = Counter[tuple[str, str]]
-"""(operation, ``"ok"`` or the kind of error) -> how often."""
+"""(operation, ``"ok"`` or the kind of error) -> number of calls."""
 
 
 @dataclass
 class Coverage:
-    """What was called, how it ended, and how often it met another call.
+    """Counts of calls, by operation and outcome, and of the calls that overlapped another call.
 
     Attributes:
-        counts: calls of the threads.
-        overlapped: those of them that overlapped a call of another thread.
+        counts: the completed calls of the threads.
+        overlapped: the completed calls that overlapped a call of another thread.
     """
 
     counts: Counts = field(default_factory=Counter)
     overlapped: Counts = field(default_factory=Counter)
 
     def add(self, calls: Sequence[Call]) -> bool:
-        """Count calls, given in the order of their invocations; whether any two of them overlapped."""
+        """Count calls, given in the order of their invocations; return whether any two of them overlapped."""
         calls = [call for call in calls if call.thread >= 0]
         met = overlapping(calls)
         for call, has_met in zip(calls, met, strict=True):
@@ -39,10 +39,10 @@ class Coverage:
 
 
 def overlapping(calls: Sequence[Call]) -> list[bool]:
-    """For each call whether it overlapped a call of another thread. O(calls x threads).
+    """Return for each call whether it overlapped a call of another thread. O(calls x threads).
 
     Args:
-        calls: in the order of their invocations; those of one thread do not overlap.
+        calls: the calls in the order of their invocations; calls of the same thread do not overlap.
     """
     met = [False] * len(calls)
     latest: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""Threads that are started once and run one task each, at the same time, again and again."""
+"""Pool of threads that are started once. In each round every thread runs one task, all at the same time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Task = Callable[[], None]
 
 _TICK_SECONDS = 0.05
 _WORK_SECONDS = 0.001
-"""Whoever works less than this in a tick waits."""
+"""A thread that used less processor time than this in a tick is waiting."""
 _LAST_TURNS = 50
 _TURN_SECONDS = 0.001
 
@@ -22,7 +22,7 @@ _TURN_SECONDS = 0.001
 class ThreadPool:
     """A fixed number of daemon threads.
 
-    A thread that does not come back stays behind: after a round that :meth:`run` gave up, the pool is of no more use.
+    If :meth:`run` gives up a round, a thread is still in its task, and the pool cannot be used any more.
 
     Args:
         size: number of threads.
@@ -33,7 +33,7 @@ class ThreadPool:
         self._ready = 0
         self._go = 0
         self._lock = threading.Lock()
-        # Locks as gates: nothing in the standard library hands over faster.
+        # Locks as gates: nothing in the standard library wakes another thread faster.
         self._wake = [_closed_gate() for _ in range(size)]
         self._finished = [_closed_gate() for _ in range(size)]
         self._threads = [
@@ -44,13 +44,14 @@ class ThreadPool:
             thread.start()
 
     def run(self, tasks: Sequence[Task], progress: Callable[[], int], patience_seconds: float) -> bool:
-        """Run the tasks, one per thread, from a common start; whether all of them ended.
+        """Run the tasks, one per thread, from a common start; return whether all of them ended.
 
         Args:
-            tasks: at most as many as there are threads.
-            progress: a number that grows while anything moves.
-            patience_seconds: how long nothing may move. Counted in short waits of this thread, so that a machine that
-                is too busy to run us at all does not make us impatient. Where a thread works, its own work counts.
+            tasks: at most as many tasks as there are threads.
+            progress: returns a number that changes while the tasks make progress.
+            patience_seconds: give up after this time without progress. The time is counted in short waits of the
+                calling thread, so that a machine that is too busy to run the caller does not end the round. If the
+                awaited thread uses the processor, its processor time counts instead.
         """
         self._ready = 0
         self._go = len(tasks)
@@ -73,7 +74,7 @@ class ThreadPool:
         return True
 
     def _moves_after_all(self, number: int, progress: Callable[[], int]) -> bool:
-        """Whether a thread ends, or anything moves, within some turns more: on a busy machine these take longer."""
+        """Whether a thread ends, or any task makes progress, in a few more waits, which a busy machine prolongs."""
         before = progress()
         for _ in range(_LAST_TURNS):
             tick(_TURN_SECONDS)
@@ -86,7 +87,7 @@ class ThreadPool:
 
     @property
     def idents(self) -> list[int | None]:
-        """The threads, in the order of their tasks."""
+        """The idents of the threads, in the order of their tasks."""
         return [thread.ident for thread in self._threads]
 
     @property
@@ -95,11 +96,11 @@ class ThreadPool:
         return all(thread.is_alive() for thread in self._threads)
 
     def stacks(self) -> str:
-        """Where the threads of the process are, the pool's first."""
+        """Return the stacks of all threads of the process, the threads of the pool first."""
         return stacks(self.idents)
 
     def close(self) -> None:
-        """End the threads that wait for work."""
+        """End the threads that wait for a task."""
         for number in range(len(self._threads)):
             self._tasks[number] = None
             self._wake[number].release()
@@ -117,18 +118,18 @@ class ThreadPool:
                 self._finished[number].release()
 
     def _start_together(self) -> None:
-        # Threads that are woken from a wait start one by one, so they wait for each other awake. Bounded: a late comer
-        # is no reason to wait for ever.
+        # Threads that are woken from a wait start one by one, so they wait for each other in a busy loop. The loop is
+        # bounded, because a late thread is no reason to wait for ever.
         with self._lock:
             self._ready += 1
         until = time.monotonic() + 0.01
         while self._ready < self._go and time.monotonic() < until:
-            if has_gil():  # then a thread that waits awake keeps the others from coming
+            if has_gil():  # a busy loop would keep the other threads from starting
                 time.sleep(0.0)
 
 
 def _worked(thread: threading.Thread) -> float:
-    """The seconds that a thread has worked; 0 where the system does not tell."""
+    """Return the processor time of a thread in seconds; 0 if the system does not report it."""
     if thread.ident is None or not hasattr(time, "pthread_getcpuclockid"):
         return 0.0
     try:

@@ -1,1 +1,1 @@
-"""Runtime: threads as actors of the engine, in a world with a clock, locks, sockets and processes of its own."""
+"""Runtime: threads as actors of the engine, in a virtual world with its own clock, locks, sockets and databases."""

@@ -1,4 +1,4 @@
-"""Explanation of a deadlock: who waits for what, held by whom, at which line."""
+"""Explanation of a deadlock: for each waiting thread, the object that it waits for, the holder and the line."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .threads.virtual_thread import VirtualThread
 
 
 def waits(scheduler: Scheduler) -> tuple[Wait, ...]:
-    """All threads that have not ended, and what each waits for."""
+    """Return one :class:`~..engine.waits.Wait` for each thread that has not ended."""
     names: dict[int, str] = {}
     ended = {HUB, *(number for number, thread in scheduler.actors.items() if thread.finished)}
     return tuple(_wait(thread, names, ended) for thread in scheduler.actors.values() if not thread.finished)
 
 
 def running(scheduler: Scheduler) -> str:
-    """``file:line`` where the first thread is that could go on; empty if there is none."""
+    """Return the place (``file:line in function``) of the first thread that can go on; empty if no thread can."""
     threads = (thread for thread in scheduler.actors.values() if not thread.finished and thread.enabled)
     return next((_place(thread)[0] for thread in threads), "")
 
@@ -47,7 +47,7 @@ def _wait(thread: VirtualThread, names: dict[int, str], ended: Collection[int]) 
 
 
 def _place(thread: VirtualThread) -> tuple[str, bool]:
-    """``file:line`` of the innermost frame of the target, and whether it is waiting in a Condition."""
+    """Return ``file:line in function`` of the target's innermost frame, and whether it waits in a Condition."""
     running = thread.greenlet
     frame: FrameType | None = running.gr_frame if running is not None else None
     in_condition = False

@@ -1,8 +1,8 @@
-"""A virtual world: private copies of the standard library's modules about threads and time.
+"""Virtual world: private copies of the standard library's modules for threads, time, sockets and sqlite3.
 
-Only the ``_thread`` level and the clock are our own. ``threading``, ``queue`` and ``concurrent.futures`` are the
-sources of the running Python, executed on top, so that a Condition, an Event or a Queue behaves exactly as it does in
-production.
+The modules in C (``_thread``, ``time``, ``_socket``, ``select``, ``signal``, ``_sqlite3``) are replaced by modules of
+kcache. ``threading``, ``queue`` and ``concurrent.futures`` are executed from the sources of the running Python, on top
+of these modules. So a Condition, an Event or a Queue behaves exactly as it does in production.
 """
 
 from __future__ import annotations
@@ -52,15 +52,16 @@ _PARTS: Final = {
     "functools": (functools, frozenset({*_CACHES, "_NOT_FOUND"})),
     "contextlib": (contextlib, frozenset({"_BaseExitStack", "ExitStack"})),
 }
-"""What alone of a module is private: the caches, in Python, for those in C cannot be looked into; and what holds other
-context managers, and may be shared."""
+"""Module -> (the real module, the names that are private). Every other name is shared with the real module. The caches
+are private because kcache cannot see into the caches in C; ExitStack is private because threads may share one."""
 
 Compile = Callable[[Callable[[], ast.Module], str, "frozenset[str] | None"], CodeType]
-"""(what parses a file, the file, the only classes to instrument) -> instrumented code."""
+"""(function that parses the file, path of the file, the only classes to instrument or ``None`` for all) -> instrumented
+code."""
 
 
 def make_time_module(scheduler: Scheduler) -> ModuleType:
-    """A module that stands in for ``time``; what a process or a thread has worked is the time that has passed."""
+    """Create the stand-in for ``time``. CPU time of a process or a thread equals the virtual time that has passed."""
     clock = Clock(scheduler)
 
     def nanoseconds(read: Callable[[], float]) -> Callable[[], int]:
@@ -70,11 +71,11 @@ def make_time_module(scheduler: Scheduler) -> ModuleType:
         return EPOCH_SECONDS + clock.read()
 
     def of_seconds(real: Callable[..., Any]) -> Callable[..., Any]:
-        """A function of the seconds since the epoch: of now if none are given."""
+        """Wrap a function of seconds since the epoch: without an argument, it gets the virtual time."""
         return lambda seconds=None: real(wall() if seconds is None else seconds)
 
     def of_a_time(real: Callable[..., Any], texts: int) -> Callable[..., Any]:
-        """A function of some texts and a broken-down time: of now if none is given."""
+        """Wrap a function of ``texts`` strings and a broken-down time: without the time, it gets the virtual time."""
         return lambda *args: real(*args, *(() if len(args) > texts else (time.localtime(wall()),)))
 
     def read_by_id(clock_id: int) -> float:
@@ -104,13 +105,13 @@ def make_time_module(scheduler: Scheduler) -> ModuleType:
 
 
 class World:
-    """The private modules, made when they are first asked for.
+    """The private modules; each is created when it is first requested.
 
     Args:
         scheduler: runs the threads.
-        compile: compiles and instruments a module; ``None`` leaves them as they are.
+        compile: compiles and instruments a module; with ``None``, modules are not instrumented.
         hooks: the names that instrumented code needs.
-        made: modules that exist already.
+        made: modules that exist already, by name.
     """
 
     def __init__(
@@ -131,20 +132,20 @@ class World:
         }
 
     def module(self, name: str) -> ModuleType:
-        """The private copy of one of :data:`PRIVATE_MODULES`."""
+        """Return the private copy of one of :data:`PRIVATE_MODULES`."""
         found: ModuleType | None = self._made.get(name)
         return found if found is not None else self._make(name)
 
     def replaced(self) -> str:
-        """What code has put something of its own in place of; empty if there is nothing."""
+        """Return the first public name of ``threading`` that code has replaced; empty if no name is replaced."""
         threading = self._made.get("threading")
         return next((name for name, made in self._original.items() if getattr(threading, name, None) is not made), "")
 
     def forget_threads(self, program_actors: int, random_seed: int = 0) -> None:
-        """Drop the threads that the copy of ``threading`` still knows from an execution that was given up.
+        """Drop the threads of the last execution from the copy of ``threading``, and reset the other private modules.
 
-        It knows those of the next program, or as many as there may be if nobody knows how many that will be.
-        What is drawn at random is drawn in the same order again, too.
+        Afterwards ``threading`` knows the main thread and the threads of the next program: ``program_actors`` of them,
+        or all :data:`MOST_PROGRAM_THREADS` if the number is not known (0). The random generator is seeded again.
         """
         self.network.start_over()
         self.databases.start_over()
@@ -154,8 +155,8 @@ class World:
             self._made["random"].seed(random_seed)
         threading = self._made.get("threading")
         if threading is not None:
-            # Not only what is left over: what a setup starts while nobody knows how many threads the program has takes
-            # the place of a thread of the program.
+            # All entries are cleared, not only the leftovers: a thread that a setup starts while the number of program
+            # threads is not known takes the entry of a program thread.
             threading._active.clear()
             introduced = self._introduced.items()
             threading._active.update(itertools.islice(introduced, 1 + program_actors if program_actors else None))
@@ -199,7 +200,7 @@ class World:
             module.__dict__["excepthook"] = self._note_failure
             module.Thread.__hash__ = lambda thread: self._hash_of_thread(thread)
         if name == "concurrent.futures":
-            _ = module.ThreadPoolExecutor  # imported when it is first asked for: let that be no part of an execution
+            _ = module.ThreadPoolExecutor  # imported lazily: import it here, so that no execution contains the import
         if name == "random":
             _make_repeatable(module)
         if name == "queue":
@@ -207,14 +208,14 @@ class World:
         return module
 
     def _hash_of_thread(self, thread: Any) -> int:
-        """The same in each execution: pools keep their threads in a set, and go through it."""
+        """Return a hash that is equal in each execution: pools keep their threads in a set and iterate over it."""
         found: int | None = thread.__dict__.get("_kcache_hash")
         if found is None:
             found = thread.__dict__["_kcache_hash"] = next(self._thread_hashes)
         return found
 
     def _introduce_program_threads(self, threading: Any) -> None:
-        """Let ``current_thread`` know the threads of programs once and for all: each execution is to do the same."""
+        """Register the threads of programs with ``current_thread`` once, so that all executions behave the same."""
         if hasattr(threading, "_DeleteDummyThreadOnDel"):
             threading._DeleteDummyThreadOnDel = lambda _: None
         for number in range(MOST_PROGRAM_THREADS):
@@ -225,14 +226,14 @@ class World:
         self._introduced = dict(threading._active)
 
     def _join_program_thread(self, joined: Any, timeout: float | None = None) -> None:  # noqa: ARG002
-        """``Thread.join`` of a thread whose end is no event: whoever started it waits for it, outside the program."""
+        """Refuse ``Thread.join`` of a program thread: its end is no event, as the harness waits for it."""
         if joined.ident == self.module("_thread").get_ident():
             raise RuntimeError("cannot join current thread")
         why = "joins a thread of the program, whose end nobody hears of: start it with threading.Thread in the test"
         refuse(self.scheduler, why, sys._getframe(1))
 
     def _note_failure(self, failed: Any) -> None:
-        """What ``threading.excepthook`` prints in production: an exception that ended a thread."""
+        """Stand in for ``threading.excepthook``: record the exception that ended a thread as a failure."""
         if not isinstance(failed.exc_value, (Aborted, SystemExit)):
             self.scheduler.failures.append(failed.exc_value)
 
@@ -240,7 +241,7 @@ class World:
         self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> ModuleType:
         if name == "io" and (globals or {}).get("__name__") == "socket":
-            return self.module("_pyio")  # files in C have real locks
+            return self.module("_pyio")  # file objects of the C module `io` have real locks
         package = (globals or {}).get("__package__") or ""
         full = f"{package}.{name}".rstrip(".") if level else name
         if full not in PRIVATE_MODULES or full in ("_queue", "builtins", "importlib"):
@@ -259,25 +260,25 @@ _MAKERS: Final[dict[str, Callable[[World], ModuleType]]] = {
     "select": lambda world: make_select_module(world.network),
     "signal": lambda world: make_signal_module(world.scheduler),
 }
-"""Modules in C, as far as they are asked for."""
+"""Private module -> function that creates it: the modules that replace modules in C."""
 
 
 def _make_repeatable(random: Any) -> None:
-    """Let generators without a seed give the same in each execution."""
+    """Seed random generators without a seed with 0, so that they yield the same numbers in each execution."""
     original = random.Random.seed
 
     def seed(self: Any, a: Any = None, version: int = 2) -> None:
         original(self, 0 if a is None else a, version)
 
-    seed.__code__ = seed.__code__.replace(co_filename=random.__file__)  # it does change what others see
+    seed.__code__ = seed.__code__.replace(co_filename=random.__file__)  # not harness code: its writes are visible
     random.Random.seed = seed
-    random._urandom = lambda size: os.urandom(size)  # looked up when it is called: executions have their own
-    random.seed = random._inst.seed  # the module's functions are methods that were bound before
+    random._urandom = lambda size: os.urandom(size)  # looked up at each call: executions replace `os.urandom`
+    random.seed = random._inst.seed  # the module's function was bound to the method before it was replaced
     random.seed()
 
 
 def _parse(name: str, path: str) -> ast.Module:
-    """The tree of a module of the standard library, as far as it is private."""
+    """Parse a module of the standard library. Of a module in :data:`_PARTS`, keep only the private definitions."""
     tree = ast.parse(Path(path).read_text(encoding="utf-8"), path)
     if name in _PARTS:
         tree.body = [statement for statement in tree.body if not _PARTS[name][1].isdisjoint(_defined(statement))]
@@ -290,7 +291,7 @@ def _code(name: str, path: str) -> CodeType:
 
 
 def _defined(statement: ast.stmt) -> set[str]:
-    """The names that a statement gives to a function, a class or a value."""
+    """Return the names that a function, class or assignment statement defines."""
     if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
         return {statement.name}
     targets = statement.targets if isinstance(statement, ast.Assign) else []

@@ -1,1 +1,1 @@
-"""Search strategies, one in each module; :mod:`.interface` says what one is."""
+"""Search strategies, one in each module; :mod:`~..engine.strategy` defines their interface."""

@@ -1,9 +1,10 @@
-"""Coverage-guided sampling: schedules that showed a new reads-from pair are kept, and gone on from where it showed.
+"""Coverage-guided sampling: keeps schedules that showed a new reads-from pair, and continues from that point.
 
-The feedback is that of D. Wolff, Z. Shi, G. Duck, U. Mathur, A. Roychoudhury: Greybox Fuzzing for Concurrency Testing
-(2024): which event's write an access saw. What is done with it is that of A. Ecoffet, J. Huizinga, J. Lehman,
-K. Stanley, J. Clune: First return, then explore (2021): a beginning that led to a rare pair is repeated, and the rest
-drawn at random. A bug that takes many orders, each of which leaves something to read, is found step by step.
+The feedback is the reads-from pair: an access and the event whose write it saw (D. Wolff, Z. Shi, G. Duck, U. Mathur,
+A. Roychoudhury: Greybox Fuzzing for Concurrency Testing, 2024). Its use follows A. Ecoffet, J. Huizinga, J. Lehman,
+K. Stanley, J. Clune: First return, then explore (2021): the beginning of a schedule that led to a rare pair is
+repeated, and the rest is drawn at random. So a bug that needs many orders is reached step by step, if each order leaves
+a value that is read.
 """
 
 from __future__ import annotations
@@ -24,26 +25,26 @@ from .partial_order_sampling import PartialOrderSampling
 from .selective_walk import SelectiveWalk
 
 _GUIDED: Final = 0.5
-"""How many of the executions begin as one that was kept."""
+"""Fraction of the executions that begin with a kept schedule."""
 
 _TOLD_APART: Final = 8
-"""The first events of a sort that a thread does are told apart; later ones by the magnitude of their number only."""
+"""The first events of a sort and actor have different names; later ones are grouped by the bit length of the number."""
 
 _BY_ITSELF: Final = frozenset({SPAWN, JOIN, PAUSE, BLOCKED})
 
 _Name: TypeAlias = tuple[object, ...]
-"""What an event is called in all executions: its thread, what it does to which sort of place, and its number."""
+"""Name of an event that is valid in all executions: its actor, its kind, its sort of place, and its number."""
 
 _Pair: TypeAlias = tuple[_Name | None, _Name]
-"""The write, or the release, that an event came after at its place; and that event."""
+"""The last write or release at the place of an event; and the event."""
 
 
 class Guided(Sampling):
-    """Random schedules, which end when nothing new shows any more.
+    """Random schedules, guided by reads-from pairs.
 
     Args:
-        seed: decides all of them.
-        patience: after so many executions in a row without a new pair there is no more; 0 to go on without end.
+        seed: determines all schedules.
+        patience: the number of executions in a row without a new pair after which the search ends; 0 for no end.
     """
 
     def __init__(self, seed: int, patience: int = 0) -> None:
@@ -55,17 +56,17 @@ class Guided(Sampling):
         self._patience = patience
         self._idle = 0
         self._seen: Counter[_Pair] = Counter()
-        self._kept: dict[_Pair, tuple[array[int], int]] = {}  # who did each step, and how many of them lead to the pair
+        self._kept: dict[_Pair, tuple[array[int], int]] = {}  # actor of each step, steps up to the pair
 
     def begin(self, scheduler: Scheduling) -> None:
-        """Draw what to begin with: nothing, or what led to a pair, a rare one rather than one that is often seen."""
+        """Draw the beginning: nothing, or the kept steps up to a pair, with rare pairs drawn more often."""
         super().begin(scheduler)
         self._sampler = self._beginning = None
         if self._kept and self._random.random() < _GUIDED:
             pairs = list(self._kept)
             (pair,) = self._random.choices(pairs, [1 / self._seen[pair] for pair in pairs])
             steps, count = self._kept[pair]
-            # Nobody is the hub: that is where the schedule cannot be followed any more.
+            # No actor has the number of the hub: this run ends the replay, so that a sampler goes on.
             self._beginning = Replay((*as_runs(steps[:count]), (HUB, 1)))
             self._beginning.most_events = self.most_events
             self._beginning.begin(scheduler)
@@ -73,7 +74,7 @@ class Guided(Sampling):
             self._sample()
 
     def choose(self, running: int) -> int:
-        """Who was next when the pair showed; from there on, whoever one of the samplers draws."""
+        """Return the actor of the kept schedule; after it, the actor that a sampler draws."""
         beginning = self._beginning
         if beginning is not None:
             chosen = beginning.choose(running)
@@ -95,7 +96,7 @@ class Guided(Sampling):
         sampler.begin(self.scheduler)
 
     def learn(self, step: Step) -> HappensBefore | None:
-        """Keep what led to pairs: at first, and now and then in place of what was kept, which may be a dead end."""
+        """Keep the schedule of each new pair; sometimes replace a kept one, because it may be a dead end."""
         trace = step.trace
         is_free = self.scheduler.steps_are_events
         steps = array("L", [event[0] for event in trace if is_free or event[1] > WRITE])
@@ -119,14 +120,14 @@ class Guided(Sampling):
         return super().learn(step)
 
     def has_more(self) -> bool:
-        """Whether there was something new lately."""
+        """Whether one of the last ``patience`` executions showed a new pair, or there is no limit."""
         return not self._patience or self._idle < self._patience
 
 
 def pairs_of(trace: Trace) -> Iterator[list[_Pair]]:
-    """The reads-from pairs of each event of a trace, at the places that several threads come to.
+    """Yield the reads-from pairs of each event of a trace, for the places that several actors touch.
 
-    A write has one, too: what it overwrites was perhaps never seen.
+    A write has a pair, too, because no event may have read the value that it overwrites.
     """
     first: dict[int, int] = {}
     shared: set[int] = set()

@@ -1,4 +1,4 @@
-"""Every interleaving, without any reduction: what the other exhaustive searches are compared with."""
+"""Naive search: every interleaving, without reduction. The other exhaustive searches are compared with it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ class Naive(Strategy):
 
     def __init__(self) -> None:
         super().__init__()
-        self._path: list[tuple[list[int], int]] = []  # the candidates of each choice, and which one is taken
+        self._path: list[tuple[list[int], int]] = []  # the candidates of each choice, and the index of the chosen one
         self._depth = 0
 
     def choose(self, running: int) -> int:
-        """The choice of the current path, or the first one where the path is new."""
+        """Return the choice of the current path; beyond the path, the first candidate."""
         scheduler = self.scheduler
         scheduler.left = 1
         depth = self._depth
@@ -34,7 +34,7 @@ class Naive(Strategy):
         return candidates[0]
 
     def has_more(self) -> bool:
-        """Go to the deepest choice with candidates left."""
+        """Go to the deepest choice with candidates left; return False if there is none."""
         self._depth = 0
         while self._path:
             candidates, taken = self._path.pop()

@@ -1,9 +1,9 @@
-"""Random schedules for steps as small as an opcode: few preemptions, at places that are drawn.
+"""Opcode sampling: random schedules whose steps are opcodes, with few preemptions at places that are drawn.
 
-An execution may have thousands of steps of which a handful matter, and those often are executed seldom. So a thread is
-not left at a random step but at a place of the code, the first, the last or any time that it comes there; each place
-once, as long as there are such, before any is tried with others. Which places there are is learnt from the executions
-before. What has many small windows is more likely to show when threads are switched often: some executions do that.
+An execution may have thousands of steps, few of them matter, and these are often executed seldom. So an actor is not
+preempted at a random step, but at a place of the code: the first, the last or a random time that it reaches the place.
+Each place is tried once on its own before places are combined. The places are known from earlier executions. A bug with
+many small windows is more likely to show if actors are switched often, so some executions switch often.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ from ..engine.scheduling import STOP, Scheduling
 from ..engine.strategy import Sampling, Step
 
 _PATIENCE = 2_000
-"""Steps after which a thread that others wait for has to let them go on."""
+"""Most steps of an actor in a row. Its priority is then the lowest, so that actors that it waits for can go on."""
 _RESTLESS = 0.25
-"""The share of executions that switch often."""
+"""Fraction of the executions that switch often."""
 _MOST_PREEMPTIONS = 3
 _LOOKUPS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "EXTENDED_ARG"})
-"""What mostly finds the same as before."""
+"""Opcodes that mostly load the same value each time: preemptions there rarely matter."""
 _DULL = 0.8
-"""How often another place is drawn instead of such a one."""
+"""Probability that another place is drawn if the place is one of :data:`_LOOKUPS`."""
 _SINGLE = 0.8
-"""Of the other executions, the share in which a thread is left just once, where that was not tried yet."""
+"""Fraction of the other executions that have one preemption, at a place that was not tried yet."""
 _SHORTEST, _LONGEST = 2.0, 40.0
-"""Of how many steps a thread has at a time in executions that switch often, on average."""
+"""Bounds of the average number of steps between switches in executions that switch often."""
 
 
 class OpcodeSampling(Sampling):
-    """Random schedules without end; the first ones run one thread after another.
+    """Random schedules without end. The first ones run one actor after another, and each actor begins one of them.
 
     Args:
-        seed: decides all of them.
+        seed: determines all schedules.
     """
 
     def __init__(self, seed: int) -> None:
         super().__init__()
         self._random = random.Random(seed)
         self._executions = 0
-        self._places: dict[int, dict[object, list[int]]] = {}  # thread -> place -> its steps there, last seen
-        self._untried: list[tuple[int, object]] = []  # the places at which no thread was left yet
+        self._places: dict[int, dict[object, list[int]]] = {}  # actor -> place -> its steps there, last seen
+        self._untried: list[tuple[int, object]] = []  # (actor, place): no preemption yet
         self._known: set[object] = set()
         self._dull: set[object] = set()
-        self._points: dict[int, list[int]] = {}  # thread -> the steps before which it is left, last one first
+        self._points: dict[int, list[int]] = {}  # actor -> the steps before which it is preempted, last one first
         self._priorities: dict[int, float] = {}
         self._lowest = 0.0
         self._done: dict[int, int] = {}
@@ -56,7 +56,7 @@ class OpcodeSampling(Sampling):
         self._mean = 0.0
 
     def begin(self, scheduler: Scheduling) -> None:
-        """Draw where threads are left."""
+        """Draw the places of preemptions."""
         super().begin(scheduler)
         scheduler.asks_at_starts = True
         self._threads = scheduler.program_actors
@@ -84,7 +84,10 @@ class OpcodeSampling(Sampling):
             points.sort(reverse=True)
 
     def choose(self, running: int) -> int:
-        """The thread with the highest priority; one that is to be left gets the lowest."""
+        """Return the actor with the highest priority.
+
+        A preempted actor has the lowest priority from then on; in executions that switch often, all draw anew.
+        """
         scheduler = self.scheduler
         self._count()
         candidates = self.candidates()
@@ -106,7 +109,7 @@ class OpcodeSampling(Sampling):
         return chosen
 
     def learn(self, step: Step) -> HappensBefore | None:
-        """Remember at which places each thread was, and when."""
+        """Record the places that each actor reached, with the numbers of its steps there."""
         self._executions += 1
         counts: dict[int, int] = {}
         places: dict[int, dict[object, list[int]]] = {}
@@ -128,21 +131,21 @@ class OpcodeSampling(Sampling):
         return super().learn(step)
 
     def _some_place(self, thread: int) -> object:
-        """As a rule one where more can happen than that a global name is looked up."""
+        """Draw a place; mostly a place that does more than look up a name."""
         places = list(self._places[thread])
         place = self._random.choice(places)
         return self._random.choice(places) if place in self._dull and self._random.random() < _DULL else place
 
     def _add_point(self, thread: int, place: object) -> None:
         if not self._points:
-            self._priorities[thread] = 2.0  # it begins, or there would be nobody to leave it for
+            self._priorities[thread] = 2.0  # it runs first: otherwise the others could have ended before the preemption
         steps = self._places[thread][place]
         self._points.setdefault(thread, []).append(
             self._random.choice((steps[0], steps[-1], self._random.choice(steps)))
         )
 
     def _count(self) -> None:
-        """Count the steps since the last choice."""
+        """Count the steps of each actor since the last choice."""
         done, trace = self._done, self.scheduler.trace
         for position in range(self._seen, len(trace)):
             thread, kind, _, _ = trace[position]

@@ -1,7 +1,7 @@
-"""Partial-order sampling (POS): random priorities for events, drawn anew where events race.
+"""Partial-order sampling (POS): random priorities for events, drawn anew if events race.
 
-X. Yuan, J. Yang, R. Gu: Partial Order Aware Concurrency Sampling (2018). Better than a random walk, because long
-stretches of independent events do not drown the few choices that matter.
+X. Yuan, J. Yang, R. Gu: Partial Order Aware Concurrency Sampling (2018). POS is better than a random walk, because long
+sequences of independent events do not make the few choices that matter improbable.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class PartialOrderSampling(Sampling):
     """Random schedules without end.
 
     Args:
-        seed: decides all of them.
+        seed: determines all schedules.
     """
 
     def __init__(self, seed: int) -> None:
@@ -28,16 +28,16 @@ class PartialOrderSampling(Sampling):
         self._watched: dict[int, list[int]] = {}
 
     def begin(self, scheduler: Scheduling) -> None:
-        """Who is started takes part at once."""
+        """Ask for a choice after each start of an actor, so that the new actor takes part at once."""
         super().begin(scheduler)
         scheduler.asks_at_starts = True
 
     def choose(self, running: int) -> int:
-        """The thread whose next event has the highest priority, for as long as its draws stay above all others.
+        """Return the actor whose next event has the highest priority.
 
-        Each event of the running thread has a priority of its own. How many of them in a row beat the best of the
-        others is a matter of one draw; a race with what another one is about to do ends the row, for that one draws
-        again.
+        Each event of the running actor has a priority of its own. One draw decides how many of its events in a row
+        exceed the highest priority of the other actors. If one of them races with the pending event of another actor,
+        the row ends, because that actor draws again.
         """
         scheduler = self.scheduler
         priorities = self._priorities
@@ -69,7 +69,7 @@ class PartialOrderSampling(Sampling):
         return chosen
 
     def _watch(self, chosen: int) -> None:
-        """Ask for a choice when ``chosen`` comes to what another thread is about to do."""
+        """Ask for a choice after ``chosen`` touches an object of another actor's pending event."""
         watched: dict[int, list[int]] = {}
         for number, thread in self.scheduler.actors.items():
             pending = thread.pending

@@ -1,4 +1,4 @@
-"""PCT: random thread priorities that change at a few random events.
+"""PCT: random priorities of actors that change at a few random events.
 
 S. Burckhardt, P. Kothari, M. Musuvathi, S. Nagarakatte: A Randomized Scheduler with Probabilistic Guarantees of Finding
 Bugs (2010). A bug of depth d in a program of n threads and k events shows in each execution with a probability of at
@@ -18,8 +18,8 @@ class Pct(Sampling):
     """Random schedules without end.
 
     Args:
-        seed: decides all of them.
-        depth: how many orderings a bug may need; d in the guarantee.
+        seed: determines all schedules.
+        depth: number of orderings that a bug may need; d in the guarantee.
     """
 
     def __init__(self, seed: int, depth: int = 3) -> None:
@@ -38,7 +38,7 @@ class Pct(Sampling):
         self._changes = sorted((self._random.randrange(self._length) for _ in range(self._depth - 1)), reverse=True)
 
     def choose(self, running: int) -> int:
-        """The thread with the highest priority; one that reaches a change point gets the lowest."""
+        """Return the actor with the highest priority; an actor at a change point has the lowest from then on."""
         scheduler = self.scheduler
         candidates = self.candidates()
         if not candidates:
@@ -55,6 +55,6 @@ class Pct(Sampling):
         return max(candidates, key=self._priorities.__getitem__)
 
     def learn(self, step: Step) -> HappensBefore | None:
-        """Remember how long executions are."""
+        """Record the length of the longest execution."""
         self._length = max(self._length, len(step.trace)) if self._length != 100 else max(1, len(step.trace))
         return super().learn(step)

@@ -1,4 +1,4 @@
-"""A random walk: at each event any thread that can go on, with equal chances."""
+"""Random walk: each event belongs to a random actor that can go on, with equal probabilities."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class RandomWalk(Sampling):
     """Random schedules without end.
 
     Args:
-        seed: decides all of them.
+        seed: determines all schedules.
     """
 
     def __init__(self, seed: int) -> None:
@@ -20,7 +20,7 @@ class RandomWalk(Sampling):
         self._random = random.Random(seed).random
 
     def choose(self, running: int) -> int:  # noqa: ARG002 - whoever runs has no advantage
-        """Anybody, for one event."""
+        """Return a random candidate, for one event."""
         candidates = self.candidates()
         if not candidates:
             return STOP

@@ -1,9 +1,9 @@
-"""A random walk over the events that matter, in which each thread advances in proportion to what it has left to do.
+"""Selective walk: a random walk over the events that matter, weighted by the number of events that each actor has left.
 
 H. Zhao, D. Wolff, U. Mathur, A. Roychoudhury: Selectively Uniform Concurrency Testing (2025), SURW. If the counts are
-right, each order of the chosen events is as likely as any other one, however unequal the threads are. What they are is
-learned from the executions before: events that race, of which those under a common lock are none, and how many of them
-each thread does.
+right, all orders of the selected events are equally likely, even if the actors have different numbers of events. Both
+are learned from earlier executions: the events that race (events under a common lock do not), and the number of these
+events for each actor.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from ..engine.scheduling import STOP, Scheduling
 from ..engine.strategy import Sampling, Step
 
 _SELECTIVE: Final = 0.5
-"""How many of the executions look at some of the sorts of places only."""
+"""Fraction of the executions that select a random part of the sorts of places."""
 
 _BY_KIND: Final = 0.5
-"""In how many of the executions threads that do the same count as one: many of them do not drown a single other one."""
+"""Fraction of the executions in which actors that do the same count as one, so that they do not outweigh the others."""
 
 _UNWEIGHTED: Final = 0.1
-"""In how many of the executions all threads weigh the same."""
+"""Fraction of the executions in which all actors have the same weight."""
 
 _LOOKED_AT_FIRST: Final = 20
 _LOOKED_AT_EVERY: Final = 10
-"""How many executions, and then one in how many, are searched for events that race."""
+"""The first executions, and then one in so many, are searched for events that race."""
 
 _Sort: TypeAlias = tuple[type, object]
-"""What can be told again in another execution: an attribute of a class, or a class."""
+"""A sort of place that is the same in all executions: an attribute of a class, or a class."""
 
 
 class SelectiveWalk(Sampling):
     """Random schedules without end.
 
     Args:
-        seed: decides all of them.
+        seed: determines all schedules.
     """
 
     def __init__(self, seed: int) -> None:
@@ -48,12 +48,12 @@ class SelectiveWalk(Sampling):
         self._seen: set[_Sort] = set()
         self._racing: dict[_Sort, None] = {}
         self._executions = 0
-        self._counts: dict[int, Counter[tuple[_Sort, int]]] = {}  # thread -> how many events of a sort, by kind
+        self._counts: dict[int, Counter[tuple[_Sort, int]]] = {}  # actor -> number of its events by sort and kind
         self._parents: dict[int, int] = {}
         self._counting: Container[_Sort] = ()
-        self._totals: dict[int, int] = {}  # what a thread and those whom it starts have to do
-        self._left: dict[int, int] = {}  # what of that is left, without those who were started
-        self._kinds: dict[int, object] = {}  # thread -> what it has in common with those that do the same
+        self._totals: dict[int, int] = {}  # selected events of an actor and of those that it starts
+        self._left: dict[int, int] = {}  # the remaining ones, without started actors
+        self._kinds: dict[int, object] = {}  # actor -> key that is equal for actors that do the same
         self._by_kind = False
         self._chosen = -1
         self._is_done = True
@@ -62,7 +62,7 @@ class SelectiveWalk(Sampling):
         self._most_threads = 0
 
     def begin(self, scheduler: Scheduling) -> None:
-        """Select what counts; what was done before, if others chose until now, is not left to do."""
+        """Select the sorts that count; subtract the events that the trace has already."""
         super().begin(scheduler)
         scheduler.asks_at_starts = True
         self._counting = self._racing
@@ -76,7 +76,7 @@ class SelectiveWalk(Sampling):
         }
         if self._random.random() < _UNWEIGHTED:
             totals = self._totals = {}
-        for child in sorted(self._parents, reverse=True) if totals else ():  # who starts has a lower number than they
+        for child in sorted(self._parents, reverse=True) if totals else ():  # a starter has a lower number
             totals[self._parents[child]] = totals.get(self._parents[child], 0) + totals.get(child, 0)
         self._left = dict(totals)
         self._kinds = {
@@ -91,7 +91,7 @@ class SelectiveWalk(Sampling):
                 self._left[thread] = self._left.get(thread, 1) - 1
 
     def choose(self, running: int) -> int:
-        """Whoever was chosen, until it has done an event that counts; then another one, by what each has left."""
+        """Return the chosen actor until it has performed an event that counts; then draw by the remaining events."""
         scheduler = self.scheduler
         threads, trace = scheduler.actors, scheduler.trace
         has_started = len(threads) > self._threads
@@ -123,7 +123,7 @@ class SelectiveWalk(Sampling):
         return chosen
 
     def _joined_by(self, started: range, candidates: list[int]) -> list[int]:
-        """Who takes part in the next draw: whoever was chosen stood for all whom it has started now, too."""
+        """Return the actors of the next draw: until now the chosen actor included the actors that it has started."""
         self._threads = started.stop
         for thread in started:
             self._left[self._chosen] = self._left.get(self._chosen, 1) - self._totals.get(thread, 1)
@@ -131,7 +131,7 @@ class SelectiveWalk(Sampling):
         return [thread for thread in among if thread in self._enabled] or candidates
 
     def learn(self, step: Step) -> HappensBefore | None:
-        """Note which sorts of events race, and who did how many of each."""
+        """Record the sorts of events that race, and the number of events of each actor by sort."""
         trace, self._executions = step.trace, self._executions + 1
         counts: dict[int, Counter[tuple[_Sort, int]]] = {}
         for thread, kind, obj, slot in trace:
@@ -186,7 +186,7 @@ class SelectiveWalk(Sampling):
 
 
 def _sort(kind: int, obj: object, slot: object) -> _Sort | None:
-    """The sort of place that an event concerns; ``None`` where its order with others never matters."""
+    """Return the sort of place of an event; ``None`` if its order with other events never matters."""
     if kind in (SPAWN, JOIN, PAUSE):
         return None
     if kind <= WRITE:

@@ -1,9 +1,9 @@
-"""Schedules with one preemption, before any with more: most faults need no second one.
+"""Single preemption: schedules with one preemption, because most faults need no second one.
 
 M. Musuvathi, S. Qadeer: Iterative Context Bounding for Systematic Testing of Multithreaded Programs (2007). Two
-executions without preemption come first: threads in the order of their start, and the other way round. Each shows where
-a preemption can matter. Such a place is tried once per *sort*, then once more, and so on: a loop of a thousand calls
-does not hide what comes behind it.
+executions without preemption come first: actors in the order of their start, and in the reverse order. Each shows the
+places at which a preemption can matter. One place of each *sort* is tried, then a second one, and so on, so that the
+places after a loop of a thousand calls are not tried too late.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from ..engine.scheduling import FOREVER, STOP, Scheduling
 from ..engine.strategy import MOST_ASKED, Ending, Sampling, Step
 
 _LATER: Final = 4
-"""How many places of a sort come before the first one is tried in another way."""
+"""Number of places of a sort that are tried before the first place is tried in another way."""
 
 
 class _Plan(NamedTuple):
-    """One execution.
+    """Plan of one execution.
 
     Attributes:
-        cost: decides when it is run: the lowest first.
-        number: of the plan; decides between equal costs.
-        is_reversed: whether the thread that started last is the first to go on.
-        position: the index of the event before which the thread is preempted; ``None`` for no preemption.
-        target: which of the others goes on then, in the order of the execution.
-        resumes: whether the preempted thread is the first, not the last, to go on when that one waits or ends.
+        cost: plans are run in the order of their costs, lowest first.
+        number: the number of the plan; decides between equal costs.
+        is_reversed: whether the actor that started last is the first to go on.
+        position: the index of the event before which the actor is preempted; ``None`` for no preemption.
+        target: the index of the actor that goes on then, among the others in the order of the execution.
+        resumes: whether the preempted actor is the first, not the last, to go on when the target waits or ends.
     """
 
     cost: int
@@ -57,7 +57,7 @@ class _Plan(NamedTuple):
 
 
 class SinglePreemption(Sampling):
-    """Runs all schedules with one preemption at a place where it can matter; then it has no more."""
+    """All schedules with one preemption at a place where it can matter; the search ends after the last one."""
 
     share = 0.75
     least = 20
@@ -78,7 +78,7 @@ class SinglePreemption(Sampling):
         self._preempted, self._others = None, 0
 
     def choose(self, running: int) -> int:
-        """Whoever runs goes on, but for the one preemption."""
+        """Return the running actor while it can go on, except at the preemption of the plan."""
         candidates = self.candidates()
         if not candidates:
             return STOP
@@ -99,7 +99,7 @@ class SinglePreemption(Sampling):
         return running if running in patient else self._in_order(patient)[0]
 
     def _in_order(self, threads: list[int]) -> list[int]:
-        """Who goes on first, second, ... where the running thread does not."""
+        """Sort the actors by the order in which they go on if the running actor cannot."""
         ordered = sorted(threads, reverse=self._plan.is_reversed)
         if self._preempted in ordered and len(ordered) > 1:
             ordered.remove(self._preempted)
@@ -107,7 +107,7 @@ class SinglePreemption(Sampling):
         return ordered
 
     def learn(self, step: Step) -> HappensBefore | None:
-        """Plan what an execution shows to be worth it."""
+        """Plan a preemption at each place that an execution shows to matter, or the next target of this plan."""
         plan = self._plan
         if plan.position is None:
             for occurrence, position in _places(step.trace):
@@ -127,10 +127,10 @@ class SinglePreemption(Sampling):
 
 
 def _places(trace: Trace) -> Iterator[tuple[int, int]]:
-    """Where a preemption can matter: which of its sort a place is, counted from 1, and the index of its event.
+    """Yield the places at which a preemption can matter: (number within its sort, from 1; index of the event).
 
-    Nothing matters but what several threads use while they are alive, and the start of a thread. What one lock protects
-    everywhere is decided where that lock is taken.
+    Only the starts of actors matter, and places that several actors use, one of them writing, while another actor is
+    alive. If one lock protects a place everywhere, only the events of the lock matter.
     """
     spans = _spans(trace)
     users: dict[object, set[int]] = defaultdict(set)
@@ -149,7 +149,7 @@ def _places(trace: Trace) -> Iterator[tuple[int, int]]:
                 touched = [(part[0], _place(part)) for part in parts_of(kind, obj, slot)]
             elif kind in (ACQUIRE, RELEASE) or (kind in (TRY, QUERY) and own[id(obj)] <= 0):
                 touched = [(WRITE, ("lock", identity(obj)))]
-                if kind in (TRY, QUERY):  # conditions ask so whether they hold their own lock, which says nothing
+                if kind in (TRY, QUERY):  # not of an own lock: conditions ask whether they hold theirs
                     asked.update(place for _, place in touched)
             locks = frozenset(lock for lock, times in own.items() if times > 0) if kind <= WRITE else frozenset()
             for how, place in touched:
@@ -164,7 +164,7 @@ def _places(trace: Trace) -> Iterator[tuple[int, int]]:
     for position, places in used:
         thread, kind, obj, slot = trace[position]
         has_started = position > 0 and trace[position - 1][:2] == (thread, SPAWN)
-        if kind == RELEASE:  # nobody but who asks sees a lock that is still held a little longer
+        if kind == RELEASE:  # only TRY and QUERY notice that a lock is held a little longer
             places = [place for place in places if place in asked]
         if has_started or any(len(users[place]) > 1 and place in written and not guards[place] for place in places):
             sort = (thread, kind, type(obj), slot if type(slot) is str else None)
@@ -173,13 +173,13 @@ def _places(trace: Trace) -> Iterator[tuple[int, int]]:
 
 
 def _place(access: Pending) -> object:
-    """What two accesses share if their order can matter."""
+    """Return a key that two accesses have in common if their order can matter."""
     _, obj, slot = access
     return identity(obj) if type(slot) is Imprecise else location(obj, slot)
 
 
 def _spans(trace: Trace) -> dict[int, tuple[int, int]]:
-    """Thread -> the index of its start, and of its last event."""
+    """Return for each actor the index of its start and of its last event."""
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     for position, (thread, kind, _, slot) in enumerate(trace):

@@ -1,9 +1,9 @@
-"""Random time slices: a thread runs for a while, then another one does, as with an operating system.
+"""Random time slices: an actor runs for a while, then another actor does, as under an operating system.
 
 The threads of a pool take work from one queue. If a schedule has few preemptions, the first thread takes all of the
-work, and no two threads ever meet. :mod:`.pct` has the same fault, because its threads have priorities. If threads make
-hundreds of calls in loops, two calls may meet at each end of a slice, and an execution has many. The lengths of slices
-are spread over all orders of magnitude, because the length of a call differs from test to test.
+work, and no two calls overlap. :mod:`.pct` has the same fault, because its actors have priorities. If actors perform
+hundreds of calls in loops, two calls may overlap at each end of a slice, and an execution has many slices. The lengths
+of slices are spread over all orders of magnitude, because the length of a call differs from test to test.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from ..engine.scheduling import STOP
 from ..engine.strategy import Sampling
 
 _LONGEST: Final = 9.0
-"""The longest slice has two to the power of so many events: a few calls. On average that is one choice in 80 events."""
+"""Binary logarithm of the events of the longest slice, which is a few calls. On average, a slice has 80 events."""
 
 
 class TimeSlices(Sampling):
-    """Random schedules without end, of many preemptions.
+    """Random schedules without end, with many preemptions.
 
     Args:
-        seed: decides all of them.
+        seed: determines all schedules.
     """
 
     share = 0.3
@@ -33,7 +33,7 @@ class TimeSlices(Sampling):
         self._random = random.Random(seed)
 
     def choose(self, running: int) -> int:
-        """Any thread but the one whose slice has ended, if there is another."""
+        """Return a random actor, but not the one whose slice has ended if there is another."""
         candidates = self.candidates()
         if not candidates:
             return STOP

@@ -1,1 +1,1 @@
-"""Exploration of one target: its programs, their search, and the confirmation and replay of what is found."""
+"""Exploration of one target: the search of its programs, and the confirmation and replay of findings."""

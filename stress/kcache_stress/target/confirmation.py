@@ -1,7 +1,7 @@
-"""The one rule that decides whether a finding of the explorer is a violation: every command follows it.
+"""Rule that decides whether a finding of the explorer is a violation. Every command follows this rule.
 
-A finding is a violation if real threads confirmed it, or if all code that ran in it was seen and real threads do not
-contradict it. Otherwise it is not confirmed.
+A finding is a violation if real threads confirm it. If real threads did not try it, the finding is a violation if the
+explorer observed all code that ran in its execution. Otherwise the finding is not confirmed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .. import interpreter
 from ..engine.counterexample import Possible
 
 ENDLESS: Final = (FindingKind.DEADLOCK, FindingKind.LIVELOCK, FindingKind.HANG)
-"""The kinds of failures after which threads do not end."""
+"""Kinds of failures after which threads do not end."""
 _NOT_REPEATABLE: Final = (
     "the explorer cannot repeat a schedule, which is no fault of code that keeps something in a module, as caches do"
 )
@@ -28,9 +28,9 @@ class Answer(enum.Enum):
 
     CONFIRMED = "confirmed"
     NOT_CONFIRMED = "not confirmed"
-    """Real threads made the same calls, and did not fail."""
+    """Real threads ran the same calls and did not fail."""
     CONTRADICTED = "contradicted"
-    """Real threads fail when they run one after another, too: the failure is none of concurrency."""
+    """Real threads also fail when they run one after another, so concurrency is not the cause."""
     NOT_TRIED = "not tried"
 
 
@@ -40,7 +40,7 @@ class Confirmation:
 
     Attributes:
         answer: the result.
-        text: one line without a period: how real threads failed, or why they did not; empty if there is nothing to say.
+        text: one line without a period: how real threads failed, or why the finding is not confirmed; may be empty.
     """
 
     answer: Answer
@@ -53,11 +53,11 @@ class Confirmation:
 
 
 def answer_of_runs(kind: FindingKind, shown: FindingKind | None) -> Confirmation:
-    """The answer of runs that nothing paused.
+    """Compare a finding with the failure of free runs, in which the harness pauses no thread.
 
     Args:
-        kind: of the finding.
-        shown: the kind of failure that they showed; ``None`` if they showed none.
+        kind: the kind of the finding.
+        shown: the kind of failure in the free runs; ``None`` if they did not fail.
     """
     if shown is None:
         return Confirmation(Answer.NOT_CONFIRMED, "real threads did not fail in the same program")
@@ -67,12 +67,12 @@ def answer_of_runs(kind: FindingKind, shown: FindingKind | None) -> Confirmation
 
 
 def with_confirmation(finding: Finding, confirmation: Confirmation, unseen: str) -> Finding:
-    """Apply the rule to a finding.
+    """Return the finding with ``unconfirmed`` and ``detail`` set as the rule of this module requires.
 
     Args:
-        finding: of the explorer.
+        finding: the finding of the explorer.
         confirmation: the answer of real threads.
-        unseen: why it may be an artefact, as the sandbox says; empty if all code was seen.
+        unseen: why the finding may be an artefact, as the sandbox reports; empty if all code was observed.
     """
     text, detail = confirmation.text, finding.detail
     is_contradicted = confirmation.answer is Answer.CONTRADICTED
@@ -89,7 +89,7 @@ def with_confirmation(finding: Finding, confirmation: Confirmation, unseen: str)
 
 
 def why_not_repeated(kind: FindingKind) -> str:
-    """Why it is no fault that a schedule does not do the same twice; empty of other kinds. No program repeats one."""
+    """Reason why a finding of kind NONDETERMINISM is not a fault of the target; empty for all other kinds."""
     return _NOT_REPEATABLE if kind is FindingKind.NONDETERMINISM else ""
 
 

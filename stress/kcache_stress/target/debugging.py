@@ -1,4 +1,4 @@
-"""Stops in the debugger where a counterexample goes wrong."""
+"""Debugger for counterexamples: it replays the schedule and stops in pdb right after the last switch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .replay_token import ReplayToken
 
 
 class _Stopping(Replay):
-    """Follows the schedule of a token, and stops right before the first step of its last run."""
+    """Replay of a token's schedule that stops right before the first step after the last switch."""
 
     def __init__(self, token: ReplayToken[Any], sandbox: Sandbox) -> None:
         super().__init__(token.schedule)
@@ -29,14 +29,14 @@ class _Stopping(Replay):
         scheduler.trace = _Trace(self)
 
     def choose(self, running: int) -> int:
-        """Notice the last run of the schedule."""
+        """Choose the next thread, and detect the last switch of the schedule."""
         was_before = self.is_following
         chosen = super().choose(running)
         self._is_there = was_before and not self.is_following
         return chosen
 
     def noted(self, event: Event) -> None:
-        """Stop, if this is the step."""
+        """Stop in the debugger if ``event`` is the first one after the last switch."""
         if self._is_there:
             self._is_there = False
             frame: FrameType | None = sys._getframe(2)
@@ -48,7 +48,7 @@ class _Stopping(Replay):
 
 
 def _interact(debugger: pdb.Pdb, frame: FrameType) -> None:
-    """Talk to the user about a frame further out; go on step by step from there if that is what the user wants."""
+    """Open the debugger prompt in an outer frame; trace from there if the user steps or has set a breakpoint."""
     debugger.reset()
     outer: FrameType | None = frame
     while outer is not None:
@@ -63,7 +63,7 @@ def _interact(debugger: pdb.Pdb, frame: FrameType) -> None:
 
 
 class _Trace(list[Event]):
-    """A trace that somebody looks on as it grows."""
+    """A trace that reports each appended event to the strategy."""
 
     def __init__(self, strategy: _Stopping) -> None:
         super().__init__()
@@ -75,14 +75,14 @@ class _Trace(list[Event]):
 
 
 def debug(exploration_target: ExplorationTarget[Any, Any], token: ReplayToken[Any]) -> None:
-    """Follow the schedule of a token in this process, and stop before the first step after its last switch.
+    """Replay the schedule of a token in this process, and stop before the first step after its last switch.
 
     Args:
-        exploration_target: of the target of the token, at its granularity.
-        token: has a schedule.
+        exploration_target: the target of the token, at the granularity of the token.
+        token: a token that has a schedule.
 
     Raises:
-        CannotExploreError: the target cannot be scheduled any more.
+        CannotExploreError: the explorer cannot schedule the target any more.
     """
     with exploration_target.open_runner(token.program, strict_errors=token.strict_errors, pulse=lambda: None) as (
         runner,

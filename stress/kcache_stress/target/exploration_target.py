@@ -1,4 +1,4 @@
-"""The interface between an exploration and a target: where its programs run and are judged."""
+"""Interface between an exploration and a target: it runs the target's programs and judges their executions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .confirmation import Confirmation
 from .investigation import OpenRunner
 
 P = TypeVar("P")
-"""Programs."""
+"""Type of the programs."""
 
 
 class ExplorationTarget(Protocol[P, A]):
@@ -25,42 +25,42 @@ class ExplorationTarget(Protocol[P, A]):
 
     @property
     def granularity(self) -> Granularity:
-        """Where its threads may be switched."""
+        """The points at which its threads may be switched."""
         ...
 
     @property
     def share(self) -> AuditShare:
-        """How much of what is done with it are audits."""
+        """The share of its executions that are audits."""
         ...
 
     @property
     def target(self) -> Any:
-        """The target; its ``unsupported`` says what it does not offer."""
+        """The target; its ``unsupported`` names the operations that the target does not offer."""
         ...
 
     @property
     def sandbox(self) -> Sandbox:
-        """Where its code lives."""
+        """The sandbox that holds its instrumented code."""
         ...
 
     def at(self, granularity: Granularity) -> ExplorationTarget[P, A]:
-        """The same target, with its threads switched elsewhere; made once."""
+        """Return the same target at another granularity; each one is built once."""
         ...
 
     def announce(self, program: P, watch: ProgressListener) -> None:
-        """Tell ``watch`` that a program is about to run."""
+        """Report to ``watch`` that a program is about to run."""
         ...
 
     def open_runner(self, program: P, *, strict_errors: bool, pulse: Callable[[], None]) -> OpenRunner[A]:
-        """The runner_and_judge of a program; ``pulse`` is called before each execution.
+        """Return a context manager with the runner and the judge of a program; ``pulse`` precedes each execution.
 
         Raises:
-            CannotExploreError: the target cannot be scheduled.
+            CannotExploreError: the explorer cannot schedule the target.
         """
         ...
 
     def smaller(self, program: P, fails: Callable[[P], bool], *, seconds: float, attempts: int) -> P:
-        """A program that fails still and is no larger."""
+        """Return a program that still fails and is not larger than ``program``."""
         ...
 
     def finding(
@@ -72,7 +72,7 @@ class ExplorationTarget(Protocol[P, A]):
         strict_errors: bool = False,
         detail: str = "",
     ) -> Finding:
-        """The finding of a problem, with what the counterexample does where there is one."""
+        """Create the finding of a problem; if there is a counterexample, the finding describes its execution."""
         ...
 
     def confirmation(
@@ -85,14 +85,14 @@ class ExplorationTarget(Protocol[P, A]):
         is_seen: bool,
         strict_errors: bool,
     ) -> Confirmation:
-        """Run a program with real threads.
+        """Run a program with real threads, and return whether they confirm the finding.
 
         Args:
-            program: the one that fails.
-            finding: how it fails.
+            program: the program that fails.
+            finding: how the program fails.
             found: the counterexample of the finding.
-            watch: told of each run.
-            is_seen: whether all code was seen that ran in the counterexample.
-            strict_errors: ask for kcache's error types.
+            watch: the listener that is notified of each run.
+            is_seen: whether the explorer observed all code that ran in the counterexample.
+            strict_errors: require kcache's error types.
         """
         ...

@@ -1,4 +1,4 @@
-"""The exploration of one program after another: sampling first, then exhaustively; a finding of what goes wrong."""
+"""Exploration of one program: samples first, then an exhaustive search; a failure becomes a finding."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _MINIMISE_ATTEMPTS: Final = 150
 _POSSIBLE_EXECUTIONS: Final = 3_000
 _POSSIBLE_SECONDS: Final = 5.0
 _LEAST_POSSIBLE_SECONDS: Final = 1.0
-"""Whether the finding is possible under the GIL is asked so long however late it is."""
+"""The search whether a finding is possible under the GIL gets at least this time, even if the budget is spent."""
 
 _SHALLOW_SAMPLES: Final = 6
 _SHALLOW_EXECUTIONS: Final = 30
@@ -53,28 +53,29 @@ _NOT_TRIED: Final = Confirmation(Answer.NOT_TRIED)
 _ENDED: Final = Confirmation(Answer.NOT_TRIED, "not tried with real threads to the end: the process ended, or froze")
 
 _SLICED_EXECUTIONS: Final = 40
-"""The most in time slices, of long executions: what they miss so often needs something rarer."""
+"""The most executions in time slices, if executions are long: a bug that they all miss needs a rarer schedule."""
 _FIRST_SINGLE_EXECUTIONS: Final = 3
-"""With one preemption, before time slices: what these find takes long to be made small, and to be read."""
+"""Executions with one preemption before time slices: findings of time slices take long to minimise and to read."""
 _DENSE_EXECUTIONS: Final = 2
-"""With a choice at each event, of long executions: many threads in a small window meet in the first one or never."""
+"""Executions with a choice at each event, if executions are long: many threads in a small window conflict in the
+first such execution or never."""
 _SINGLE_EXECUTIONS: Final = 1_000
-"""The most with one preemption before samples are taken."""
+"""The most executions with one preemption before samples are taken."""
 
 _TRIAL_EXECUTIONS: Final = 100
-"""Most tests with a lock are exhausted in fewer; to sample them first takes hundreds."""
+"""Most tests with a lock have fewer interleavings than this; sampling them first takes hundreds of executions."""
 _TRIAL_SHARE: Final = 0.15
-"""Of the time, for these. Where they do not suffice, there is nearly as much left to find something in samples."""
+"""Share of the time for the trial executions. If they do not suffice, most of the time is left for samples."""
 
 _MOST_WALKS: Final = 10
-"""Guided samples are at most so many times ``walk``, however much that is new they show."""
+"""The most guided samples, as a multiple of ``walk``, even if they still show new behaviour."""
 
 
 class StrategyName(enum.StrEnum):
-    """How the interleavings of a program are searched."""
+    """Names of the built-in searches of a program's interleavings."""
 
     AUTO = "auto"
-    """A few samples, then exhaustively. Tests: the other way round if they are small; guided samples, too."""
+    """A few samples, then an exhaustive search. Tests: a short exhaustive search first, and guided samples as well."""
     DPOR = "dpor"
     NAIVE = "naive"
     BOUNDED = "bounded"
@@ -84,29 +85,29 @@ class StrategyName(enum.StrEnum):
     PCT = "pct"
     RANDOM = "random"
     OPCODES = "opcodes"
-    """Samples of steps as small as an opcode, of code that is not rewritten."""
+    """Samples with switches between opcodes, in code that is not rewritten."""
 
 
 @dataclass(frozen=True)
 class ExploreOptions:
-    """How programs are explored.
+    """Options of an exploration.
 
     Attributes:
-        strategy: how interleavings are searched: a :class:`StrategyName`, or one of :func:`strategy_named`.
-        granularity: where threads may be switched.
+        strategy: the search of the interleavings: a :class:`StrategyName`, or a name for :func:`strategy_named`.
+        granularity: the points at which threads may be switched.
         samples: how many samples AUTO takes first.
-        walk: after how many guided samples in a row that show nothing new it goes on to the exhaustive search; 0 for no
-            guided ones. They are for tests, which may be large.
+        walk: AUTO goes on to the exhaustive search after this many guided samples in a row that show nothing new; 0
+            for no guided samples. Guided samples are for tests, which may be large.
         executions: the most executions of one program.
         seconds: the most time for one program.
         preemptions: the highest bound of BOUNDED.
         depth: the bug depth of PCT.
-        seed: of everything random.
-        strict_errors: ask for kcache's error types.
-        whole_seconds: the most time for the search and for making the schedule smaller that it finds.
-        minimise_seconds: how long a failing program is made smaller.
-        candidates: how smaller programs are explored; by default quickly, by AUTO.
-        data_races: where nothing else is wrong, look for data races, too, in a search of its own.
+        seed: the seed of all random choices.
+        strict_errors: require kcache's error types.
+        whole_seconds: the most time for the search and for minimising the failing program and its schedule.
+        minimise_seconds: the most time for minimising a failing program.
+        candidates: how smaller programs are explored; by default by AUTO with few executions.
+        data_races: if nothing else is wrong, search for data races in a second search.
     """
 
     strategy: str = StrategyName.AUTO
@@ -127,17 +128,18 @@ class ExploreOptions:
 
 @dataclass(frozen=True)
 class Explored:
-    """What exploring one program gave.
+    """Result of exploring one program.
 
     Attributes:
         coverage: how much of its interleavings was covered.
-        executions: how many executions it took.
-        finding: what is wrong.
-        note: why the search is no proof, where the strategy can tell.
-        audited: how many executions at opcodes it was compared with.
-        refused: the line that did what cannot be controlled; empty if none did. The search ended there.
-        spared: how many executions showed what was known, and counted as if nothing were wrong.
-        calls: (operation, ``"ok"`` or the kind of error) -> how many calls ended so, of targets whose calls are judged.
+        executions: how many executions the exploration took.
+        finding: the failure; ``None`` if nothing failed.
+        note: why the search is no proof, if the strategy knows a reason.
+        audited: with how many executions at opcodes the search was compared.
+        refused: the line that did something the explorer cannot control; there the search ended. Empty otherwise.
+        spared: how many executions showed only known faults, and counted as passed.
+        calls: (operation, ``"ok"`` or the kind of error) -> number of calls with that outcome; empty for targets whose
+            single calls are not judged.
     """
 
     coverage: Coverage
@@ -151,12 +153,12 @@ class Explored:
 
     @property
     def no_proof(self) -> str:
-        """Why a search in which nothing is left to try proves nothing: ``FILE:LINE: what``; empty if it does."""
+        """Reason why a finished search is no proof: ``FILE:LINE: what``; empty if the coverage is not NO_PROOF."""
         return self.note if self.coverage is Coverage.NO_PROOF else ""
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether all interleavings were covered, and nothing is wrong with any but data races."""
+        """Whether all interleavings were covered, and none has a known fault or a finding other than a data race."""
         found = self.finding
         return (
             self.coverage is Coverage.EXHAUSTED
@@ -166,10 +168,10 @@ class Explored:
 
 
 def hunting(options: ExploreOptions, number: int) -> ExploreOptions:
-    """How to explore one of many random programs when a fault is to be found soon.
+    """Return the options for one of many random programs, chosen so that faults are found soon.
 
-    Most faults show in the first few executions of many programs, not in the last ones of few: only every fifth program
-    is explored as far as ``options`` say.
+    The first few executions of many programs show more faults than many executions of few programs. Therefore only
+    every fifth program is explored with all executions of ``options``.
     """
     if number % _DEEP_EVERY == _DEEP_EVERY - 1:
         return options
@@ -185,15 +187,15 @@ def explore(
     on_finding: Callable[[Finding], None] = lambda _: None,
     spared: Spared | None = None,
 ) -> Explored:
-    """Search the interleavings of ``program``, and explain the first that is wrong.
+    """Search the interleavings of ``program``, and explain the first one that fails.
 
     Args:
         exploration_target: the target, ready to be explored at the granularity of ``options``.
-        program: what the threads do.
+        program: the calls of the threads.
         options: how to search.
-        watch: told of the program, and of each execution.
-        on_finding: told of a finding before it is made smaller, which may take a while or end the process.
-        spared: what is known, and does not end the search.
+        watch: the listener that is notified of the program and of each execution.
+        on_finding: called with a finding before it is minimised, because that may take long or end the process.
+        spared: known faults, which do not end the search.
     """
     return _Exploration(exploration_target, options, watch or NoProgress(), on_finding, spared or Spared()).run(program)
 
@@ -202,21 +204,21 @@ def explore(
 def seeking_data_races(
     open_runner: OpenRunner[A], is_known: Callable[[Problem], bool] = lambda _: False
 ) -> Iterator[RunnerAndJudge[A]]:
-    """An runner_and_judge whose judge tells of data races where it finds nothing else."""
+    """Open a runner and a judge that reports a data race if nothing else is wrong with an execution."""
     with open_runner as (runner, judge):
         yield RunnerAndJudge(runner, DataRaceJudge(judge, runner, is_known))
 
 
 @contextlib.contextmanager
 def _sparing(open_runner: OpenRunner[A], spared: Spared) -> Iterator[RunnerAndJudge[A]]:
-    """An runner_and_judge whose judge does not report what is known."""
+    """Open a runner and a judge that does not report known faults."""
     with open_runner as (runner, judge):
         yield RunnerAndJudge(runner, SparingJudge(judge, runner, spared))
 
 
 @contextlib.contextmanager
 def _counting_calls(open_runner: OpenRunner[A], calls: Counter[tuple[str, str]]) -> Iterator[RunnerAndJudge[A]]:
-    """An runner_and_judge whose calls are added to ``calls`` when it is left."""
+    """Open a runner and a judge; on exit, add the calls that were judged to ``calls``."""
     with open_runner as runner_and_judge:
         try:
             yield runner_and_judge
@@ -253,7 +255,7 @@ class _Exploration(Generic[P, A]):
         try:
             result = self._investigated(program, self.options, self.exploration_target.granularity, samples)
             finding = None if result.problem is None else self._finding(program, result, until)
-        except (UncontrolledError, CannotExploreError) as error:  # where what was found is told; before the threads
+        except (UncontrolledError, CannotExploreError) as error:  # while a finding is described; while loading
             return Explored(Coverage.BUDGET_SPENT, 1, note=str(error), refused=str(error))
         finally:
             self.watch.rest()
@@ -290,7 +292,7 @@ class _Exploration(Generic[P, A]):
 
     @contextlib.contextmanager
     def _unwatched(self, program: P) -> Iterator[None]:
-        """While this is entered, modules are loaded: that may take longer than a call may."""
+        """Suspend the watch for hangs while modules are loaded: loading may take longer than a call is allowed to."""
         self.watch.rest()
         try:
             yield
@@ -298,17 +300,17 @@ class _Exploration(Generic[P, A]):
             self.exploration_target.announce(program, self.watch)
 
     def _finding(self, program: P, result: ExplorationResult[A], until: float) -> Finding:
-        """The finding of the smallest program that shows a problem of the same kind, and is found by that time."""
+        """Return the finding of the smallest program found by ``until`` that shows a problem of the same kind."""
         assert result.problem is not None
         exploration_target = self.exploration_target.at(result.granularity)
         found = exploration_target.finding(program, result.problem)
         self.on_finding(with_confirmation(found, _NOT_TRIED, result.unseen))
         if result.counterexample is not None:
-            if result.problem.kind is not FindingKind.DATA_RACE:  # a budget may end while it is made smaller
+            if result.problem.kind is not FindingKind.DATA_RACE:  # the budget may end during minimisation
                 strict = self.options.strict_errors
                 shown = exploration_target.finding(program, result.problem, result.counterexample, strict_errors=strict)
                 self.on_finding(with_confirmation(shown, _NOT_TRIED, result.unseen))
-            half = (until - time.monotonic()) / 2  # the other one is for a schedule with fewer preemptions
+            half = (until - time.monotonic()) / 2  # the other half is for a schedule with fewer preemptions
             program, result = self._smaller(program, result, min(self.options.minimise_seconds, half))
             left = until - time.monotonic()
             result = with_fewest_preemptions(lambda granularity: self._opened(program, granularity), result, left)
@@ -331,7 +333,7 @@ class _Exploration(Generic[P, A]):
         )
 
     def _smaller(self, program: P, first: ExplorationResult[A], seconds: float) -> tuple[P, ExplorationResult[A]]:
-        """A program as small as can be in which a problem of the same kind can be repeated, and what shows it."""
+        """Return the smallest program in which a problem of the same kind is repeatable, and its exploration."""
         best, options, kind = first, self._quick(), first.problem and first.problem.kind
 
         def fails(candidate: P) -> bool:
@@ -369,7 +371,7 @@ class _Exploration(Generic[P, A]):
         )
 
     def _possible(self, program: P, found: Counterexample[A], granularity: Granularity, seconds: float) -> Possible:
-        """Search the same program with switches only where an interpreter with a global lock has them."""
+        """Search the same program with switches only where an interpreter with a GIL can switch threads."""
         if granularity.with_gil is granularity or found.preemptions == 0:
             return Possible.WITH_GIL
         options = self.options.candidates or replace(self._quick(), executions=_POSSIBLE_EXECUTIONS, seconds=seconds)
@@ -379,16 +381,16 @@ class _Exploration(Generic[P, A]):
         return Possible.FREE_THREADED if result.coverage is Coverage.EXHAUSTED else Possible.UNKNOWN
 
     def _quick(self) -> ExploreOptions:
-        """How smaller programs are explored, and how others are asked about."""
+        """Return the options for exploring smaller programs, and the same program with a GIL."""
         quick = replace(self.options, strategy=StrategyName.AUTO, samples=30, executions=300, seconds=1.0)
         return self.options.candidates or quick
 
 
 def _plan(options: ExploreOptions, runner_and_judge: RunnerAndJudge[Any]) -> Sequence[tuple[Strategy, int]]:
-    """The strategies to try in turn, each with the most executions that it may take."""
+    """Return the strategies to try in turn, each with its maximum number of executions."""
     if (
         runner_and_judge.runner.sandbox.granularity.is_of_opcodes
-    ):  # what they access is not known: nothing can be left out
+    ):  # the accesses of opcodes are unknown, so no interleaving can be skipped
         return [(OpcodeSampling(options.seed), options.executions)]
     if options.strategy == StrategyName.AUTO:
         walk = options.walk
@@ -398,17 +400,17 @@ def _plan(options: ExploreOptions, runner_and_judge: RunnerAndJudge[Any]) -> Seq
         single: list[tuple[Strategy, int]] = []
         if runner_and_judge.runner.sandbox.granularity is Granularity.FREE:
             single = [(SinglePreemption(), _SINGLE_EXECUTIONS)]
-        if runner_and_judge.runner.is_long:  # these ask for few choices, each of which takes time
+        if runner_and_judge.runner.is_long:  # choices take time; these strategies need few of them
             sliced = (TimeSlices(options.seed), _SLICED_EXECUTIONS)
             pct = (Pct(options.seed, options.depth), options.executions // 2)
             first = [(strategy, _FIRST_SINGLE_EXECUTIONS) for strategy, _ in single]
             if runner_and_judge.runner.is_very_long:
-                first = []  # there is time for a handful: one preemption rarely shows anything
+                first = []  # there is time for few executions, and one preemption rarely shows anything
             dense = (PartialOrderSampling(options.seed), _DENSE_EXECUTIONS)
             return [*first, dense, sliced, *single, pct, (Dpor(), options.executions)]
         trial = Dpor()
         trial.is_trial, trial.share = True, _TRIAL_SHARE
-        # The walk is ahead where there are many threads, what is guided where a bug is deep.
+        # With many threads the selective walk is faster; if a bug is deep, guided samples are.
         guided = Guided(options.seed, patience=walk)
         walks: list[tuple[Strategy, int]] = [(SelectiveWalk(options.seed), walk // 4), (guided, _MOST_WALKS * walk)]
         return [(trial, _TRIAL_EXECUTIONS), *single, samples, *walks, (Dpor(), options.executions)]
@@ -416,7 +418,7 @@ def _plan(options: ExploreOptions, runner_and_judge: RunnerAndJudge[Any]) -> Seq
 
 
 MakeStrategy: TypeAlias = Callable[[ExploreOptions], Strategy]
-"""Makes a strategy for one search."""
+"""Function that creates a strategy for one search."""
 
 STRATEGIES: Final[Mapping[str, MakeStrategy]] = {
     StrategyName.DPOR: lambda _: Dpor(),
@@ -428,17 +430,17 @@ STRATEGIES: Final[Mapping[str, MakeStrategy]] = {
     StrategyName.PCT: lambda options: Pct(options.seed, options.depth),
     StrategyName.RANDOM: lambda options: RandomWalk(options.seed),
 }
-"""Name -> what makes such a strategy, of those that search by themselves alone."""
+"""Name -> function that creates the strategy. AUTO and OPCODES are missing: :func:`_plan` handles them."""
 
 ENTRY_POINTS: Final = "kcache.strategies"
-"""The group of entry points under which other packages offer strategies."""
+"""Entry point group under which other packages offer strategies."""
 
 
 def strategy_named(name: str) -> MakeStrategy:
-    """What makes the strategies of a name: one of :data:`STRATEGIES`, of an installed package, or of MODULE:STRATEGY.
+    """Return the factory of a strategy: from :data:`STRATEGIES`, an installed package, or MODULE:STRATEGY.
 
     Raises:
-        TargetError: there is no such strategy.
+        TargetError: no strategy has this name; or, from the returned factory: its object is not a strategy.
     """
     if name in STRATEGIES:
         return STRATEGIES[name]

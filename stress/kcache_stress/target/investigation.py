@@ -1,4 +1,4 @@
-"""The investigation of one program's interleavings: searched, audited, and what is wrong shown again."""
+"""Investigation of one program: its interleavings are searched and audited, and a failure is reproduced."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from ..strategies.partial_order_sampling import PartialOrderSampling
 
 _UNREDUCED_EXECUTIONS: Final = 1_000
 _LEAST_SHARE: Final = 0.2
-"""Of the time of an investigation, for a search that begins anew."""
+"""A restarted search gets at least this share of the investigation's time, even if the time is spent."""
 _MOST_BEGINNINGS: Final = 3
-"""How often a search begins anew: once for what was not expected, once to restore modules, once to load them anew."""
+"""Maximum number of restarts of a search: for unexpected code, to restore modules, and to reload modules."""
 _INHERITED: Final = "only after what other programs have left in its modules"
 _UNSEEN: Final = (
     "calls depend on each other in code that cannot be seen (C, eval, another package): what looks independent is not; "
@@ -47,11 +47,11 @@ _UNSETTLED: Final = (
 
 
 class RunnerAndJudge(NamedTuple, Generic[A]):
-    """The threads of one program, ready to be run.
+    """The runner and the judge of one program.
 
     Attributes:
-        runner: runs them.
-        judge: judges what they do.
+        runner: runs the threads of the program.
+        judge: judges their executions.
     """
 
     runner: TargetRunner[A]
@@ -59,31 +59,31 @@ class RunnerAndJudge(NamedTuple, Generic[A]):
 
 
 OpenRunner: TypeAlias = AbstractContextManager[RunnerAndJudge[A]]
-"""An runner_and_judge that is cleaned up when it is left."""
+"""Context manager with the runner and the judge of a program; its exit cleans up."""
 
 Plan: TypeAlias = Callable[[RunnerAndJudge[A]], Sequence[tuple[Strategy, int]]]
-"""The strategies to try in turn, each with the most executions that it may take."""
+"""Function that returns the strategies to try in turn, each with its maximum number of executions."""
 
 
 @dataclass(frozen=True)
 class ExplorationResult(Generic[A]):
-    """What an investigation found and covered.
+    """Result of an investigation.
 
     Attributes:
-        coverage: how much of the interleavings it covered.
-        executions: how many executions it took, those of the audit included.
-        seconds: how long it took.
-        problem: the first thing found wrong.
-        counterexample: shows it each time; ``None`` if nothing is wrong, or no schedule can be repeated.
-        note: why it proves nothing: ``FILE:LINE: what``, if it could have been exhaustive otherwise.
-        granularity: where threads were switched: an audit switches them at opcodes.
-        audited: how many executions at opcodes an exhaustive search was compared with.
-        refused: the line that did what cannot be controlled; empty if none did. The search ended there.
-        unseen: the code that ran unseen in the counterexample: it may have locks of its own that exclude this.
-        is_strict: whether the modules were loaded for unknown code, which may change whatever it reaches.
-        needs_reload: whether the modules did what they were not loaded for.
-        resets_each_time: whether each execution finds them as they were loaded from now on, for leftovers spoil proofs.
-        is_long: whether executions take so long that few can be run.
+        coverage: how much of the interleavings was covered.
+        executions: how many executions the investigation took, including the audit.
+        seconds: how long the investigation took.
+        problem: the first problem that was found.
+        counterexample: reproduces the problem; ``None`` if nothing is wrong, or no schedule can be repeated.
+        note: why the search is no proof, although it could have been exhaustive: ``FILE:LINE: what``.
+        granularity: the points at which threads were switched; an audit switches them at opcodes.
+        audited: with how many executions at opcodes an exhaustive search was compared.
+        refused: the line that did something the explorer cannot control; there the search ended. Empty otherwise.
+        unseen: the unobserved code that ran in the counterexample; its locks may make the execution impossible.
+        is_strict: whether the modules were loaded for unknown code, which may change everything that it reaches.
+        needs_reload: whether the modules must be loaded in another way, because they did something unexpected.
+        resets_each_time: whether modules are from now on restored before each execution: leftovers spoil proofs.
+        is_long: whether executions take so long that only few can be run.
     """
 
     coverage: Coverage
@@ -103,17 +103,17 @@ class ExplorationResult(Generic[A]):
 
     @property
     def schedule(self) -> Schedule:
-        """Who runs for how many steps in the counterexample; empty if there is none."""
+        """The schedule of the counterexample: which thread runs for how many steps; empty if there is none."""
         return () if self.counterexample is None else self.counterexample.schedule
 
     @property
     def is_in_doubt(self) -> bool:
-        """Whether time may be the cause: a wait has ended while other threads could go on."""
+        """Whether time may be the cause: in the counterexample a wait ended while other threads could run."""
         return self.counterexample is not None and bool(self.counterexample.execution.hurry)
 
     @property
     def preemptions(self) -> int:
-        """How often the counterexample leaves a thread that could have gone on; 0 if there is none."""
+        """Number of preemptions in the counterexample; 0 if there is no counterexample."""
         return 0 if self.counterexample is None else self.counterexample.preemptions
 
 
@@ -126,20 +126,20 @@ def investigate(
     samples: int = 0,
     seed: int = 0,
 ) -> ExplorationResult[A]:
-    """Search the interleavings until something is wrong, nothing is left, or the budget is spent.
+    """Search the interleavings until one fails, none is left, or the budget is spent.
 
-    What goes wrong in a hurried execution may go wrong because time has passed, not because of the order of the
-    threads. Then the search begins anew, where waits end only when no thread can go on. If it finds nothing, what was
-    found stays in doubt.
+    If a wait ended early in the failing execution, the passing of time may be the cause, not the order of the threads.
+    Then a second search runs in which waits end only if no thread can run. If the second search finds no failure, the
+    result is the first failure, and stays in doubt.
 
     Args:
-        open_runner: the runner_and_judge at a granularity.
-        plan: the strategies.
-        granularity: where threads may be switched.
-        seconds: the most time of all strategies together, of which each may take its share of what is left; a search
-            that meets unknown code late begins anew, with what is left, or a little.
-        samples: how many executions at opcodes an exhaustive search is compared with; 0 for no audit.
-        seed: of the audit.
+        open_runner: opens the runner and the judge at a granularity.
+        plan: returns the strategies.
+        granularity: the points at which threads may be switched.
+        seconds: the most time of all strategies together; each may use its share of the remaining time. If a search
+            meets unknown code late, it is restarted with the remaining time, but at least a fifth of ``seconds``.
+        samples: with how many executions at opcodes an exhaustive search is compared; 0 for no audit.
+        seed: the seed of the audit.
     """
     began = time.monotonic()
     seen: set[object] | None = set() if samples else None
@@ -166,7 +166,7 @@ def investigate(
         return found
 
     shown = _settled(open_runner, sampling_granularity(granularity), audited, seconds)
-    is_late = LATE in shown.unseen  # who traces opcodes holds what variables held: this is no finding, and no proof
+    is_late = LATE in shown.unseen  # opcode tracing keeps the values of variables alive: no finding, and no proof
     if shown.problem is not None and not is_late:
         return replace(_after(result, shown), audited=shown.executions)
     late = shown.unseen if is_late else ""
@@ -180,7 +180,7 @@ def investigate(
 def with_fewest_preemptions(
     open_runner: Callable[[Granularity], OpenRunner[A]], found: ExplorationResult[A], seconds: float = inf
 ) -> ExplorationResult[A]:
-    """The same with the smallest counterexample that can be found in that time; as it is where there is none."""
+    """Return the result with the smallest counterexample found within ``seconds``; unchanged if there is none."""
     if found.counterexample is None or seconds <= 0:
         return found
     with open_runner(found.granularity) as (runner, judge):
@@ -199,7 +199,7 @@ def _settled(
     seconds: float,
     seen: set[object] | None = None,
 ) -> ExplorationResult[A]:
-    """The result of a search; if modules have to be loaded in another way, it begins anew, as does ``seen``."""
+    """Return the result of a search; if the modules must be loaded differently, clear ``seen`` and search again."""
     result = _investigated(open_runner, granularity, searched, seconds)
     for _ in range(_MOST_BEGINNINGS):
         if not (result.needs_reload or result.resets_each_time):
@@ -212,7 +212,7 @@ def _settled(
 
 @contextlib.contextmanager
 def _unhurried(open_runner: OpenRunner[A]) -> Iterator[RunnerAndJudge[A]]:
-    """An runner_and_judge in which no wait ends while another thread can go on."""
+    """Open a runner and a judge for executions in which no wait ends while another thread can run."""
     with open_runner as runner_and_judge:
         scheduler = runner_and_judge.runner.sandbox.scheduler
         before = scheduler.longest, scheduler.tolerance
@@ -224,7 +224,7 @@ def _unhurried(open_runner: OpenRunner[A]) -> Iterator[RunnerAndJudge[A]]:
 
 
 def _after(first: ExplorationResult[A], second: ExplorationResult[A]) -> ExplorationResult[A]:
-    """The second, with what both took."""
+    """Return the second result, with the executions and the seconds of both."""
     executions, seconds = first.executions + second.executions, first.seconds + second.seconds
     return replace(second, executions=executions, seconds=seconds)
 
@@ -232,7 +232,7 @@ def _after(first: ExplorationResult[A], second: ExplorationResult[A]) -> Explora
 def _search(
     runner_and_judge: RunnerAndJudge[A], plan: Sequence[tuple[Strategy, int]], seconds: float, seen: set[object] | None
 ) -> SearchResult[A]:
-    """Search with each strategy in turn until one finds something; add to ``seen`` how executions end."""
+    """Search with each strategy in turn until one finds a problem or is exhaustive; add all outcomes to ``seen``."""
     runner, judge = runner_and_judge
     on_execution = None if seen is None else lambda run: seen.add(runner.outcome(run))
     result = SearchResult[A](Coverage.BUDGET_SPENT, 0, 0)
@@ -250,11 +250,11 @@ def _search(
         except DivergedError:
             if not strategy.is_trial:
                 raise
-            continue  # samples may find something all the same
+            continue  # samples may still find a problem
         executions += result.executions
         spent += result.seconds
         if strategy.is_trial and result.coverage is Coverage.NO_PROOF:
-            continue  # it is blind to a part
+            continue  # the trial cannot observe some code
         note = note or result.note
         if result.problem is not None or result.coverage.is_complete:
             break
@@ -266,16 +266,16 @@ def _search(
         if found.coverage is Coverage.EXHAUSTED:
             result, note = replace(found, problem=None), ""
     if note and result.coverage is Coverage.EXHAUSTED:
-        # What switches at synchronisation points alone finds is a proof only without data races.
+        # A search that switches only at synchronisation points is a proof only if there are no data races.
         result = replace(result, coverage=Coverage.BUDGET_SPENT)
     return replace(result, executions=executions, seconds=spent, note=note)
 
 
 def _at_any_time(runner_and_judge: RunnerAndJudge[A], limits: SearchLimits) -> SearchResult[A]:
-    """Search once more, with waits that end at any moment, however long they are.
+    """Search once more, with waits that may end at any moment, however long they are.
 
-    If nothing goes wrong then, it does not matter when they end: that is a proof. If something does, that says nothing:
-    a test may rely on a wait of five seconds to be long enough.
+    If nothing fails, it does not matter when the waits end, and the search is a proof. A failure means nothing, because
+    a test may rely on a wait of five seconds being long enough.
     """
     runner, judge = runner_and_judge
     scheduler = runner.sandbox.scheduler
@@ -294,7 +294,7 @@ def _investigated(
     searched: Callable[[RunnerAndJudge[A]], SearchResult[A]],
     seconds: float,
 ) -> ExplorationResult[A]:
-    """What a search gave, with a counterexample of what it found."""
+    """Run a search, and return its result with a counterexample of the problem that it found."""
     result = ExplorationResult[A](Coverage.BUDGET_SPENT, granularity=granularity)
     with open_runner(granularity) as runner_and_judge:
         runner = runner_and_judge.runner
@@ -326,10 +326,10 @@ def _investigated(
 def _shown(
     runner_and_judge: RunnerAndJudge[A], result: ExplorationResult[A], found: SearchResult[A], seconds: float
 ) -> ExplorationResult[A]:
-    """With a counterexample of the problem; without the problem if no order of steps that can be shows it."""
+    """Add a counterexample to the result; if no possible order of steps shows the problem, return it without."""
     runner, judge = runner_and_judge
     shown = counterexample(runner, judge, found)
-    if shown is None:  # calls depend on each other behind the explorer's back: what is done in some order counts
+    if shown is None:  # calls depend on each other in unobserved code, so only orders that really ran count
         for strategy in (PartialOrderSampling(0), Naive()):
             found = search(runner, strategy, judge, SearchLimits(_UNREDUCED_EXECUTIONS, seconds))
             result = replace(result, executions=result.executions + found.executions)
@@ -349,9 +349,10 @@ def _shown(
 def _in_new_modules(
     runner_and_judge: RunnerAndJudge[A], result: ExplorationResult[A], found: SearchResult[A], seconds: float
 ) -> ExplorationResult[A]:
-    """As :func:`_shown`, of a problem that must show in modules made anew: what was left in these may be what is wrong.
+    """Reproduce the problem in reloaded modules, then do the same as :func:`_shown`.
 
-    If each execution leaves something, only this one schedule can be followed there.
+    Values that earlier executions left in the modules may be the cause, so the problem must also occur without them.
+    If each execution leaves values in the modules, only the schedule of the failing execution is replayed.
     """
     runner, judge = runner_and_judge
     leftover, execution, problem = runner.reset.leftover, found.execution, found.problem

@@ -1,4 +1,4 @@
-"""Follows the schedule of a counterexample again, perhaps on a changed implementation."""
+"""Replay of a counterexample's schedule, possibly on a changed implementation."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def follow(
     watch: ProgressListener,
     searches: Sequence[ExploreOptions] = (ExploreOptions(seconds=SEARCH_SECONDS),),
 ) -> Replayed:
-    """Follow the schedule of a token; where it shows no problem any more, search all interleavings of its program.
+    """Follow the schedule of a token; if it shows no problem any more, search the interleavings of its program.
 
     Args:
-        exploration_target: of its target, at its granularity.
-        token: has a schedule.
-        watch: told of the program, and of each execution.
-        searches: how its program is searched, one after another until one ends for want of time.
+        exploration_target: the target of the token, at the granularity of the token.
+        token: a token that has a schedule.
+        watch: the listener that is notified of the program and of each execution.
+        searches: the searches to run in turn until one finds a failure, covers everything, or runs out of budget.
 
     Raises:
-        CannotExploreError: the target cannot be scheduled any more.
+        CannotExploreError: the explorer cannot schedule the target any more.
     """
     program, strict_errors = token.program, token.strict_errors
     seeks_data_races = token.kind is FindingKind.DATA_RACE
@@ -68,7 +68,7 @@ def follow(
             return Replayed(ReplayAnswer.REPRODUCED, f"the same schedule still fails{changed}", finding)
     except UncontrolledError as error:
         raise CannotExploreError(str(error)) from error
-    # Where the target was mended, some thread may have to do what the schedule has no run for.
+    # If the target was fixed, its threads may take steps that the schedule does not contain.
     unfit = "" if followed else "; its schedule does not fit any more"
     covered = -1
     others, rest = 0, ""
@@ -97,7 +97,7 @@ def follow(
 
 
 def _silent(note: str, is_same: bool) -> Replayed:
-    """Nothing goes wrong any more: the target is mended, unless nobody has touched it."""
+    """Return FIXED because no failure is left; UNKNOWN if the sources are unchanged."""
     if is_same:
         return Replayed(ReplayAnswer.UNKNOWN, f"{note}; but {_SAME}")
     return Replayed(ReplayAnswer.FIXED, note)

@@ -1,4 +1,4 @@
-"""Answers of replays, for those who ask and need nothing of the explorer."""
+"""Answers of replays, in a module that does not import the explorer."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from kcache_model.finding import Finding
 from kcache_model.verdict import Status
 
 SEARCH_SECONDS: Final = 20.0
-"""For the interleavings of a program whose schedule does not fail any more."""
+"""Time for searching the interleavings of a program whose schedule does not fail any more."""
 
 
 class ReplayAnswer(enum.StrEnum):
-    """What became of a counterexample."""
+    """The result of replaying a counterexample."""
 
     REPRODUCED = "reproduced"
     FIXED = "fixed"
     CHANGED = "changed"
-    """The implementation has changed so much that the schedule does not fit, and no search settled the matter."""
+    """The schedule does not fail any more, and the search for other failures did not end: neither fixed nor failing."""
     UNKNOWN = "unknown"
-    """It did not happen again, which is no proof: real threads cannot be repeated."""
+    """The failure did not happen again, which proves nothing: the sources are unchanged, or threads were real."""
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """The answer, what it rests on, and the finding if there still is one."""
+    """The answer of a replay, the reason for it, and the finding if there still is one."""
 
     answer: ReplayAnswer
     note: str
@@ -34,7 +34,7 @@ class Replayed:
 
     @property
     def status(self) -> Status:
-        """The verdict: that of the finding, if there still is one."""
+        """The verdict: the status of the finding if there still is one, OK if FIXED, else UNKNOWN."""
         if self.finding is not None:
             return self.finding.status
         return Status.OK if self.answer is ReplayAnswer.FIXED else Status.UNKNOWN

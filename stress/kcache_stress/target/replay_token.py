@@ -1,4 +1,4 @@
-"""Replay tokens: findings as one word each, which can be pasted into a command line."""
+"""Replay tokens: each one encodes a finding as one word that can be pasted into a command line."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ P = TypeVar("P")
 
 @dataclass(frozen=True)
 class ReplayToken(Generic[P]):
-    """What it takes to see a finding again.
+    """Data needed to reproduce a finding.
 
     Attributes:
         target: name of the implementation.
-        program: what was done.
-        kind: what went wrong.
-        schedule: who ran for how many steps; empty if the program has one thread, or ran on real ones.
-        granularity: where threads were switched, where there is a schedule.
-        fingerprint: of the instrumented sources, likewise.
+        program: the calls of the threads.
+        kind: the kind of the failure.
+        schedule: which thread ran for how many steps; empty if the program has one thread or ran on real threads.
+        granularity: the points at which threads were switched; meaningful only if there is a schedule.
+        fingerprint: the fingerprint of the instrumented sources; empty if there is no schedule.
         instrument: further packages that were instrumented.
-        strict_errors: whether kcache's error types were asked for.
+        strict_errors: whether kcache's error types were required.
     """
 
     target: str
@@ -43,12 +43,13 @@ class ReplayToken(Generic[P]):
 
 @dataclass(frozen=True)
 class TokenFormat(Generic[P]):
-    """How the replay tokens of a target type are written: a prefix, and compressed JSON in URL-safe base 64.
+    """Text format of the replay tokens of a target type: a prefix, and compressed JSON in URL-safe base 64.
 
     Attributes:
-        prefix: how they begin.
-        encode_program: a program as plain JSON.
-        decode_program: its inverse. Raises FormatError, or what damaged data leads to.
+        prefix: the beginning of each token.
+        encode_program: converts a program to plain JSON data.
+        decode_program: the inverse of ``encode_program``. If the data is damaged, it raises a FormatError, KeyError,
+            TypeError, AttributeError or ValueError.
     """
 
     prefix: str
@@ -56,7 +57,7 @@ class TokenFormat(Generic[P]):
     decode_program: Callable[[Any], P]
 
     def encode(self, token: ReplayToken[P]) -> str:
-        """The word for a token."""
+        """Return a token as one word."""
         data: dict[str, Any] = {
             "t": token.target,
             "p": self.encode_program(token.program),
@@ -73,10 +74,10 @@ class TokenFormat(Generic[P]):
         return pack(self.prefix, data)
 
     def decode(self, word: str) -> ReplayToken[P]:
-        """The inverse of :meth:`encode`. Nothing but plain data is ever made of a word.
+        """Return the token of a word; the inverse of :meth:`encode`. A word can only contain plain data, never code.
 
         Raises:
-            FormatError: the word is none of these, damaged, or cut off.
+            FormatError: the word is not a token of this format, is damaged, or is incomplete.
         """
         data = unpack(self.prefix, word, "replay token")
         try:

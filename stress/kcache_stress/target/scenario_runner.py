@@ -1,7 +1,7 @@
-"""The runner of scenarios: threads of any code, not only calls of an Indexer.
+"""Runner of scenarios: their threads run any code, not only calls of an Indexer.
 
-A scenario says which modules are instrumented, what its threads do, and what must hold when they have ended. All of it
-happens anew in each execution, so that what an execution does depends on its schedule alone.
+A scenario names the modules to instrument, the work of its threads, and the condition that must hold when the threads
+have ended. Each execution repeats the setup, so that its behaviour depends on its schedule alone.
 """
 
 from __future__ import annotations
@@ -38,18 +38,19 @@ from ..runtime.threads.virtual_thread import Aborted, SetupDeadlockError, Uncont
 from ..runtime.waits import waits
 
 Load: TypeAlias = "Callable[[str | Path], ModuleType]"
-"""The private copy of a module: of what a scenario instruments, of a file, of ``threading``, ``queue`` or ``time``."""
+"""Function that returns the private copy of a module: of an instrumented module (by name or file), or of ``threading``,
+``queue`` or ``time``."""
 
 _TIMEOUTS: Final = 2
 _EVENTS_BETWEEN_SIGNS: Final = 2_000
-"""After so many events, whoever watches for hangs is told that the execution goes on."""
+"""After this many events, :meth:`ScenarioRunner.alive` is called: it shows a watch for hangs that events go on."""
 
 
 class CallSequence:
-    """A thread's work that is calls one after another: an execution tells their spans and what each gave.
+    """Work of a thread that is a sequence of calls. The execution records the span and the result of each call.
 
     Args:
-        calls: each makes one call, and returns what that gave.
+        calls: functions without parameters; each performs one call and returns its result.
     """
 
     def __init__(self, calls: Sequence[Callable[[], object]]) -> None:
@@ -58,7 +59,7 @@ class CallSequence:
         self.outcomes: list[object] = []
 
     def make(self, clock: Callable[[], int]) -> list[object]:
-        """Make the calls; what they gave."""
+        """Perform the calls, and return their results; ``clock`` returns the number of events so far."""
         for call in self.calls:
             begun = clock()
             self.outcomes.append(call())
@@ -67,20 +68,20 @@ class CallSequence:
 
 
 Work: TypeAlias = "Callable[[], object] | CallSequence"
-"""What one thread does."""
+"""Work of one thread."""
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """Some threads, and what is asked of them.
+    """Threads to run, and the condition that their results must meet.
 
     Attributes:
-        instrument: the packages and modules whose code is copied and instrumented; dotted names are fine.
-        setup: gets ``load``, makes what the threads share, and returns what each of them does. It runs before each
-            execution, alone, and must do the same each time. Modules are copied once: what ``setup`` does not make
-            anew, such as their globals, all executions share.
-        check: gets what the threads returned, in the order of ``setup``, when all have ended; says what is wrong, as a
-            sentence or a :class:`~kcache_model.rules.BrokenRule`; ``None`` if nothing is.
+        instrument: the packages and modules whose code is copied and instrumented; dotted names are allowed.
+        setup: takes ``load``, creates the objects that the threads share, and returns the work of each thread. It runs
+            alone before each execution and must do the same each time. Modules are copied once: executions share
+            everything that ``setup`` does not create, such as the globals of modules.
+        check: is called when all threads have ended, with their results in the order of ``setup``. It returns the
+            failure as a sentence or a :class:`~kcache_model.rules.BrokenRule`, or ``None``.
     """
 
     instrument: tuple[str, ...]
@@ -89,11 +90,11 @@ class Scenario:
 
 
 class ScenarioRunner(InSandbox):
-    """Runs one scenario again and again.
+    """Runner of one scenario, which can be run any number of times.
 
     Attributes:
-        sandbox: where its modules live.
-        reset: of what executions leave there.
+        sandbox: the sandbox that holds its modules.
+        reset: removes the values that executions leave in the modules.
         is_only: whether no other scenario runs on its copies.
     """
 
@@ -113,28 +114,28 @@ class ScenarioRunner(InSandbox):
         self._rehearse()
         self.reset.begin()
         if not (self.sandbox.is_strict or self.sandbox.granularity.is_of_opcodes):
-            with contextlib.suppress(UncontrolledError):  # the search will meet it, too
+            with contextlib.suppress(UncontrolledError):  # the search will raise it again
                 self.run(Replay(()))
         self.reset.reload_if_needed(is_strict=is_strict)
 
     @property
     def is_long(self) -> bool:
-        """Whether an execution has so many events that few can be run."""
+        """Whether an execution has so many events that only few executions can be run."""
         return False
 
     @property
     def is_very_long(self) -> bool:
-        """Whether it has so many that a handful can be run."""
+        """Whether an execution has so many events that only a handful of executions can be run."""
         return False
 
     @property
     def calls_made(self) -> Hashable:
-        """What the threads do, as far as it is known; equal where they come to the same code, by and large."""
+        """Key of the threads' work; programs with equal keys run mostly the same code."""
         return self._own
 
     @property
     def equal_actors(self) -> EqualActors:
-        """The threads that do the same, if all that is asked in the end is the same whichever of them did it."""
+        """Threads with the same work, if exchanging them cannot change the result of the check."""
         return NONE_EQUAL
 
     def run(self, strategy: Strategy) -> Execution[object]:
@@ -171,12 +172,12 @@ class ScenarioRunner(InSandbox):
         )
 
     def _perform(self, strategy: Strategy) -> tuple[Sequence[Part], Problem | None]:
-        """One execution from the beginning to the end: what the threads did, and what is wrong."""
+        """Perform one execution from setup to check; return the parts of the threads, and the problem if any."""
         parts = self._explored(self._scenario.setup(self._modules.__getitem__), strategy)
         return parts, self._problem(strategy.ending, parts, strategy.most_events)
 
     def _explored(self, works: Sequence[Work], strategy: Strategy) -> Sequence[Part]:
-        """The threads under ``strategy``, each with what came of it."""
+        """Run the threads under ``strategy``, and return the part of each, with its result or error."""
         scheduler = self.sandbox.scheduler
         parts = [Part(work, scheduler) for work in works]
         scheduler.settle()
@@ -190,10 +191,10 @@ class ScenarioRunner(InSandbox):
         return parts
 
     def alive(self) -> None:
-        """Called now and then while an execution makes events."""
+        """Handle a sign of life: called every few thousand events of an execution; does nothing here."""
 
     def outcome(self, execution: Execution[object]) -> object:
-        """What the threads returned, if that is plain data."""
+        """Return the results of the threads; the ending if not COMPLETE, ``None`` if results are not plain data."""
         if execution.ending is not Ending.COMPLETE:
             return execution.ending
         try:
@@ -202,12 +203,12 @@ class ScenarioRunner(InSandbox):
             return None
 
     def clean_up(self) -> None:
-        """Unwind the last execution."""
+        """Unwind the threads of the last execution, and undo its changes of the copies."""
         self.sandbox.reset(self._threads)
         self._copies.undo()
 
     def _rehearse(self) -> None:
-        """Run ``setup`` until it loads the same copies each time: a module may change how others are rewritten."""
+        """Run ``setup`` until it loads the same copies twice: loading a module may change how others are rewritten."""
         before: object = None
         while before != self._modules:
             before = dict(self._modules)
@@ -216,7 +217,7 @@ class ScenarioRunner(InSandbox):
                 with self.sandbox.locks, import_settings_restored():
                     self._threads = len(self._scenario.setup(self._load))
             except SetupDeadlockError:
-                return  # each execution says so
+                return  # each execution reports this deadlock
             except UncontrolledError as error:
                 raise CannotExploreError(str(error)) from error
         if self._threads > MOST_PROGRAM_THREADS:
@@ -231,9 +232,9 @@ class ScenarioRunner(InSandbox):
         return loaded
 
     def livelock(self, most_events: int) -> Problem | None:
-        """What is wrong with an execution that went on for ever: nothing if some thread did not get its turns."""
+        """Return the livelock of an endless execution; ``None`` if some thread that could run did not run lately."""
         if self.sandbox.granularity.is_of_opcodes:
-            return None  # so many opcodes are not that much
+            return None  # an ordinary execution may have this many opcodes
         scheduler = self.sandbox.scheduler
         lately = {event[0] for event in scheduler.trace[-most_events // 2 :]}
         is_fair = lately.issuperset(scheduler.enabled() + scheduler.next_timeouts())
@@ -254,7 +255,11 @@ class ScenarioRunner(InSandbox):
         return Problem(FindingKind.INVARIANT, str(wrong), rule=getattr(wrong, "rule", ""))
 
     def _standstill(self, ending: Ending, most_events: int) -> Problem | None:
-        """What is wrong with an execution whose threads never came to their ends."""
+        """Return the problem of an execution whose threads did not all end.
+
+        Raises:
+            UncontrolledError: a thread waits for something outside the sandbox, and no cycle of waits is the cause.
+        """
         if ending is Ending.DEADLOCK:
             found = waits(self.sandbox.scheduler)
             outside = next((wait for wait in found if wait.what == OUTSIDE and not cycle(found)), None)
@@ -265,10 +270,10 @@ class ScenarioRunner(InSandbox):
 
 
 class _AsFound:
-    """The judge of scenarios: wrong is what their runner found wrong."""
+    """Judge of scenarios: it reports the problem that the runner found."""
 
     def judge(self, execution: Execution[object], order: HappensBefore | None = None) -> Problem | None:  # noqa: ARG002
-        """What is wrong with an execution; the order of calls says nothing here."""
+        """Return the problem of an execution; the order of calls is not used."""
         return execution.problem
 
 
@@ -277,13 +282,13 @@ AS_FOUND: Final = _AsFound()
 
 @dataclass
 class Part:
-    """The work of one thread, and how that went.
+    """The work of one thread, and its outcome.
 
     Attributes:
-        work: what it does.
-        scheduler: of the thread.
-        result: what a function returned, or all that calls gave.
-        error: what escaped from it; ``None`` if nothing.
+        work: the work.
+        scheduler: the scheduler of the thread.
+        result: the return value of a function, or the list of the results of a call sequence.
+        error: the exception that the work raised; ``None`` if it raised none.
     """
 
     work: Work
@@ -293,11 +298,11 @@ class Part:
 
     @property
     def functions(self) -> Sequence[object]:
-        """The functions that say what the thread does."""
+        """The functions that the thread calls."""
         return self.work.calls if isinstance(self.work, CallSequence) else (self.work,)
 
     def run(self) -> None:
-        """Do the work, and keep what comes of it."""
+        """Do the work, and store its result or its exception; :class:`Aborted` passes through."""
         try:
             if isinstance(self.work, CallSequence):
                 self.result = self.work.make(lambda: len(self.scheduler.trace))
@@ -310,7 +315,7 @@ class Part:
 
 
 def ended_with(who: str, error: BaseException) -> Problem:
-    """The problem of a thread that an exception has ended."""
+    """Create the problem of a thread that ended with an exception; ``who`` names the thread."""
     place, _ = place_of(reversed([*traceback.walk_tb(error.__traceback__)]))
     return Problem(FindingKind.EXCEPTION, f"{who} ended with {error_text(error)} ({place})")
 
@@ -326,7 +331,10 @@ def _endless(scheduler: Scheduler) -> str:
 
 
 def _impatient(strategy: Strategy, scheduler: Scheduler, alive: Callable[[], None]) -> Callable[[int], int]:
-    """The strategy's choices, asked for also where it lets a thread go on for ever: it may be one that does."""
+    """Wrap the strategy's choices so that it is asked regularly even if it sets no limit: a thread may never end.
+
+    The wrapper also calls ``alive`` every few thousand events.
+    """
     is_capped = False
     following = _EVENTS_BETWEEN_SIGNS
 

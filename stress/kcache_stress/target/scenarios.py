@@ -1,4 +1,4 @@
-"""The search of a scenario's interleavings, and the replay of what it finds."""
+"""Search of a scenario's interleavings, and replay of the schedules that fail."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ __all__ = [
 ]
 
 ScenarioStrategy: TypeAlias = Literal["dpor", "pos", "surw", "guided", "bounded", "opcodes"]
-"""How the interleavings of a scenario are searched, see :func:`explore_scenario`."""
+"""Name of the search of a scenario's interleavings, see :func:`explore_scenario`."""
 
 ScenarioResult: TypeAlias = ExplorationResult[object]
-"""What exploring a scenario gave; its schedule has as few preemptions as could be found."""
+"""Result of exploring a scenario; its schedule has the fewest preemptions that were found."""
 
 
 @dataclass(frozen=True)
 class ScenarioReplay:
-    """What following a schedule showed.
+    """Result of replaying a schedule.
 
     Attributes:
-        problem: what is wrong.
+        problem: the failure; ``None`` if nothing failed.
         followed: whether the schedule could be followed to its end.
-        story: what happened, line by line: ``thread N, file:line in function: what that line says``.
-        fingerprint: of the instrumented sources.
+        story: the steps, one line each: ``thread N, file:line in function: source text of that line``.
+        fingerprint: the fingerprint of the instrumented sources.
     """
 
     problem: Problem | None
@@ -76,25 +76,26 @@ def explore_scenario(
     most_events: int = MOST_EVENTS,
     samples: int = 150,
 ) -> ScenarioResult:
-    """Search the interleavings until something is wrong, nothing is left, or the budget is spent.
+    """Search the interleavings until one fails, none is left, or the budget is spent.
 
     Args:
-        scenario: what to explore.
-        seconds: the most time for the search; making its result smaller may take a little more, and a search that meets
-            unknown code late begins anew.
-        executions: the most executions.
-        granularity: where threads may be switched.
-        strategy: ``dpor`` is exhaustive, ``pos``, ``surw`` and ``guided`` sample, ``bounded`` tries up to
-            ``preemptions``, fewest first; ``opcodes`` samples where steps are opcodes, which are too many and too
-            little known for ``dpor``.
-        seed: of ``pos``, ``surw``, ``guided`` and ``opcodes``.
-        preemptions: the most of ``bounded``.
-        copies: of the modules, from an earlier scenario that instruments the same; their granularity counts.
-        most_events: an execution that is longer counts as a livelock, if all threads had their turns.
-        samples: how many executions at opcodes an exhaustive search is compared with; 0 for no audit.
+        scenario: the scenario to explore.
+        seconds: the most time for the search. Minimising the failing schedule may take longer, and a search that meets
+            unknown code late is restarted.
+        executions: the most executions of one search.
+        granularity: the points at which threads may be switched.
+        strategy: ``dpor`` is exhaustive; ``pos``, ``surw`` and ``guided`` sample; ``bounded`` tries schedules with up
+            to ``preemptions`` preemptions, fewest first; ``opcodes`` samples at opcode granularity, where ``dpor`` is
+            impossible: there are too many steps, and their accesses are unknown.
+        seed: the seed of ``pos``, ``surw``, ``guided``, ``opcodes`` and the audit.
+        preemptions: the most preemptions of ``bounded``.
+        copies: module copies of an earlier scenario with the same ``instrument``; they determine the granularity.
+        most_events: an execution with more events is a livelock, if all threads had their turns.
+        samples: with how many executions at opcodes an exhaustive search is compared; 0 for no audit.
 
     Raises:
-        CannotExploreError: the modules use something that cannot be scheduled. What ``setup`` raises passes through.
+        CannotExploreError: the modules use something that cannot be scheduled. Exceptions of ``setup`` pass through.
+        ValueError: ``dpor`` was requested at opcode granularity.
     """
     copies = copies or Copies(scenario.instrument, granularity)
     granularity = copies.sandbox.granularity
@@ -137,7 +138,11 @@ def replay_scenario(
     is_strict: bool = False,
     most_events: int = MOST_EVENTS,
 ) -> ScenarioReplay:
-    """Follow a schedule that :func:`explore_scenario` found with the same arguments, and ``is_strict`` as it said."""
+    """Replay a schedule of :func:`explore_scenario`, with the same arguments and the ``is_strict`` of its result.
+
+    Raises:
+        CannotExploreError: the scenario cannot be scheduled.
+    """
     copies = copies or Copies(scenario.instrument, granularity)
     runner = ScenarioRunner(scenario, copies, most_events, is_strict=is_strict)
     renderer = StepRenderer(schedule)

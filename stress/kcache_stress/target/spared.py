@@ -1,4 +1,4 @@
-"""Searches that go on behind a known fault: an execution that shows it again counts as if nothing were wrong."""
+"""Search beyond known faults: an execution that shows only a known fault counts as passed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..modules.target_runner import TargetRunner
 from ..trace.renderer import Texts, render_interleaving
 
 _MOST_RENDERED: Final = 30
-"""Executions of one program that are rendered to compare where threads meet; each costs another execution. If all of
-them show known faults, further problems of the same kind in this program count as known, too."""
+"""Maximum number of executions that are rendered to compare the places of conflicts; each costs another execution. If
+this many executions showed known faults of a kind, further problems of the same kind count as known, too."""
 
 _MOST_MEETINGS: Final = 100
-"""Interruptions of one execution that are compared; each costs several looks at all its events."""
+"""Maximum number of interruptions of one execution that are compared; each takes several passes over its events."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Spared:
     """Faults that a search does not report again.
 
     Attributes:
-        findings: what is known of the target.
-        kinds: kinds of problems to ignore whatever their places: of a program that shows a known fault at other places.
-        met: kind -> how many executions showed a known fault; counted by the search.
+        findings: the known findings of the target.
+        kinds: kinds of problems to ignore at all places, for a program that shows a known fault at other places.
+        met: kind -> how many executions showed a known fault; the search counts them.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -38,19 +38,19 @@ class Spared:
     met: Counter[FindingKind] = field(default_factory=Counter, compare=False)
 
     def knows(self, race: Problem) -> bool:
-        """Whether a data race is known: its place says so."""
+        """Whether a data race has the kind and the location of a known finding; if it has, count it."""
         is_known = any(one.kind is race.kind and one.location == race.location for one in self.findings)
         self.met[race.kind] += is_known
         return is_known
 
 
 class SparingJudge(Generic[A]):
-    """Reports what another judge reports, unless it is known.
+    """Judge that reports the problems of another judge, except known ones.
 
     Args:
         first: the other judge.
-        runner: runs the threads once more, to see where they are interrupted.
-        spared: what is known.
+        runner: runs the threads once more, to determine where they are interrupted.
+        spared: the known faults.
 
     Attributes:
         first: the other judge.
@@ -62,7 +62,7 @@ class SparingJudge(Generic[A]):
         self._spared = spared
 
     def judge(self, execution: Execution[A], order: HappensBefore | None = None) -> Problem | None:
-        """The problem of an execution; ``None`` if there is none, or if it is known."""
+        """Return the problem of an execution; ``None`` if there is none, or if it is known."""
         problem = self.first.judge(execution, order)
         if problem is None or not self._is_known(problem, execution, order):
             return problem
@@ -83,11 +83,11 @@ class SparingJudge(Generic[A]):
             return spared.met[kind] > 0
         places = {place for one in shown for first in one.conflicts[:1] for place in first}
         if not places:
-            return any(one.omitted for one in shown)  # the interruption was too long ago to be kept
+            return any(one.omitted for one in shown)  # the stored interleaving does not reach back to the interruption
         schedule = realised(execution, problem, order, granularity)
         met = render_interleaving(self._runner, schedule, _NO_TEXTS, most_events=len(execution.trace)).meetings()
         return any(not places.isdisjoint(one) for _, one in itertools.islice(met, _MOST_MEETINGS))
 
 
 _NO_TEXTS: Final = Texts[Any]("", lambda: None, (), str, lambda _: (), lambda _: ())
-"""Only the events are compared: nothing is shown to a reader."""
+"""Empty texts, because only the events are compared and nothing is displayed."""

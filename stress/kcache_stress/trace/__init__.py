@@ -1,1 +1,1 @@
-"""An interleaving as people read it: what each step was, on which object, at which line."""
+"""Readable interleavings: for each step the access, the object and the source line."""

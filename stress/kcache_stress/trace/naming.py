@@ -1,8 +1,8 @@
-"""Names and short texts for what a target is made of, without running any code of its own.
+"""Names and short texts for the objects of a target, computed without running code of the target.
 
-An object is called by the way that leads to it from the Indexer, as ``indexer._indices['node']``. Since it may be
-exchanged for another, the ways are looked up again whenever something was written. What comes and goes, as messages in
-a queue do, is numbered: a position in a list would be another one with the next step.
+The name of an object is the path that leads to it from the root, as ``indexer._indices['node']``. Because a write may
+replace objects, the paths are computed again after each write. Objects that come and go, such as messages in a queue,
+are numbered: their positions in a list would change with the next step.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..runtime.world import PRIVATE_MODULES
 
 _DEEPEST = 7
 _MOST_VISITED = 200_000
-"""Objects, in all walks: after so many, the names in a long trace are those that were found last."""
+"""Most objects visited in all walks. After that, the names in a long trace are not updated."""
 _MOST_OBJECTS = 2_000
 _MOST_CHILDREN = 50
 _MOST_ELEMENTS = 4
@@ -43,17 +43,17 @@ _BRACKETS: dict[type, str] = {list: "[]", tuple: "()", deque: "[]", set: "{}", f
 
 _NOTHING = object()
 MISSING = "nothing"
-"""The text of what is not there: a key that a dict does not have, an attribute that is not set."""
+"""The text for a missing value: a key that a dict does not have, an attribute that is not set."""
 
 
 class Names:
-    """Calls objects by name.
+    """Table of the names of objects.
 
     Args:
-        called: how the root is called; empty if its attributes go by their own names.
+        called: the name of the root; empty if the names of its attributes have no prefix.
 
     Attributes:
-        root: what the target has made; ``None`` before that.
+        root: the object that the target has created; ``None`` before that.
     """
 
     def __init__(self, called: str = "indexer") -> None:
@@ -70,22 +70,22 @@ class Names:
         self._visited = 0
 
     def forget(self) -> None:
-        """Something was written: other ways may lead to other objects now."""
+        """Discard the computed paths after a write: they may lead to other objects now."""
         if self._visited < _MOST_VISITED:
             self._now = None
 
     def meet(self, namespace: Mapping[str, object]) -> None:
-        """Ways may also begin in the globals of this module."""
+        """Let paths also begin in the globals of this module."""
         if id(namespace) not in self._modules:
             self._modules[id(namespace)] = namespace
             self._now = None
 
     def thread_starts(self, handle: object, number: int) -> None:
-        """From now on, the handle of a thread and its Thread object go by the number of its column."""
+        """Name the handle of a thread and its Thread object after the number of its column from now on."""
         self._threads[id(handle)] = (handle, f"thread {number + 1}")
 
     def of(self, obj: object) -> str:
-        """The name of an object; one that no way leads to gets a number, or is called by the way that once did."""
+        """Return the name of an object; without a path to it, ``former`` and its old path, or its type and a number."""
         found = self._way_to(obj)
         if found is None:
             former = self._former.get(id(weakly(obj)))
@@ -95,10 +95,10 @@ class Names:
         return found
 
     def text(self, value: object, depth: int = 0) -> str:
-        """A value in a few characters."""
+        """Return a value as a short text."""
         try:
             return self._text(value, depth)
-        except Exception:  # whatever it is, a report is no place to fail
+        except Exception:  # a report must not fail, whatever the value is
             return type(value).__name__
 
     def _text(self, value: object, depth: int) -> str:
@@ -116,11 +116,11 @@ class Names:
         if kind in _BRACKETS or is_a(value, dict):
             return self._container(value, depth)
         name = self._way_to(value) or self.numbered(value)
-        # Among others it need not be told where else it can be found.
+        # Inside a container, the type is enough; the path of an element is left out.
         return name if depth == 0 or "#" in name or self._thread(value) else kind.__name__
 
     def _thread(self, obj: object) -> str | None:
-        """The number of a thread that was started, given its handle or its Thread object."""
+        """Return the name ``thread N`` for the handle or the Thread object of a started thread; ``None`` for others."""
         if not self._threads:
             return None
         if id(obj) not in self._threads:
@@ -144,7 +144,7 @@ class Names:
             opening, closing = _BRACKETS[kind][0], _BRACKETS[kind][1]
             if size and depth > 1:
                 return f"{opening}...{closing}"
-            # Sets have no order that is the same in each process.
+            # The order of a set differs between processes.
             sample: Iterator[object] = itertools.islice(value, 100)  # type: ignore[call-overload]
             elements = [self.text(held, depth + 1) for held in sample]
             texts = (sorted(elements) if kind in _SETS else elements)[:_MOST_ELEMENTS]
@@ -168,7 +168,7 @@ class Names:
         return self._now.get(id(obj))
 
     def numbered(self, obj: object) -> str:
-        """The type of an object, or the name of a function, with a number."""
+        """Return the type of an object, or the name of a function, with a number; no number if it cannot be kept."""
         kind = obj.__name__ if is_a(obj, types.FunctionType) else type(obj).__name__
         key = id(weakly(obj))
         if key not in self._numbered:
@@ -179,7 +179,7 @@ class Names:
         return self._numbered[key]
 
     def _keep(self, obj: object) -> bool:
-        """Keep an object from passing its identity on to another one; but one whose end is watched must end in time."""
+        """Keep an object alive so that its id is not reused, unless code observes its end; return whether it is."""
         kept = weakly(obj)
         with suppress(Exception):
             if kept is obj and (
@@ -190,20 +190,20 @@ class Names:
         return True
 
     def _walk(self) -> dict[int, str]:
-        """All objects that can be reached, nearest first."""
+        """Return id -> name of all reachable objects, nearest first."""
         found: dict[int, str] = {}
         queue: deque[tuple[object, str, int]] = deque()
         if self.root is not None:
             queue.append((self.root, self._called, 0))
         for namespace in self._modules.values():
             queue.extend((obj, name, 1) for name, obj in _globals(namespace))
-        # What was taken out of a list still holds what it holds.
+        # Objects that were removed from a list are starts, too: paths lead on from them.
         numbered = [(original(self._kept[known]), name, 1) for known, name in self._numbered.items()]
         queue.extend(start for start in numbered if not (start[0] is None or is_any(start[0], _CONTAINERS)))
         while queue and len(found) < _MOST_OBJECTS:
             obj, name, depth = queue.popleft()
             if id(obj) in found or is_any(obj, _LEAVES) or _is_of_pytest(type(obj)):
-                continue  # a request of pytest leads to all that there is
+                continue  # a request of pytest refers to everything
             found[id(obj)] = name
             if depth < _DEEPEST and not is_any(obj, _LOCKS):
                 queue.extend(
@@ -226,13 +226,13 @@ def _is_of_pytest(kind: type) -> bool:
 
 
 def peek(obj: object, slot: object) -> object:
-    """What an object holds in a slot, without running code of the target.
+    """Return the value of an object in a slot, without running code of the target.
 
     Raises:
-        LookupError: nothing.
+        LookupError: the slot has no value.
     """
     if is_a(obj, dict):
-        found = obj if slot is None else dict.get(obj, slot, _NOTHING)  # an item would be made by `__missing__`
+        found = obj if slot is None else dict.get(obj, slot, _NOTHING)  # `__missing__` would create an item
         if found is _NOTHING:
             raise KeyError(slot)
         return found
@@ -249,7 +249,7 @@ def peek(obj: object, slot: object) -> object:
 
 
 def attributes(obj: object) -> dict[str, object]:
-    """The attributes of an object, those in slots included."""
+    """Return the attributes of an object, including attributes in ``__slots__``."""
     found: dict[str, object] = {}
     kind = type(obj)
     for owner in reversed(kind.__mro__):
@@ -263,7 +263,7 @@ def attributes(obj: object) -> dict[str, object]:
 
 
 def is_method(obj: object, slot: object) -> bool:
-    """Whether the class of an object, or a class itself, has a method of that name, and the object nothing else."""
+    """Whether the name is a method of the class of an object, or of a class itself, and the object does not hide it."""
     name = str(slot)
     if is_a(obj, type):
         found = obj.__dict__.get(name)
@@ -275,7 +275,7 @@ def is_method(obj: object, slot: object) -> bool:
 
 
 def is_library(obj: object) -> bool:
-    """Whether it is an Event, a Condition, a Queue or the like: something whose inside is of no interest."""
+    """Whether an object is of the library, as an Event, a Condition or a Queue: its inside is not shown."""
     return type(obj).__module__ in PRIVATE_MODULES
 
 
@@ -288,7 +288,7 @@ def _children(obj: object) -> Iterator[tuple[str, object]]:
         for position, held in enumerate(itertools.islice(list(iterated(obj)), _MOST_CHILDREN)):
             yield f"[{position}]", held
     elif type(obj).__name__ != "Thread":
-        hidden = is_library(obj)  # what is inside goes by the name of the whole
+        hidden = is_library(obj)  # its parts have the name of the whole
         for name, held in itertools.islice(attributes(obj).items(), _MOST_CHILDREN):
             yield "" if hidden else f".{name}", held
 

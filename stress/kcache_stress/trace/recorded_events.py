@@ -1,4 +1,4 @@
-"""Recorded events: where single events happen in the target, and what they find and leave."""
+"""Recorded events: the place of an event in the target, and the values before and after it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from .naming import attributes, is_library
 
 @dataclass(frozen=True)
 class Place:
-    """Where in the target a thread is.
+    """Position of a thread in the target.
 
     Attributes:
-        path: of the instrumented module; empty if it is in none.
-        line: its number there.
+        path: the path of the instrumented module; empty if the thread is in none.
+        line: the line number.
         function: the name of the function.
         library: the method of the standard library that the function called; empty if none.
-        called: of what object, if of any.
-        key: tells calls of the library apart.
-        frame: tells calls of the function apart, of those that go on at the same time.
-        offset: of the opcode in the function.
+        called: the object of that method, if there is one.
+        key: identifies the call of the library.
+        frame: identifies the call of the function among the calls that are active at the same time.
+        offset: the offset of the opcode in the function.
     """
 
     path: str = ""
@@ -35,7 +35,7 @@ class Place:
     offset: int = 0
 
     def arrives(self, before: Place | None) -> bool:
-        """Whether a thread that was at ``before`` comes to the line anew: from elsewhere, or once more."""
+        """Whether a thread that was at ``before`` reaches the line anew: from another line, or once more in a loop."""
         if before is None or (self.path, self.line, self.frame) != (before.path, before.line, before.frame):
             return True
         return self.offset <= before.offset and (self.key is None or self.key != before.key)
@@ -43,25 +43,25 @@ class Place:
 
 @dataclass
 class RecordedEvent:
-    """One event, or those in a row that belong to one call of the standard library.
+    """One event, or consecutive events of one call of the standard library.
 
     Attributes:
-        first: its position in the trace.
-        last: of the last of them.
-        thread: who.
-        kind: what it did: a name of a kind of event, ``call`` or ``line``.
-        name: what it did it to.
-        slot: which part of that, to be read on: ``['a']``, ``.x``, ``.method()``; empty if the whole.
-        before: what was there.
-        after: what is there afterwards; empty unless it was a write.
-        place: where.
-        left: how the thread that ran before was left, if it was another one.
+        first: the position of the first event in the trace.
+        last: the position of the last event.
+        thread: the number of the thread.
+        kind: the name of a kind of event, ``call`` or ``line``.
+        name: the name of the object.
+        slot: the part of the object, as a suffix of its name: ``['a']``, ``.x``, ``.method()``; empty for the whole.
+        before: the text of the value before the event.
+        after: the text of the value after the event; empty unless the event was a write.
+        place: the position in the target.
+        left: the state of the thread that ran before, if it was another thread.
         held: the names of the locks that the thread holds.
-        touched: what it shares with other threads if they touch it too, and whether it changes that.
+        touched: (key of a location, whether it is changed) for each location that other threads may touch, too.
         wakes: the threads that need not wait any longer.
-        call: which call of the library it belongs to, if any; a call may take several.
-        is_lookup: whether it says nothing to a reader: it finds a method, unless that is exchanged, or it waits for the
-            clock, which is shown as a reading.
+        call: the number of the call of the library, -1 for none; a call may have several recorded events.
+        is_lookup: whether the event does not matter to a reader: it looks up a method, unless the method is replaced,
+            or it waits for the clock, which is shown as a reading.
     """
 
     first: int
@@ -82,14 +82,14 @@ class RecordedEvent:
 
 
 def event_state(obj: object) -> str:
-    """What is to be known of an Event after a call."""
+    """Return ``set`` or ``not set`` for a ``threading.Event``; empty for other objects."""
     if is_library(obj) and type(obj).__name__ == "Event":
         return "set" if attributes(obj).get("_flag") else "not set"
     return ""
 
 
 def place_of(frame: FrameType, library: FrameType | None) -> Place:
-    """Where the target stands in a frame, and what it called of the library, if it did."""
+    """Return the position of the target in a frame, with the call of the library if there is one."""
     parts = [part for part in frame.f_code.co_qualname.split(".") if not part.startswith("<")]
     function = parts[-1] if parts else ""
     path, at = frame.f_code.co_filename, (id(frame), frame.f_lasti)
@@ -101,7 +101,7 @@ def place_of(frame: FrameType, library: FrameType | None) -> Place:
 
 
 def thread_name(frame: FrameType | None) -> str:
-    """The name that the target gave to the running thread; empty if it gave none."""
+    """Return the name that the target has set for the running thread; empty if there is none."""
     while frame is not None:
         if frame.f_code.co_name == "_bootstrap_inner":
             name = attributes(frame.f_locals.get("self")).get("_name")

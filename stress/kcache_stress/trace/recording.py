@@ -1,7 +1,7 @@
-"""A trace that looks on: it notes, at each event, where in the target it happens and what it finds and leaves there.
+"""Recording: a trace that records, for each event, its position in the target and the values before and after it.
 
-An event is appended right before its access takes place, by the thread that does it: the frames on the stack are those
-that lead to it. What a write has left is read when the next event is appended.
+A thread appends an event right before its access takes place, so the frames on the stack lead to the access. The value
+after a write is read when the next event is appended.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from .naming import MISSING, Names, is_library, is_method, peek
 from .recorded_events import Place, RecordedEvent, event_state, place_of, thread_name
 
 _IDLE = "something to do"
-"""What a thread waits for that is in no code of the target: one of a pool, as a rule."""
+"""The resource of a thread that waits outside the code of the target: mostly a thread of a pool."""
 _EVENTS_BETWEEN_SIGNS = 200
 _OWN_FILES = os.path.dirname(__file__) + os.sep
 _ENTERING = {"__enter__": "acquire", "__exit__": "release"}
@@ -56,16 +56,17 @@ _LOOKING = frozenset({"is_set", "qsize", "empty", "full", "locked", "is_alive"})
 
 
 class Recording(list[Event]):
-    """The events of one execution, looked at as they are noted.
+    """Trace of one execution with a readable record of its events.
 
     Args:
         scheduler: runs the threads.
         sources: the paths of the instrumented modules.
-        names: how objects are called.
+        names: the names of objects.
+        alive: called from time to time, because recording a long execution takes long.
 
     Attributes:
-        events: what was seen.
-        thread_names: what threads of the target are called, as far as the target says so.
+        events: the recorded events.
+        thread_names: number -> name of the threads of the target; empty if the target has set no name.
     """
 
     def __init__(
@@ -84,9 +85,9 @@ class Recording(list[Event]):
         self._locks: dict[int, VirtualLock | VirtualRLock] = {}
 
     def append(self, event: Event) -> None:
-        """Note an event and what is to be seen of it."""
+        """Append an event and its readable record."""
         scheduler = self._scheduler
-        live, scheduler.live = scheduler.live, False  # looking on is not to be seen itself
+        live, scheduler.live = scheduler.live, False  # the accesses of the recording are no events
         try:
             if len(self) % _EVENTS_BETWEEN_SIGNS == 0:
                 self._alive()
@@ -97,7 +98,7 @@ class Recording(list[Event]):
         super().append(event)
 
     def settle(self) -> None:
-        """Read what the last write has left."""
+        """Record the value after the last write."""
         if self._written is None:
             return
         (recorded, obj, slot, former), self._written = self._written, None
@@ -109,11 +110,11 @@ class Recording(list[Event]):
         recorded.after = event_state(obj) if recorded.place.library else self._left_by(recorded, obj, slot, former)
 
     def _now(self, thread: int) -> str:
-        """The time that a thread reads from the virtual clock."""
+        """Return the time that a thread reads from the virtual clock, as text in seconds."""
         return f"{self._scheduler.now - self._scheduler.haste.hidden(thread):.6g} s"
 
     def left(self, thread: VirtualThread) -> tuple[Switch, Place]:
-        """How a thread stands that does not run, and where."""
+        """Return the state of a thread that does not run, and its position."""
         number, running = thread.number, thread.greenlet
         if thread.finished:
             return Switch(number, False, True, (), "", None), Place()
@@ -137,7 +138,7 @@ class Recording(list[Event]):
         return Switch(number, False, False, holding, what, holder), place
 
     def unfinished(self) -> set[int]:
-        """The calls of the library in the midst of which a thread waits."""
+        """Return the numbers of the calls of the library in the middle of which a thread is paused."""
         found = set()
         for number, (key, call) in self._library_calls.items():
             running = self._scheduler.actors[number].greenlet
@@ -146,7 +147,7 @@ class Recording(list[Event]):
         return found
 
     def place(self, frame: FrameType | None) -> Place:
-        """Where in the target that is, and what of the library was called there."""
+        """Return the position in the target that a frame belongs to, with the call of the library if there is one."""
         library: FrameType | None = None
         while frame is not None:
             path = frame.f_code.co_filename
@@ -164,9 +165,9 @@ class Recording(list[Event]):
         if thread not in self.thread_names and thread >= self._scheduler.program_actors:
             self.thread_names[thread] = thread_name(frame)
         place = self.place(frame)
-        # A call whose method is in C, or reads an attribute, accesses the object without any code of the target.
+        # A call of a method in C, or a read of an attribute, accesses the root object without any code of the target.
         is_direct = not place.path and kind <= WRITE and obj is not None and original(obj) is self._names.root
-        # Pauses, the making of Events and Locks, and how threads begin and end, are nobody's concern.
+        # Pauses, the creation of Events and Locks, and the begin and end of threads are not shown.
         if kind == PAUSE or not (place.path or is_direct) or place.library in _MAKING:
             if kind == PAUSE and obj is not None and place.path and not place.library:
                 self._pass(thread, place)
@@ -183,13 +184,13 @@ class Recording(list[Event]):
             self.events.append(previous)
         previous.last = len(self)
         if kind == RELEASE and is_a(obj, VirtualLock) and obj.owner != thread:
-            # Who waits in a Condition has taken a lock that somebody else is to give back.
+            # A thread that waits in a Condition has acquired a lock that another thread releases.
             previous.wakes += self._waiting_for(obj)
         if place.library:
             self._written = (previous, place.called, None, 0)
 
     def _pass(self, thread: int, place: Place) -> None:
-        """An opcode of a line: what it touches is not known, so the line stands for all of its opcodes."""
+        """Record an opcode: its accesses are not known, so there is one record for all opcodes of a line in a row."""
         previous = self.events[-1] if self.events else None
         if previous is None or previous.thread != thread:
             left = None if previous is None else self.left(self._scheduler.actors[previous.thread])[0]
@@ -229,12 +230,12 @@ class Recording(list[Event]):
         touched = [(location(obj, slot) if kind <= WRITE else id(obj), changes)]
         if type(slot) is Together:
             touched = [(location(of, its), bool(how)) for how, of, its in slot.parts]
-            obj, slot = max(slot.parts, key=itemgetter(0))[1:]  # one is shown: what is changed, or the first
-        if type(slot) is Imprecise:  # what it touches is not known: the report says what runs, not of which object
+            obj, slot = max(slot.parts, key=itemgetter(0))[1:]  # one part is shown: a write, or the first part
+        if type(slot) is Imprecise:  # the object is not known: the report shows only the code that runs
             return RecordedEvent(at, at, thread, "call", "", slot.what, place, left, held, touched=touched)
         accessed, obj = obj, original(obj)
-        if obj is self._scheduler and slot == "now":  # no code of the target has a name for it
-            # Each reading moves the clock on, which is what the next one sees.
+        if obj is self._scheduler and slot == "now":  # the target has no name for the clock
+            # Each reading advances the clock, and the next reading sees this.
             touched = [(location(obj, slot), kind == WRITE)]
             recorded = RecordedEvent(at, at, thread, KIND_NAMES[READ], CLOCK, "", place, left, held, touched=touched)
             recorded.before = self._now(thread)
@@ -253,7 +254,7 @@ class Recording(list[Event]):
             recorded.before = self._value(obj, slot)
             recorded.is_lookup = kind == READ and is_method(obj, slot)
             if recorded.is_lookup and touched == [(id(obj), False)]:
-                recorded.touched = []  # a container counts as a whole, but its methods stay what they are
+                recorded.touched = []  # a container is one location, but its methods do not change
         elif kind == TRY:
             recorded.before = "taken" if slot else "not taken"
             recorded.is_lookup = is_a(obj, Clock)
@@ -263,11 +264,11 @@ class Recording(list[Event]):
         return recorded
 
     def _call(self, place: Place) -> tuple[str, str]:
-        """What a call of the library is written as: of which object, if of any, and which function."""
+        """Return the texts of the object (empty if there is none) and the function of a call of the library."""
         return ("", f"{place.library}()") if place.called is None else (self._name(place.called), f".{place.library}()")
 
     def _name(self, obj: object) -> str:
-        """How an object is called: what the library hands out goes by no private part of it, as a Future in a pool."""
+        """Return the name of an object; a number if its path is private to the library, as for a Future in a pool."""
         name = self._names.of(obj)
         whole = name.partition("#")[0]
         kind = type(obj).__name__
@@ -288,7 +289,7 @@ class Recording(list[Event]):
             return MISSING
 
     def _left_by(self, write: RecordedEvent, obj: object, slot: object, former: int) -> str:
-        """What a write has left; an object that is called by the very place by its type, unless it was there before."""
+        """Return the text of the value after a write; its type if it is new and has the name of the written place."""
         text = self._value(obj, slot)
         if text != f"{write.name}{write.slot}" or _id_within(obj, slot) == former:
             return text
@@ -313,7 +314,7 @@ class Recording(list[Event]):
 
 
 def _id_within(obj: object, slot: object) -> int:
-    """The id of what a slot holds; 0 for nothing."""
+    """Return the id of the value of a slot; 0 if the slot has no value."""
     try:
         return id(peek(obj, slot))
     except Exception:

@@ -1,4 +1,4 @@
-"""An execution rendered step by step, as plain data: what each thread did, where, to what, and what it found there."""
+"""Renderer of an execution, step by step, as plain data: for each step the thread, place, object and value."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ __all__ = ["Interleaving", "Texts", "render_interleaving"]
 
 
 _MOST_EVENTS: Final = 2_000
-"""Of one interleaving: more than anybody reads."""
+"""Most events of one rendered interleaving: no reader needs more."""
 
 
 class _LookingOn(Replay):
-    """Follows a schedule and has a recording made."""
+    """Replay that records the execution."""
 
     def __init__(self, schedule: Schedule, sources: Mapping[str, bytes], names: Names, texts: Texts[Any]) -> None:
         super().__init__(schedule)
@@ -43,28 +43,28 @@ class _LookingOn(Replay):
         self.recording: Recording | None = None
 
     def begin(self, scheduler: Scheduling) -> None:
-        """Put the recording in the place of the trace."""
+        """Replace the trace by the recording."""
         super().begin(scheduler)
         assert isinstance(scheduler, Scheduler)
         self._names.root = self._texts.made()
-        self._names.of(self._names.root)  # what is there from the beginning is told from what comes and goes
+        self._names.of(self._names.root)  # the objects that exist now have lasting names
         scheduler.trace = self.recording = Recording(scheduler, self._sources, self._names, self._texts.alive)
 
 
 @dataclass(frozen=True)
 class Texts(Generic[A]):
-    """What a reader is told of a program.
+    """Texts that describe a program to a reader.
 
     Attributes:
-        called: what the target makes: ``indexer``, ``queue``.
-        made: the one of the last execution.
-        threads: for each thread, its calls as Python would write them.
-        outcome: what a call gave.
-        before: the calls before the threads of an execution, with what they gave.
-        afterwards: the same for those after them.
-        is_hidden: whether the module of a file is none of the reader's business: what happens there is left out.
-        test: path, first and last line of the test body that runs, if one does.
-        alive: called now and then while the execution is recorded, which takes long where it is long.
+        called: the name of the object that the target creates: ``indexer``, ``queue``.
+        made: returns that object in the last execution.
+        threads: for each thread, its calls as Python code.
+        outcome: returns the text of the outcome of a call.
+        before: returns the calls of an execution before its threads, with their outcomes.
+        afterwards: returns the calls of an execution after its threads, with their outcomes.
+        is_hidden: whether the module of a file is not shown to the reader: its events are left out.
+        test: path, first and last line of the test body that runs, if there is one.
+        alive: called from time to time while the execution is recorded, because a long recording takes long.
     """
 
     called: str
@@ -86,14 +86,14 @@ def render_interleaving(
     *,
     most_events: int = _MOST_EVENTS,
 ) -> Interleaving:
-    """Run a schedule once more and return its last events, ``most_events`` at most, and what is wrong with it."""
+    """Run a schedule once more; return its last events, at most ``most_events``, with the summary of the problem."""
     names = Names(texts.called)
     strategy = _LookingOn(schedule, _shown_sources(runner, texts), names, texts)
     with NoCollections():
         try:
             execution = runner.run(strategy)
             recording = strategy.recording
-            if recording is None:  # it did not get as far as that
+            if recording is None:  # the execution did not begin
                 return Interleaving(0, {}, (), (), (), (), (), (), False)
             recording.settle()
             rendered = end_of(_rendered(runner, execution, recording, strategy, texts), most_events)
@@ -108,7 +108,7 @@ def _shown_sources(runner: TargetRunner[A], texts: Texts[A]) -> Mapping[str, byt
 
 
 def _shown(recorded: Sequence[RecordedEvent]) -> list[RecordedEvent]:
-    """What happens in modules that are shown, and no looking up of methods; the switches before the rest stay."""
+    """Leave out lookups (:class:`RecordedEvent`) of what no event changes; move switches to the next shown event."""
     changed = {what for event in recorded for what, changes in event.touched if changes}
     shown: list[RecordedEvent] = []
     left: dict[int, Switch] = {}
@@ -132,7 +132,7 @@ def _with_problem(rendered: Interleaving, execution: Execution[Any], problem: Pr
         return rendered
     summary = problem.summary
     if problem.kind is FindingKind.DEADLOCK and rendered.waiting and execution.waits:
-        # Where a thread waits in a call of the library, the wait itself says better for what.
+        # If a thread waits in a call of the library, the wait of the execution has the better name of the resource.
         names = {wait.thread: wait.what for wait in rendered.waiting if not wait.what.endswith("()")}
         summary = standstill_text(execution.waits, names)
     wrong = None
@@ -143,7 +143,7 @@ def _with_problem(rendered: Interleaving, execution: Execution[Any], problem: Pr
 
 
 def end_of(whole: Interleaving, most_events: int = _MOST_EVENTS) -> Interleaving:
-    """The last events of an interleaving, and the calls that had not ended before them."""
+    """Cut an interleaving to its last events and the calls that had not ended before them."""
     cut = len(whole.events) - most_events
     if cut <= 0:
         return whole
@@ -154,14 +154,14 @@ def end_of(whole: Interleaving, most_events: int = _MOST_EVENTS) -> Interleaving
 
 
 class _Sources:
-    """The lines of the instrumented modules."""
+    """Source lines of the instrumented modules."""
 
     def __init__(self, sources: Mapping[str, bytes]) -> None:
         self._sources = sources
         self._lines: dict[str, list[str]] = {}
 
     def line(self, place: Place) -> tuple[str, str]:
-        """``file:line``, and what stands there."""
+        """Return ``file:line`` and the source text of the line; both empty outside the target."""
         if not place.path:
             return "", ""
         lines = self._lines.get(place.path)
@@ -236,7 +236,11 @@ def _events(recorded: Sequence[RecordedEvent], sources: _Sources, unfinished: se
 
 
 def _encounters(recorded: Sequence[RecordedEvent]) -> tuple[set[int], set[int]]:
-    """Positions of what several threads touch and change; and of those where one thread meets what another one did."""
+    """Return two sets of positions: events at locations that several threads share, and conflicting neighbours.
+
+    A location is shared if several threads touch it and one of them changes it. Conflicting neighbours are consecutive
+    accesses to one location by different threads, one of which changes it.
+    """
     touched: defaultdict[object, list[tuple[int, bool]]] = defaultdict(list)
     for position, event in enumerate(recorded):
         for what, changes in event.touched:

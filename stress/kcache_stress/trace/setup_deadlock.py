@@ -1,4 +1,4 @@
-"""Explanation of a call outside the threads that never returns: what it waits for, held by whom."""
+"""Explanation of a call outside the threads that never returns: the resource that it waits for and the holder."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .naming import Names
 
 
 def waits_for_ever(error: SetupDeadlockError, root: object, failed: str) -> str:
-    """What a call outside the threads waits for in vain, and who holds it.
+    """Return the text of the wait of a call outside the threads that never returns, with the holder of the lock.
 
     Args:
-        error: that ended the call.
+        error: the error that ended the call.
         root: the object whose locks are named.
-        failed: the last call before it that raised; empty if there is none.
+        failed: the last call before it that raised an error; empty if there is none.
     """
     lock, trace = error.waitable, traceback.extract_tb(error.__traceback__)
     if any(frame.name == "wait" and os.path.basename(frame.filename) == "threading.py" for frame in trace):

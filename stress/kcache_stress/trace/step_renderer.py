@@ -17,14 +17,14 @@ from ..runtime.threads.virtual_thread import VirtualThread
 
 
 class StepRenderer(Replay):
-    """Follows a schedule one step at a time, and tells what each step is."""
+    """Replay of a schedule, one step at a time, that records a text for each step."""
 
     def __init__(self, schedule: Schedule) -> None:
         super().__init__(tuple((thread, 1) for thread in as_steps(schedule)))
         self._steps: list[tuple[Step, str]] = []
 
     def choose(self, running: int) -> int:
-        """Whoever is next in the schedule; what that thread is about to do is noted."""
+        """Return the next thread of the schedule; record its position and its next event."""
         chosen = super().choose(running)
         if chosen != STOP:
             thread = self.scheduler.actors[chosen]
@@ -35,7 +35,7 @@ class StepRenderer(Replay):
         return chosen
 
     def lines(self) -> tuple[str, ...]:
-        """The steps in order, those at one line as one: what the line says, or what is done there if nobody knows."""
+        """Return the steps in order, consecutive steps at one line as one: its source text, or else its events."""
         lines = []
         for step, run in itertools.groupby(self._steps, key=itemgetter(0)):
             done = [what for _, what in run]
@@ -47,7 +47,7 @@ class StepRenderer(Replay):
 
 
 class Step(NamedTuple):
-    """Where a thread is."""
+    """Position of a thread: its number from 1, ``file:line in function``, and the source text of the line."""
 
     thread: int
     where: str

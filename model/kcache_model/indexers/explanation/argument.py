@@ -28,10 +28,10 @@ _ALONE: Final = {PREFIX_THREAD: " (before the threads)", FINAL_THREAD: " (after 
 
 
 class Naming:
-    """Names the calls of one argument: with the thread where they are first named, and wherever that is needed.
+    """Names for the calls of one argument. A name includes the thread at first use, and if it is else ambiguous.
 
     Attributes:
-        named: the positions of the calls that have been named, in that order.
+        named: the positions of the calls that have been named, in the order of first use.
     """
 
     def __init__(self, history: History) -> None:
@@ -39,7 +39,7 @@ class Naming:
         self.named: dict[int, None] = {}
 
     def call(self, event: Event) -> str:
-        """``update(a@v7)``, of thread 2 if that was not said yet."""
+        """The name of a call: ``update(a@v7)``, or ``update(a@v7) of thread 2`` at first use."""
         position = event.position
         call = self._calls[position]
         text = _text(call)
@@ -54,7 +54,7 @@ class Naming:
 
 
 def said(fact: Fact) -> str:
-    """What the read said: ``returned v1``."""
+    """The fact as a predicate of the read: ``returned v1``."""
     match fact.kind:
         case FactKind.RETURNED:
             return f"returned {name_text(fact.version.stamp)}"
@@ -76,7 +76,7 @@ def said(fact: Fact) -> str:
 
 
 def _text(call: Call) -> str:
-    """The call; of many objects, only how many they are."""
+    """Text of the call; if it has many objects, only their number."""
     operation = call.operation
     if len(operation.items) > _MOST_OBJECTS:
         return f"replace({len(operation.items)} objects)"
@@ -86,14 +86,14 @@ def _text(call: Call) -> str:
 
 
 class TooLong(Exception):
-    """Nobody would want to read the argument."""
+    """The argument is too long to be read."""
 
 
 def argument(refutation: Refutation, naming: Naming, writes: Writes) -> str:
-    """The refutation in words.
+    """Return the refutation in words.
 
     Raises:
-        TooLong: it has too many cases or steps.
+        TooLong: it has too many cases, steps, reasons or characters.
     """
     if sum(1 for _ in refutation.leaves()) > _MOST_LEAVES:
         raise TooLong
@@ -151,12 +151,12 @@ class _Teller:
         return f"{claim}{only}, {gone}; {after}; {again}"
 
     def _only(self, order: Precedence, clause: Clause, source: Event) -> str:
-        """Why what was read can only come from ``source``."""
+        """Explain why only the write ``source`` can be the source of the read."""
         others = [option for option in clause.peers if option.edges[0][0] is not source]
         return f", which only {self._name(source)} can explain{_in_brackets(self._exclusions(order, others))}"
 
     def _exclusions(self, order: Precedence, options: Sequence[Option]) -> list[str]:
-        """Why each of the options is impossible; those that are told elsewhere are left out."""
+        """Explain why each option is impossible; options that are not forbidden by the order are left out."""
         found = []
         for option in options:
             for first, second in option.edges:
@@ -200,7 +200,7 @@ class _Teller:
         )
 
     def _not_between(self, order: Precedence, option: Option, write: Write) -> str:
-        """Why a write did not come between ``write`` and the read."""
+        """Explain why the remover of ``option`` did not come between ``write`` and the read."""
         for first, second in option.edges:
             if order.forbids((first, second)):
                 remover = second if first is write else first
@@ -209,7 +209,7 @@ class _Teller:
         raise TooLong
 
     def _why(self, order: Precedence, first: Event, second: Event, before: int | None = None) -> str:
-        """Why ``first`` took effect before ``second``."""
+        """Explain why ``first`` took effect before ``second``, with the steps before number ``before`` only."""
         return ", and ".join(self._step(order, edge) for edge in order.path(first, second, before))
 
     def _step(self, order: Precedence, edge: Edge) -> str:
@@ -239,7 +239,7 @@ class _Teller:
         return f"{read} {said(fact)}, so that {earlier} came before {self._name(second)}{as_}"
 
     def _excluded(self, order: Precedence, option: Option, number: int) -> str:
-        """Why another option was impossible by the time that the step of ``number`` was deduced."""
+        """Explain why another option was already impossible when the step of ``number`` was deduced."""
         for first, second in option.edges:
             if first is second:
                 continue
@@ -251,7 +251,7 @@ class _Teller:
 
 
 def _what_it_did(clause: Clause) -> str:
-    """What the write did to the version that the read claims to have seen."""
+    """The effect of the write on the version that the read returned: ``removed``, ``replaced`` or ``moved``."""
     assert clause.write is not None
     assert clause.key is not None
     version, read = put_by(clause.write, clause.key), clause.fact.read
@@ -261,10 +261,10 @@ def _what_it_did(clause: Clause) -> str:
 
 
 def _listed(reasons: Sequence[str]) -> str:
-    """All of the reasons.
+    """Join the reasons.
 
     Raises:
-        TooLong: there are too many.
+        TooLong: there are too many reasons.
     """
     if len(reasons) > _MOST_REASONS:
         raise TooLong

@@ -15,20 +15,20 @@ from .refutation import Refutation
 WasShown = Callable[[Version], bool]
 
 Terms = Callable[[Read], tuple[Term, ...]]
-"""The index values that a read looks under; none if it does not look in an index."""
+"""Read -> the index values that it looks up; empty if it does not look in an index."""
 
 
 def classify(
     facts: Sequence[Fact], refutation: Refutation, writes: Writes, was_shown: WasShown, terms: Terms
 ) -> Anomaly:
-    """The class of the anomaly.
+    """Return the class of the anomaly.
 
     Args:
         facts: a smallest set of facts that no order explains.
-        refutation: why.
+        refutation: the refutation of these facts.
         writes: all writes.
-        was_shown: whether some read had shown a version by then.
-        terms: where each read looks.
+        was_shown: whether some read had already shown a version.
+        terms: returns the index values that a read looks up.
     """
     clause = _culprit(next(refutation.leaves()))
     write = clause.write
@@ -48,7 +48,11 @@ def classify(
 
 
 def _culprit(leaf: Refutation) -> Clause:
-    """The clause that accuses a read; if it is merely that what was read had been written, what forbids that."""
+    """Return the clause that contradicts a read.
+
+    If the clause of the leaf only says that the source of a read came before the read, return the clause of the first
+    deduced step that forbids this order instead.
+    """
     clause = leaf.clause
     if clause.is_source:
         ((source, read),) = clause.options[0].edges
@@ -60,7 +64,7 @@ def _culprit(leaf: Refutation) -> Clause:
 
 
 def _is_shown_in_part(write: Write, clause: Clause, facts: Sequence[Fact]) -> bool:
-    """Whether another fact shows that ``write`` was done, and nothing but reads show that."""
+    """Whether another fact shows the effect of ``write``, and ``write`` had not returned before the read began."""
     if write.returned < clause.fact.read.invoked:
         return False
     return any(_shows(fact, write) for fact in facts if fact is not clause.fact)
@@ -73,7 +77,11 @@ def _shows(fact: Fact, write: Write) -> bool:
 
 
 def _removed_in_part(clause: Clause) -> Anomaly | None:
-    """What was lacking may be the work of a write that was under way, but another fact shows that it was not done."""
+    """The class if the clause involves a write of several keys that had not returned before the read began.
+
+    Such a write may have removed the missing object, but the other facts show that it had not taken effect. ``None`` if
+    there is no such write.
+    """
     for write in [write for option in clause.options[1:] for edge in option.edges for write in edge]:
         if isinstance(write, WideWrite) and write.returned >= clause.fact.read.invoked:
             return Anomaly.TORN_REPLACE if isinstance(write, Replace) else Anomaly.HALF_APPLIED_WRITE

@@ -1,9 +1,9 @@
-"""Constraints on the order of calls: what the facts of reads demand.
+"""Constraints on the order of calls that follow from the facts of reads.
 
-Of the writes to a key, the last one before the read is what the read saw. So, for a version that was returned: every
-other write of its key came before the write of it, or after the read. For a key whose object was lacking: every write
-that put one there came after the read, or something else was put there in between. What real time satisfies anyway is
-left out.
+A read sees the last write to a key before the read. So, if a read returned a version, every other write of the key came
+before the write of the version, or after the read. If a read lacked the object of a key, every write that put such an
+object there came after the read, or another write replaced the object in between. Constraints that real time satisfies
+anyway are left out.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from ..just_in_time.writes import Write
 from .facts import Fact, FactKind, Writes, put_by
 
 Edge = tuple[Event, Event]
-"""The first takes effect before the second."""
+"""Two calls; the first takes effect before the second."""
 
 
 @dataclass(frozen=True, eq=False)
 class Option:
-    """One way to satisfy a clause.
+    """One way to satisfy a clause: all edges and all clauses hold.
 
     Attributes:
-        edges: they all hold.
-        clauses: they all hold, too.
-        key: for one of several explanations of a fact: the key whose object explains it.
+        edges: orders of two calls.
+        clauses: further constraints.
+        key: if the option is one of several explanations of a fact, the key whose object explains it.
     """
 
     edges: tuple[Edge, ...]
@@ -36,14 +36,14 @@ class Option:
 
 @dataclass(frozen=True, eq=False)
 class Clause:
-    """At least one of the options holds.
+    """A constraint: at least one of the options holds.
 
     Attributes:
-        fact: the observation that demands it.
-        key: the key that it is about; ``None`` if it asks for any.
-        write: the write that it is about; ``None`` if it asks for any that explains the fact.
+        fact: the observation that implies the constraint.
+        key: the key of the constraint; ``None`` if any key may explain the fact.
+        write: the write of the constraint; ``None`` if any write may explain the fact.
         options: the ways to satisfy it; if there are none, nothing explains the fact.
-        peers: if it belongs to one of several explanations of the fact, all of these.
+        peers: if it belongs to one of several explanations of the fact, all these explanations.
     """
 
     fact: Fact
@@ -54,12 +54,15 @@ class Clause:
 
     @property
     def is_source(self) -> bool:
-        """Whether it says that what was read had been written."""
+        """Whether the clause says that the returned version was written before the read."""
         return self.fact.kind is FactKind.RETURNED and len(self.options) == 1
 
 
 def clauses_of(fact: Fact, writes: Writes) -> list[Clause]:
-    """What ``fact`` demands. O(writes of the key)."""
+    """Return the clauses that follow from ``fact``.
+
+    At most O(writes of the key) clauses for a returned version, and O(pairs of writes of the key) options otherwise.
+    """
     match fact.kind:
         case FactKind.RETURNED:
             return list(_returned(fact, writes))
@@ -81,7 +84,7 @@ def _returned(fact: Fact, writes: Writes) -> Iterator[Clause]:
     yield Clause(fact, key, source, (Option(((source, read),)),))
     others = [write for write in writes.of_key(key) if write is not source]
     between = [other for other in others if _precedes(source, other) and _precedes(other, read)]
-    # One that certainly came in between says it all, and then there may be thousands.
+    # If a write certainly came in between, its clause alone is a contradiction; there may be thousands of such writes.
     yield from _nothing_between(fact, key, source, [_last(between)] if between else others)
 
 
@@ -109,7 +112,11 @@ def _lacked(fact: Fact, key: str, writes: Sequence[Write]) -> Iterator[Clause]:
 
 
 def _had(fact: Fact, keys: Iterable[str], writes: Writes) -> Clause:
-    """Some write explains the fact. Of two that come before the read, the later one explains what the other does."""
+    """Build the clause that some write explains the fact.
+
+    If two such writes of a key ran one after the other before the read, only the later is an option: it explains
+    everything that the earlier one explains.
+    """
     read = fact.read
     options: list[Option] = []
     for key in keys:
@@ -125,7 +132,10 @@ def _had(fact: Fact, keys: Iterable[str], writes: Writes) -> Clause:
 
 
 def last_shown(fact: Fact, writes: Writes) -> tuple[Write, Write] | None:
-    """The last write to put there what the read said it found, and one that had replaced it before the read began."""
+    """Return the last write that explained the fact, and a write that had replaced it before the read began.
+
+    ``None`` if there is no such pair.
+    """
     keys = writes.keys if fact.key is None else [fact.key]
     gone = []
     for key in keys:
@@ -137,7 +147,7 @@ def last_shown(fact: Fact, writes: Writes) -> tuple[Write, Write] | None:
 
 
 def under_way(fact: Fact, writes: Writes) -> list[Write]:
-    """The writes that were open while the read was, and that put an object under its key."""
+    """Return the writes that were concurrent with the read and put an object under the key of the fact."""
     read, key = fact.read, _key_of(fact)
     return [
         write
@@ -147,7 +157,7 @@ def under_way(fact: Fact, writes: Writes) -> list[Write]:
 
 
 def _split(key: str, writes: Sequence[Write], allows: Callable[[Version], bool]) -> tuple[list[Write], list[Write]]:
-    """Those that put something under ``key`` which the read may have found, and the others."""
+    """Split the writes: those that put a version under ``key`` that ``allows`` accepts, and the others."""
     allowed: list[Write] = []
     others: list[Write] = []
     for write in writes:

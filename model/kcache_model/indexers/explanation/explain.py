@@ -1,4 +1,4 @@
-"""From a history that nothing explains to the argument why."""
+"""Explainer: builds the argument why no order explains a history."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from .wrong_outcome import wrong_outcome
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why no order explains a history.
+    """The explanation why no order explains a history.
 
     Attributes:
-        anomaly: the class.
+        anomaly: the class of the anomaly.
         argument: the argument, as one sentence or a few; empty if it would be too long to read.
-        calls: the calls that the argument names, in the order of their invocations. Together with the invocations and
-            responses of all other writes they already are impossible.
+        calls: the calls that the argument names, in the order of their invocations. They are already impossible
+            together with the invocations and responses of all other writes.
     """
 
     anomaly: Anomaly
@@ -38,14 +38,14 @@ class Explanation:
 
 
 class Explainer:
-    """Explains why a history is impossible. O(calls) to begin with.
+    """Explanations why a history is impossible. The constructor takes O(calls).
 
     Args:
         history: the calls.
-        strict_errors: ask for kcache's error types.
+        strict_errors: require kcache's error types.
 
     Raises:
-        Unsuitable: the stamps do not tell enough.
+        Unsuitable: the just-in-time checker cannot judge the history.
     """
 
     def __init__(self, history: History, *, strict_errors: bool = False) -> None:
@@ -59,11 +59,11 @@ class Explainer:
         self._reads = {call.position: call for call in begun if isinstance(call, Read)}
 
     def explain(self, accused: Collection[int], seconds: float = 1.0) -> Explanation | None:
-        """An argument why the results of some calls are impossible; ``None`` if none was found.
+        """Return the explanation why the results of some calls are impossible; ``None`` if none was found in time.
 
         Args:
             accused: the positions of the calls.
-            seconds: how long to look for a short one.
+            seconds: limit of wall-clock time for the search for a small set of facts.
         """
         reads = sorted([self._reads[at] for at in accused if at in self._reads], key=lambda read: -read.returned)
         for read in reads:
@@ -90,7 +90,10 @@ class Explainer:
         return Explanation(anomaly, f"{text}; so no order explains it", tuple(named))
 
     def _was_shown(self, end: Time, version: Version) -> bool:
-        """Whether a read that had returned by then showed ``version``, or since it was written its key or values."""
+        """Whether a read that returned by ``end`` showed ``version``.
+
+        It returned the version; or it began after the write was invoked, and returned the key or an index value of it.
+        """
         return any(
             version in read.versions or (read.invoked > version.written and shows(read, version))
             for read in self._reads.values()

@@ -1,4 +1,4 @@
-"""Facts: what the result of a read says about one key, or about one index value; and the writes it may be about."""
+"""Facts: statements of the result of a read about one key or one index value; and the writes behind them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..just_in_time.writes import Replace, Write
 
 
 class Writes:
-    """Finds the writes that set a key, and the write of a version.
+    """Index of writes by the key that they set, and by version.
 
     Attributes:
-        keys: all keys that are ever named, sorted.
-        versions: all versions that are ever written, by stamp.
+        keys: all keys that any write names, sorted.
+        versions: stamp -> version, for all versions that any write stores.
     """
 
     def __init__(self, writes: Iterable[Write]) -> None:
@@ -47,33 +47,33 @@ class Writes:
 
 
 def put_by(write: Write, key: str) -> Version:
-    """What ``write``, which sets ``key``, puts there."""
+    """The version that ``write`` stores under ``key``; ``ABSENT`` if it removes the object. It must set the key."""
     version = write.at(key)
     assert version is not None
     return version
 
 
 class FactKind(enum.Enum):
-    """What a read said."""
+    """Kind of statement of a read."""
 
     RETURNED = enum.auto()
-    """It returned this version."""
+    """The read returned this version."""
     LACKED = enum.auto()
-    """It did not return what it looked for under this key."""
+    """The read did not return the object, key or values that it looked for under this key."""
     HAD_KEY = enum.auto()
-    """It returned this key."""
+    """The read returned this key."""
     HAD_VALUE = enum.auto()
-    """It returned this index value."""
+    """The read returned this index value."""
 
 
 @dataclass(frozen=True, eq=False)
 class Fact:
-    """One thing that one read said.
+    """One statement of one read.
 
     Attributes:
-        kind: which of the following fields counts.
+        kind: determines which of the following fields is used.
         read: the read.
-        key: the key that it is about; ``None`` for ``HAD_VALUE``.
+        key: the key of the statement; ``None`` for ``HAD_VALUE``.
         version: the version that was returned.
         term: the index value that was returned.
     """
@@ -85,14 +85,14 @@ class Fact:
     term: Term = ("", "")
 
     def allows(self, version: Version) -> bool:
-        """Whether the read may have found ``version``, where it looked."""
+        """Whether the fact is true if ``version`` is stored under the key, or under any key for ``HAD_VALUE``."""
         if self.kind is FactKind.HAD_VALUE:
             return self.term in version.terms
         return self.key is not None and self.read.allows(self.key, version)
 
 
 def facts_of(read: Read, writes: Writes) -> Iterator[Fact]:
-    """All facts of a read; together they say all that its result says. O(keys in the history)."""
+    """Yield all facts of a read; together they are equivalent to its result. O(keys in the history)."""
     if isinstance(read, Get):
         if read.version is ABSENT:
             yield Fact(FactKind.LACKED, read, read.key)

@@ -1,4 +1,4 @@
-"""Precedence, as far as it is known, of calls that took effect: a strict partial order, each step with its reason."""
+"""Precedence: the known order in which calls took effect, a strict partial order; each step has a reason."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Reason = Clause | None
 
 
 class Precedence:
-    """A partial order of calls. To add a step is O(calls), to ask is O(1).
+    """A partial order of calls. ``add`` takes O(calls) operations on sets of bits; ``has`` takes one.
 
     Args:
-        events: the calls; real time orders them to begin with.
+        events: the calls; at first they are ordered by real time only.
 
     Attributes:
-        reasons: each step that was added, and why.
+        reasons: step -> its reason, in the order in which steps were added.
     """
 
     def __init__(self, events: Sequence[Event]) -> None:
@@ -44,7 +44,7 @@ class Precedence:
         return copied
 
     def has(self, edge: Edge) -> bool:
-        """Whether it is known that the first takes effect before the second."""
+        """Whether the first call of ``edge`` is known to take effect before the second."""
         first, second = edge
         return bool(self._after[self._numbers[first]] >> self._numbers[second] & 1)
 
@@ -58,7 +58,7 @@ class Precedence:
         return (first, second) in self.reasons and self.reasons[first, second] is None
 
     def add(self, edge: Edge, reason: Reason) -> None:
-        """``edge`` holds; it must not be forbidden."""
+        """Add the step ``edge``; it must not be forbidden. No effect if it is already known."""
         if self.has(edge):
             return
         self.reasons[edge] = reason
@@ -71,12 +71,15 @@ class Precedence:
             self._before[number] |= earlier
 
     def path(self, first: Event, second: Event, before: int | None = None) -> list[Edge]:
-        """The fewest steps that lead from ``first`` to ``second``, which is known to come later.
+        """Return a shortest path of steps from ``first`` to ``second``.
 
         Args:
-            first: where the path begins.
-            second: where it ends.
+            first: the first call of the path.
+            second: the last call of the path.
             before: use only the steps that were added before the step of this number.
+
+        Raises:
+            KeyError: there is no path.
         """
         steps: dict[Event, list[Event]] = {}
         for begin, end in itertools.islice(self.reasons, before):
@@ -97,7 +100,7 @@ class Precedence:
         return path[::-1]
 
     def number(self, edge: Edge) -> int:
-        """The how many-th step it was."""
+        """The number of a step: its position in the order in which steps were added, from 0."""
         return list(self.reasons).index(edge)
 
 

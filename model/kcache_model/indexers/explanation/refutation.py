@@ -1,8 +1,8 @@
-"""Refutation of clauses, as few as possible: no order of the calls satisfies all of them.
+"""Refutation of as few clauses as possible: a proof that no order of the calls satisfies all of them.
 
-Unit propagation over a partial order, and case distinctions where more than one option is left: a small solver for
-ordering constraints. After M. Davis, G. Logemann, D. Loveland (1962); over partial orders, as in J. Huang: Stateless
-model checking concurrent programs with maximal causality reduction (2015).
+A small solver for ordering constraints: unit propagation over a partial order, and case distinctions if more than one
+option remains. After M. Davis, G. Logemann, D. Loveland (1962); over partial orders, as in J. Huang: Stateless model
+checking concurrent programs with maximal causality reduction (2015).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from .precedence import Precedence
 
 @dataclass(frozen=True, eq=False)
 class Refutation:
-    """A clause that cannot be satisfied: each of its options is forbidden, or is refuted in its turn.
+    """A clause that cannot be satisfied: each of its options is forbidden or has a refutation.
 
     Attributes:
-        order: what is known of the order by then.
+        order: the precedence that was known at this point.
         clause: the clause.
         cases: the options that are not forbidden outright, each with the refutation of it.
     """
@@ -42,24 +42,24 @@ class Refutation:
 
 
 class GaveUp(Exception):
-    """Too many cases, too many calls, or too late."""
+    """The search for a refutation exceeded its limit of cases, calls or time."""
 
 
 _MOST_EVENTS: Final = 200
 _MOST_SPLITS: Final = 60
 _MOST_PAIRED: Final = 30
-"""Of so many facts, each pair is tried."""
+"""Each pair of facts is tried if there are at most this many facts."""
 
 
 def refute(clauses: Sequence[Clause], deadline: float = float("inf")) -> Refutation | None:
-    """A refutation; ``None`` if some order satisfies all clauses.
+    """Return a refutation; ``None`` if some order satisfies all clauses.
 
     Args:
         clauses: the constraints.
         deadline: the time of the monotonic clock at which to give up.
 
     Raises:
-        GaveUp: neither was found.
+        GaveUp: there are too many calls or cases, or the deadline has passed.
     """
     events = list(dict.fromkeys(_events(clauses)))
     if len(events) > _MOST_EVENTS:
@@ -68,7 +68,7 @@ def refute(clauses: Sequence[Clause], deadline: float = float("inf")) -> Refutat
 
 
 def _in_order_of_telling(clause: Clause) -> tuple[float, bool, int]:
-    """What was read first comes first, so that it is the last read that contradicts; what was read, before what not."""
+    """Sort key of clauses: by the read's response, so that the last read contradicts; clauses of sources come first."""
     return clause.fact.read.returned, not clause.is_source, len(clause.options)
 
 
@@ -78,7 +78,7 @@ class _Solver:
         self._deadline = deadline
 
     def refute(self, order: Precedence, clauses: list[Clause]) -> Refutation | None:
-        """Refute ``clauses`` under ``order``; both are used up."""
+        """Refute ``clauses`` under ``order``; ``None`` if they can be satisfied. ``order`` is changed."""
         while True:
             if time.monotonic() > self._deadline:
                 raise GaveUp
@@ -121,7 +121,7 @@ class _Solver:
 
 
 def _take(order: Precedence, option: Option, clause: Clause) -> bool:
-    """Add the edges of ``option``; whether that is possible."""
+    """Add the edges of ``option`` to the order; return false at the first edge that is forbidden."""
     for edge in option.edges:
         if order.forbids(edge):
             return False
@@ -139,14 +139,15 @@ def _events(clauses: Iterable[Clause]) -> Iterator[Event]:
 
 
 def refuted_by_fewest(facts: Sequence[Fact], writes: Writes, seconds: float) -> tuple[list[Fact], Refutation] | None:
-    """A smallest set of facts that cannot be explained, and its refutation; ``None`` if none was found in time.
+    """Return a small set of facts that no order explains, and its refutation; ``None`` if none was found in time.
 
-    Single facts are tried first, then pairs, and then facts are left out of all one by one.
+    Single facts are tried first, then pairs. Then all facts are tried, and chunks of facts are left out: halves first,
+    finally single facts.
 
     Args:
-        facts: what reads said.
+        facts: the statements of reads.
         writes: all writes.
-        seconds: of wall-clock time.
+        seconds: limit of wall-clock time.
     """
     deadline = time.monotonic() + seconds
     clauses: dict[Fact, list[Clause]] = {}

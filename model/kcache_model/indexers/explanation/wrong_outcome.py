@@ -1,4 +1,4 @@
-"""Calls that nothing explains, whatever the store held: they need no argument about order."""
+"""Wrong outcomes: results that a call cannot have for any content of the store, without an argument about order."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..program import History
 def wrong_outcome(
     history: History, call: Call, versions: Mapping[str, Version], *, strict_errors: bool = False
 ) -> tuple[Anomaly, str]:
-    """The class of the anomaly, and what is wrong with the outcome of ``call``, which has returned.
+    """Return the class of the anomaly, and a description of the error in the outcome of ``call``.
 
     Args:
         history: the calls.
-        call: the call.
-        versions: the versions that were written, by stamp.
-        strict_errors: whether errors must be of the type that is due.
+        call: the call; it has returned.
+        versions: stamp -> version, for all versions that were written.
+        strict_errors: whether errors must be of the expected type.
     """
     outcome, text = call.outcome, brief_text(call.operation)
     assert outcome is not None
@@ -58,13 +58,13 @@ _KEYS = frozenset({OperationName.LIST_KEYS, OperationName.INDEX_KEYS, OperationN
 
 
 def _has_no_values(operation: Operation) -> bool:
-    """Whether it is a lookup of an object that is under no value: nothing can be found."""
+    """Whether the operation is an ``index`` call with an object without index values; its result is always empty."""
     item = operation.item
     return operation.name is OperationName.INDEX and item is not None and item.values.get(operation.index or "") == ()
 
 
 def _strange(call: Call, stamp: str | None, versions: Mapping[str, Version]) -> tuple[Anomaly, str] | None:
-    """Why the call cannot return the object with this stamp; ``None`` if it can."""
+    """Return the anomaly and the reason why the call cannot return the object with this stamp; ``None`` if it can."""
     if stamp is None:
         return None
     name, version = name_text(stamp), versions.get(stamp)
@@ -82,7 +82,7 @@ def _strange(call: Call, stamp: str | None, versions: Mapping[str, Version]) -> 
 
 
 def _elsewhere(call: Call, version: Version, versions: Mapping[str, Version]) -> tuple[Anomaly, str] | None:
-    """Why a lookup cannot return ``version``: it is not under what was looked up."""
+    """Return the anomaly and the reason if ``version`` is not indexed under the value that the call looks up."""
     operation = call.operation
     index, item = operation.index or "", operation.item
     looked_up = (operation.value or "",) if item is None else item.values.get(index) or ()

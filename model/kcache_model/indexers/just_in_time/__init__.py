@@ -1,14 +1,14 @@
 """Linearizability of long histories, judged response by response, with all configurations that are still possible.
 
-Made for one kind of history: that of an indexed cache whose written objects carry unique stamps, so that a read tells
-which writes it saw.
+The checker accepts one kind of history: histories of an indexed cache whose written objects carry unique stamps, so
+that the result of a read identifies the writes that it saw.
 
-* Calls are dealt with in the order of their responses, and writes take effect as late as possible: just in time.
+* Calls are processed in the order of their responses, and writes take effect as late as possible: just in time.
   G. Lowe: Testing for linearizability (2016), "just-in-time linearization".
-* Stamps look ahead: a version that a later read returns must not be overwritten before.
-* A write that no read saw may have been hidden by another write of its key. Whether it was is kept open key by key, in
-  one configuration. So is what different orders leave under a key, if all else is the same.
-* What is past is forgotten: only what may be in the store, and the calls that are open, is kept.
+* Stamps allow to look ahead: a version that a later read returns must not be overwritten before that read.
+* A write that no read saw may have been hidden by another write of its key. One configuration represents both cases,
+  key by key. If two orders differ only in the versions under a key, one configuration represents both as well.
+* The past is forgotten: only the possible contents of the store and the open calls are kept.
 """
 
 from .core import small_core

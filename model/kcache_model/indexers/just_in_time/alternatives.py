@@ -1,4 +1,4 @@
-"""A read decides between alternatives: those that it rules out are given up, or kept apart if still of use."""
+"""Decision of a read between alternatives: those that it excludes are dropped, or kept apart if still needed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from .reads import Read, ValuesRead
 
 
 def decided(configuration: Configuration, read: Read) -> list[Configuration]:
-    """Configurations that together stand for ``configuration``, with nothing left open that ``read`` depends on.
+    """Return configurations that together represent ``configuration``; none leaves open what ``read`` depends on.
 
-    For each key, the alternatives that the read allows are parted from those that it forbids. The latter are dropped
-    where the former do as well. The configuration itself may be changed and returned.
+    For each key, the alternatives that the read allows are separated from those that it forbids. The forbidden
+    alternatives are dropped if they are not needed. The configuration itself may be changed and returned.
     """
     parts = [configuration]
     for key in [*read.scope(configuration.alternatives)]:
@@ -44,10 +44,10 @@ def _are_needed(
     allowed: tuple[Alternative, ...],
     forbidden: tuple[Alternative, ...],
 ) -> bool:
-    """Whether the forbidden alternatives may serve another open read first, and an open write may then help this one.
+    """Whether the forbidden alternatives may first satisfy another open read, and an open write may then satisfy this.
 
-    Otherwise the allowed ones explain whatever the forbidden ones do: this read is linearized at once, and the
-    write after it leads to the same contents.
+    Otherwise the allowed alternatives explain everything that the forbidden ones explain: this read is linearized at
+    once, and the write after it leads to the same contents.
     """
     if not any(
         (version := write.at(key)) is not None and read.allows(key, version) for write in configuration.open_writes()
@@ -62,7 +62,11 @@ def _are_needed(
 
 
 def _with_supplier(configuration: Configuration, read: ValuesRead, value: str) -> list[Configuration]:
-    """One configuration for each undecided key that may supply ``value``; and one for no key, if a write may do so."""
+    """Return one configuration for each undecided key that may supply ``value``.
+
+    If an open write may supply the value, too, add a configuration in which no undecided key supplies it. If nothing
+    has to be decided, return the configuration unchanged.
+    """
     if not configuration.alternatives or configuration.surely_has(read.index, value):
         return [configuration]
     term = (read.index, value)

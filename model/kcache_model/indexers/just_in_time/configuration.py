@@ -1,7 +1,7 @@
-"""Configurations: what the cache may hold at one moment, and which open calls are still to come.
+"""Configurations: possible contents of the cache at one moment, and the open calls that have not taken effect.
 
-A configuration is *factored*: whether an unseen write came before or after the present version of its key is kept open
-key by key, as alternatives. One configuration thus stands for the product of the alternatives of all keys.
+A configuration is *factored*: whether an unseen write came before or after the present version of its key is left open
+key by key, as alternatives. So one configuration represents the product of the alternatives of all keys.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from .reads import Read, ValuesRead
 from .writes import Put, Replace, WideWrite, Write
 
 Owed = tuple[Put, ...]
-"""Open unseen writes that must still take effect: since each began, nothing has been written that could hide it. In the
-order of their invocations; there are hardly ever more than two."""
+"""Open unseen writes that must still take effect, because no write that could hide them has taken effect since they
+began. In the order of their invocations; there are rarely more than two."""
 
 Alternative = tuple[Version, Owed]
-"""What may be under a key, and which writes to this key are owed in that case."""
+"""A version that may be stored under a key, and the writes to this key that are owed in this case."""
 
 NOTHING_OWED: Final[Owed] = ()
 
@@ -28,10 +28,9 @@ _SEEN_UNTIL: Final = attrgetter("seen_until")
 
 
 class Configuration(Contents):
-    """One possibility, or rather a product of possibilities.
+    """One possible state of the cache and of the open calls, or the product of several if keys have alternatives.
 
-    The contents that it holds as :class:`Contents` are one representative: for each key with alternatives, the version
-    of one of them.
+    Its contents as :class:`Contents` are one representative: a key with alternatives has the version of one of them.
 
     Attributes:
         unsatisfied: the open reads that have not taken effect.
@@ -39,7 +38,7 @@ class Configuration(Contents):
         wide_writes: the open wide writes that have not taken effect, and whether each is owed. An unseen write that is
             not owed may have been hidden: it took effect immediately before another write of the same keys.
         owed: key -> the writes to it that are owed, for keys with one alternative.
-        alternatives: key -> its alternatives, for keys with several. No read returns any of their versions after now.
+        alternatives: key -> its alternatives, for keys with several. No read that begins later returns their versions.
     """
 
     __slots__ = ("alternatives", "owed", "puts", "unsatisfied", "wide_writes")
@@ -64,7 +63,7 @@ class Configuration(Contents):
         return copied
 
     def alternatives_of(self, key: str) -> tuple[Alternative, ...]:
-        """What may be under ``key``; one possibility or several."""
+        """The alternatives of ``key``, at least one."""
         return self.alternatives.get(key) or ((self.cells.get(key, ABSENT), self.owed.get(key, NOTHING_OWED)),)
 
     def versions(self) -> Iterator[Version]:
@@ -78,11 +77,11 @@ class Configuration(Contents):
         return [*self.puts, *self.wide_writes]
 
     def begin_wide(self, write: WideWrite) -> None:
-        """``write`` has been invoked."""
+        """Record the invocation of the wide write ``write``."""
         self.wide_writes[write] = write.is_seen or write.returned != NEVER
 
     def begin_put(self, put: Put) -> None:
-        """``put`` has been invoked."""
+        """Record the invocation of ``put``; it is owed if it is unseen and has a response."""
         self.puts[put] = None
         if put.version.seen_until != UNSEEN or put.returned == NEVER:
             return
@@ -93,7 +92,7 @@ class Configuration(Contents):
             self.owed[key] = (*self.owed.get(key, NOTHING_OWED), put)
 
     def take(self, write: Write) -> None:
-        """``write`` takes effect. Other open unseen writes of the same keys may have been hidden just before."""
+        """Let ``write`` take effect. Other open unseen writes of the same keys may have been hidden just before."""
         if isinstance(write, Put):
             self.take_put(write)
             return
@@ -111,7 +110,7 @@ class Configuration(Contents):
                 self.wide_writes[other] = False
 
     def take_put(self, put: Put) -> None:
-        """See :meth:`take`."""
+        """Let ``put`` take effect, as :meth:`take`."""
         del self.puts[put]
         self._set(put.key, put.version)
 
@@ -123,7 +122,7 @@ class Configuration(Contents):
         self.put(key, version)
 
     def restrict(self, key: str, alternatives: tuple[Alternative, ...]) -> None:
-        """Let ``alternatives`` be the possibilities for ``key``; there must be at least one."""
+        """Set the alternatives of ``key`` to ``alternatives``; there must be at least one."""
         present = self.cells.get(key, ABSENT)
         if present not in [version for version, _ in alternatives]:
             self.put(key, alternatives[0][0])
@@ -139,10 +138,11 @@ class Configuration(Contents):
             self.owed.pop(key, None)
 
     def require(self, version: Version) -> bool:
-        """A read that begins from now on returns ``version``, which is in the store or about to be written.
+        """Require that a read that begins from now on returns ``version``.
 
         Returns:
-            Whether that is possible. If so, only what agrees with it is left.
+            Whether that is possible: an open write writes the version, or an alternative has it. If it is possible,
+            only the alternatives that agree with it are kept.
         """
         key = version.key
         if any(put.version is version for put in self.puts):
@@ -157,7 +157,7 @@ class Configuration(Contents):
         return bool(possible)
 
     def can_hide(self, write: Write) -> bool:
-        """Whether ``write``, open and unseen, has been hidden in some alternative."""
+        """Whether the open unseen write ``write`` may have been hidden: it is not owed in some alternative."""
         if isinstance(write, Put):
             alternatives = self.alternatives.get(write.key)
             if alternatives is None:
@@ -167,7 +167,7 @@ class Configuration(Contents):
         return not self.wide_writes[write]
 
     def hide(self, write: Write) -> None:
-        """Keep only the alternatives in which ``write`` has been hidden; there must be one."""
+        """Keep only the alternatives in which ``write`` has been hidden, and close it; there must be one."""
         if isinstance(write, Put):
             del self.puts[write]
             alternatives = self.alternatives.get(write.key)
@@ -178,7 +178,7 @@ class Configuration(Contents):
             del self.wide_writes[write]
 
     def add_alternative(self, write: Put) -> None:
-        """``write`` has responded: it is what its key holds now, or it has been hidden, which is possible."""
+        """Record the response of ``write`` if both are possible: its version is present, or it has been hidden."""
         del self.puts[write]
         key, version = write.key, write.version
         alternatives = self.alternatives.get(key)
@@ -201,7 +201,7 @@ class Configuration(Contents):
         return all(cells.get(key, ABSENT).seen_until <= now for key in write.effect)
 
     def surely_holds(self, read: Read) -> bool:
-        """Whether ``read`` gives its result whatever the alternatives."""
+        """Whether ``read`` returns its result for all alternatives."""
         if not read.holds(self):
             return False
         if not self.alternatives:
@@ -218,7 +218,7 @@ class Configuration(Contents):
                 yield key, version
 
     def surely_has(self, index: str, value: str) -> bool:
-        """Whether some key has something under the index value in all of its alternatives."""
+        """Whether some key has an object with the index value in all of its alternatives."""
         return any(
             all((index, value) in version.terms for version, _ in self.alternatives_of(key))
             for key in self.under((index, value))

@@ -1,4 +1,4 @@
-"""Contents of a cache: under each key one version of an object, and the index over them; and calls in its time."""
+"""Contents of a cache: one version of an object under each key, and the index; and calls with their times."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ Time = float
 """A tick of the clock of the history, or :data:`NEVER`."""
 
 NEVER: Final[Time] = float("inf")
-"""When a pending call returns."""
+"""Response time of a pending call."""
 
 UNSEEN: Final[Time] = -NEVER
-"""When a version was returned that no read returned, as far as is known."""
+"""Value of :attr:`Version.seen_until` if no known read returned the version."""
 
 Term = tuple[str, str]
-"""The name of an index, and a value in it."""
+"""The name of an index, and an index value."""
 
 
 class Event:
     """A call that takes effect at one moment.
 
     Attributes:
-        position: which call of the history it is.
-        invoked: when it began.
-        returned: when it ended; :data:`NEVER` for a pending call.
+        position: the position of the call in the history.
+        invoked: the time of its invocation.
+        returned: the time of its response; :data:`NEVER` for a pending call.
     """
 
     __slots__ = ("invoked", "position", "returned")
@@ -38,18 +38,18 @@ class Event:
 
 
 class Version:
-    """One version of one object: what one write puts under one key.
+    """One version of one object: the object that one write stores under one key.
 
     Attributes:
-        key: where it is stored.
+        key: the key under which it is stored.
         stamp: its name in the results of reads.
-        terms: the index values under which it is found, each once.
-        written: when the write of it was invoked.
-        seen_until: when the last read that returned it was invoked, as far as is known: it is in place at some time
-            after that; :data:`UNSEEN` if there is none.
-        due: when it must have been in place at the latest: the first response among those of its own write and of the
-            reads that returned it.
-        mark: a number that stands for it in the hash of the contents.
+        terms: its index values, each once.
+        written: the time of the invocation of its write.
+        seen_until: the time of the invocation of the last known read that returned it; it is in the store at some time
+            after that. :data:`UNSEEN` if there is no such read.
+        due: the time by which it must have been in the store: the first response among its own write and the reads
+            that returned it.
+        mark: its hash, for the hash of the contents.
     """
 
     __slots__ = ("due", "key", "mark", "seen_until", "stamp", "terms", "written")
@@ -65,14 +65,14 @@ class Version:
 
 
 ABSENT: Final = Version("", "", (), -NEVER, -NEVER)
-"""What is under a key where there is no object."""
+"""The version under a key without an object."""
 ABSENT.mark = 0
 
 Found = Mapping[str, Version]
-"""Key -> the version that is found there."""
+"""Key -> the version under it."""
 
 NOTHING: Final[dict[str, Version]] = {}
-"""What is found where there is nothing."""
+"""The result of a lookup without matches."""
 
 
 class Contents:
@@ -80,8 +80,8 @@ class Contents:
 
     Attributes:
         cells: key -> the version stored there; keys without an object are missing.
-        index: index name -> value -> what is found there; values under which there is nothing are missing.
-        mark: equal for equal contents; different contents rarely have the same.
+        index: index name -> value -> key -> version; values without objects are missing.
+        mark: a hash of the contents: equal for equal contents, rarely equal for different contents.
     """
 
     __slots__ = ("cells", "index", "mark")
@@ -92,7 +92,7 @@ class Contents:
         self.mark = 0
 
     def put(self, key: str, version: Version) -> None:
-        """Store ``version`` under ``key``; :data:`ABSENT` deletes what is there. O(values of both versions)."""
+        """Store ``version`` under ``key``; :data:`ABSENT` deletes the object. O(values of both versions)."""
         cells = self.cells
         old = cells.get(key, ABSENT)
         if version is not ABSENT:
@@ -118,11 +118,11 @@ class Contents:
                 values[value] = {key: version}
 
     def under(self, term: Term) -> dict[str, Version]:
-        """What an index lookup finds."""
+        """The result of an index lookup."""
         return self.index[term[0]].get(term[1], NOTHING)
 
     def become(self, other: Contents) -> None:
-        """Take over a copy of what ``other`` holds. O(number of objects)."""
+        """Replace the contents by a copy of the contents of ``other``. O(number of objects)."""
         self.cells = other.cells.copy()
         self.index = {
             name: {value: found.copy() for value, found in values.items()} for name, values in other.index.items()

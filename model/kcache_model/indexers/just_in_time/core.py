@@ -1,4 +1,4 @@
-"""A small part of a long history that cannot be explained either."""
+"""Small core of a history that no order explains: a few of its calls that no order explains either."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from .translation import Translator
 from .writes import Replace, Write
 
 _SHORTEST: Final = 16
-"""How many of the last calls are tried first; then four times as many, and so on."""
+"""Number of the last calls that are tried first; then four times as many, and so on."""
 
 _ONE_ATTEMPT: Final = SearchBudget(seconds=1.0, steps=5_000)
 
 
 def small_core(history: History, position: int, *, strict_errors: bool = False, seconds: float = 5.0) -> list[Call]:
-    """Calls that cannot be explained even if every other write may or may not have happened.
+    """Return calls that no order explains even if every other write may or may not have happened.
 
-    First so many of the last calls before the violation are taken that they suffice; then as many of these as possible
-    are left out: halves, quarters, ..., single calls. No single call of the result can be left out, as far as could be
-    told before the time was up.
+    First, the number of the last calls before the violation is increased until no order explains them; then as many of
+    these as possible are left out: halves, quarters, ..., single calls. Unless the time ran out, or a check did not
+    finish, no single call of the result can be left out.
 
     Args:
         history: the history, which has no linearization.
-        position: its first call that nothing explains.
-        strict_errors: ask for kcache's error types.
-        seconds: of wall-clock time after which the smallest core so far will do.
+        position: the position of its first call that no order explains.
+        strict_errors: require kcache's error types.
+        seconds: limit of wall-clock time; then the smallest core so far is returned.
     """
     part = _Part(history, position, strict_errors=strict_errors)
     deadline = time.monotonic() + seconds
@@ -64,9 +64,9 @@ def small_core(history: History, position: int, *, strict_errors: bool = False, 
 
 
 def _last_calls(positions: Sequence[int], history: History, last: Call) -> Iterator[list[int]]:
-    """The last few, and then more and more; each time first with hardly any reads, which is by far easier to judge.
+    """Yield more and more of the last positions; each time first with few reads, which is far faster to judge.
 
-    If ``last`` is a read, the writes alone often rule it out. If it is a write, it rules out reads of the same time.
+    If ``last`` is a read, the writes alone often contradict it. If it is a write, it contradicts concurrent reads.
     """
     taken = _SHORTEST
     while taken < 4 * len(positions):
@@ -82,7 +82,7 @@ def _may_matter(call: Call, last: Call) -> bool:
 
 
 class _Part:
-    """What had happened when the violation came to light, and parts of it.
+    """The history up to the response of the violating call, and parts of it; later responses are left open.
 
     Attributes:
         returned: the positions of the calls that had returned, in the order of their responses.
@@ -112,14 +112,14 @@ class _Part:
         self._alike = self._grouped()
 
     def is_impossible(self, kept: Sequence[int]) -> bool:
-        """Whether the calls at the positions ``kept`` cannot be explained, even if other writes help."""
+        """Whether no order explains the calls at the positions ``kept``, even if other writes may take effect."""
         calls = [*[self._calls[at] for at in kept], *self._helpful(frozenset(kept))]
         history = replace(self._history, calls=tuple(sorted(calls, key=_invocation)))
         result = judge_history(history, strict_errors=self._strict_errors, budget=_ONE_ATTEMPT)
         return result.status is Status.VIOLATION
 
     def _grouped(self) -> dict[tuple[str, bool, tuple[Term, ...]], list[tuple[int, Version]]]:
-        """Positions of writes and what each puts under a key; together if alike to all reads that return neither."""
+        """Positions and versions of writes to a key, grouped if reads that return neither cannot distinguish them."""
         keys = {key for write in self._writes.values() for key, _ in write.effects()}
         alike = defaultdict(list)
         for at, write in self._writes.items():
@@ -133,9 +133,9 @@ class _Part:
     def _helpful(self, kept: frozenset[int]) -> list[Call]:
         """Writes that the kept reads may need besides the kept writes, as pending calls that set one key each.
 
-        A write of several keys becomes several writes: whatever it can explain, these can. Those are enough which a
-        kept read returned, and of those that none returned, for each kept read one of each kind that some read allows;
-        of each kind, those that began first serve best.
+        A write of several keys becomes several writes, which explain everything that it explains. The writes suffice
+        whose versions a kept read returned; and of each group of alike writes that some read allows, as many unseen
+        writes as there are kept reads. In a group, the writes that began first explain the most.
         """
         reads = [self._reads[at] for at in kept if at in self._reads]
         seen = {version for read in reads for version in read.versions}
@@ -159,7 +159,7 @@ class _Part:
 
 
 def _is_allowed(key: str, version: Version, reads: Sequence[Read]) -> bool:
-    """Whether some read that looks at ``key`` and returned nothing for it allows ``version`` there."""
+    """Whether some read that looks at ``key`` and returned no version for it allows ``version`` there."""
     return any(
         read.expected(key) is None and read.allows(key, version) and not (isinstance(read, Get) and read.key != key)
         for read in reads

@@ -1,4 +1,4 @@
-"""Dominance: a configuration is dropped if another one explains all that it can explain."""
+"""Dominance: a configuration is dropped if another configuration explains everything that it explains."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .configuration import NOTHING_OWED, Configuration, Owed
 
 
 def undominated(configurations: list[Configuration]) -> list[Configuration]:
-    """``configurations`` without those that another one dominates. Quadratic in those with equal contents."""
+    """Return the configurations that no other dominates. Quadratic in the number of those with equal contents."""
     marks = {configuration.mark for configuration in configurations}
     if len(marks) == len(configurations):
         return configurations
@@ -30,10 +30,11 @@ def undominated(configurations: list[Configuration]) -> list[Configuration]:
 
 
 def dominates(one: Configuration, other: Configuration) -> bool:
-    """Whether all that ``other`` explains from here on is explained by ``one``. May say no too often.
+    """Whether ``one`` explains everything that ``other`` explains from now on. May return false too often.
 
-    It does if its representative contents are the same, each alternative of the other has a match with no more owed
-    writes, it waits for no further reads, and each write that only it has open may be left out.
+    It does if the representative contents are equal, each alternative of ``other`` has a match in ``one`` with no more
+    owed writes, each unsatisfied read of ``one`` is unsatisfied in ``other``, and each write that is open only in
+    ``one`` may be left out.
     """
     if len(one.unsatisfied) > len(other.unsatisfied) or len(one.puts) < len(other.puts):
         return False

@@ -1,4 +1,4 @@
-"""The just-in-time checker for a history that is still going on."""
+"""The just-in-time checker for a history that is still being recorded."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from .translation import PositionedCall
 
 
 class HistoryMonitor:
-    """Judges a history while it goes on, and forgets what is past.
+    """Monitor that judges a history while it is recorded, and forgets calls that are no longer needed.
 
-    The verdict is that of :func:`judge_history` for the calls so far. Not thread-safe. A window of calls is judged as
-    soon as it is known what all those gave that began before the last of them ended; or earlier, when no call is open.
-    So the memory that it needs is bounded by the objects in the store, and by the calls that begin while the longest
+    The verdict equals the verdict of :func:`judge_history` for the calls so far. Not thread-safe. A window of calls is
+    judged as soon as all calls have returned that began before the last response of the window; or earlier, when no
+    call is open. So the memory is bounded by the objects in the store, and by the calls that begin while the longest
     call is open.
 
     Args:
         indexes: the names of the indices of the store.
-        semantics: which generation of client-go decides.
-        strict_errors: ask for kcache's error types.
-        budget: where to give up; the time starts to run now.
-        least_stretch: when no call is open, judge no fewer calls at once, unless the history ends.
-        window: how many calls are looked at together; no matter for the verdict.
+        semantics: the generation of client-go that defines the correct results.
+        strict_errors: require kcache's error types.
+        budget: limits of time and steps; the time starts now.
+        least_stretch: the least number of calls to judge when no call is open, unless the history ends.
+        window: the number of calls that are judged together; it does not influence the verdict.
     """
 
     def __init__(
@@ -52,32 +52,34 @@ class HistoryMonitor:
         self._open: set[int] = set()
         self._now: Time = -NEVER
         self._calls: list[PositionedCall] = []
-        """From the first that is still needed to the last that has begun."""
+        """The calls from the first that is still needed to the last that has begun."""
         self._next = 0
         """The index of the first call that has not been judged."""
         self._complete = 0
-        """How many calls at the beginning have all returned."""
+        """The number of calls before the first open call."""
         self._horizon: Time = -NEVER
-        """When the last of the calls that have been judged returned."""
+        """The last response among the calls that have been judged."""
 
     @property
     def result(self) -> HistoryVerdict | None:
-        """The answer, once later calls can no longer change it: a violation, or that the budget is used up."""
+        """The verdict, once later calls cannot change it: a violation, or UNKNOWN if the budget is used up."""
         return self._judgement.result
 
     def begin(self, operation: Operation, tick: int, *, thread: int = 0) -> int:
-        """A call is invoked.
+        """Record the invocation of a call.
 
         Args:
-            operation: what is called.
-            tick: when; ticks never go back, and calls that meet at the same tick count as concurrent.
-            thread: which thread makes the call. Threads make no difference to the verdict.
+            operation: the operation.
+            tick: the time; ticks never decrease. If one call ends and another begins at the same tick, they count as
+                concurrent.
+            thread: the number of the calling thread; it does not influence the verdict.
 
         Returns:
-            The position of the call, which is its name from now on.
+            The position of the call, which identifies it in :meth:`end`.
 
         Raises:
             Unsuitable: the checker cannot judge histories with this operation.
+            ValueError: the tick is less than an earlier tick.
         """
         reason = why_not_operation(operation, self._indexes, self._semantics, strict_errors=self._strict_errors)
         if reason:
@@ -94,7 +96,11 @@ class HistoryMonitor:
         return position
 
     def end(self, position: int, outcome: Outcome, tick: int) -> None:
-        """The call at ``position`` has given ``outcome``."""
+        """Record the response of the call at ``position``.
+
+        Raises:
+            ValueError: the tick is less than an earlier tick.
+        """
         self._advance(tick)
         self._open.remove(position)
         index = position - self._begun + len(self._calls)
@@ -102,7 +108,7 @@ class HistoryMonitor:
         self._calls[index] = position, Call(begun.thread, begun.operation, begun.invoked, tick, outcome)
 
     def finish(self) -> HistoryVerdict:
-        """There are no more calls; those that are open are pending for good."""
+        """End the history and return the verdict; calls that are still open stay pending."""
         self._judge_all()
         return self._judgement.finish()
 
@@ -112,7 +118,10 @@ class HistoryMonitor:
         self._next = self._complete = 0
 
     def _judge_some(self) -> None:
-        """Judge windows whose calls have returned, and all others that began by then: they may tell what was read."""
+        """Judge the windows whose calls have returned, and the calls, too, that began before the last response.
+
+        These later calls are needed, because their results may contain versions that the window wrote.
+        """
         calls, judgement = self._calls, self._judgement
         judgement.give_up_if_due()
         while self._complete < len(calls) and calls[self._complete][1].returned is not None:
@@ -131,7 +140,7 @@ class HistoryMonitor:
         self._forget(judgement.needed)
 
     def _forget(self, needed: int) -> None:
-        """Keep the calls from ``needed`` on, and of those before all from the first that was still open then."""
+        """Forget the calls before index ``needed``, except from the first that was still open when it began."""
         calls = self._calls
         if needed == 0:
             return

@@ -1,4 +1,4 @@
-"""Judges calls window by window; on a violation, finds the first call that nothing explains."""
+"""Judgement of calls, window by window; on a violation, search for the first call that no order explains."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from .linearization import Checkpoint, Linearization
 from .translation import PositionedCall
 
 MOST_CONFIGURATIONS: Final = 20_000_000
-"""How many are tried by default: a few for each call that meets concurrent writes."""
+"""Default limit of the configurations that are tried. A call with concurrent writes takes a few configurations."""
 
 WINDOW: Final = 512
-"""How many calls are looked at together. More tell more in advance; fewer are sooner forgotten."""
+"""Number of calls that are judged together. A larger window looks further ahead; a smaller one needs less memory."""
 
 
 @dataclass(frozen=True)
 class HistoryVerdict:
-    """The answer.
+    """Verdict of the just-in-time checker.
 
     Attributes:
         status: OK and VIOLATION are certain; UNKNOWN means that the budget ran out.
-        judged: how many calls the answer is about: all of them if OK; if UNKNOWN, those that responded before the
-            checker gave up; on a VIOLATION, those up to the one that nothing explains.
-        position: on a VIOLATION, the first call that nothing explains: some order of the calls explains all that was
-            observed before its response, and none explains this response, too. If the budget runs out while it is
-            searched for, a call that responds later. ``None`` otherwise.
+        judged: the number of judged calls: all calls if OK; if UNKNOWN, the calls that responded before the checker
+            gave up; on a VIOLATION, the calls that responded up to the call at ``position``.
+        position: on a VIOLATION, the position of the first call that no order explains: some order of the calls
+            explains all responses before its response, and no order explains its response as well. If the budget runs
+            out during the search for this call, the position of a call that responds later. ``None`` otherwise.
         largest: the largest number of configurations after a response.
-        tried: how many configurations were tried altogether.
+        tried: the total number of configurations that were tried.
     """
 
     status: Status
@@ -49,17 +49,17 @@ def judge_history(
 ) -> HistoryVerdict:
     """Whether some order of the calls, each between its invocation and its response, explains all results.
 
-    Sound and complete. Linear in the number of calls if that of threads is bounded; exponential in the number of
+    Sound and complete. Linear in the number of calls if the number of threads is bounded; exponential in the number of
     concurrent writes in the worst case.
 
     Args:
-        history: the calls; pending ones may or may not have taken effect.
-        strict_errors: ask for kcache's error types; by default any error is accepted where one is due.
-        budget: where to give up; by default after a minute or :data:`MOST_CONFIGURATIONS`.
-        window: how many calls are looked at together; no matter for the verdict.
+        history: the calls; pending calls may or may not have taken effect.
+        strict_errors: require kcache's error types; by default, any error is accepted where an error is expected.
+        budget: limits of time and configurations; by default a minute and :data:`MOST_CONFIGURATIONS`.
+        window: the number of calls that are judged together; it does not influence the verdict.
 
     Raises:
-        Unsuitable: the checker cannot judge such a history; :func:`why_not` says so beforehand.
+        Unsuitable: the checker cannot judge this history; :func:`why_not` returns the reason in advance.
     """
     judgement = Judgement(history.indexes, history.semantics, budget, strict_errors=strict_errors)
     invoked = [call.invoked for call in history.calls]
@@ -72,7 +72,7 @@ class Judgement:
     """The judgement on one history, as far as it has been judged.
 
     Attributes:
-        result: the answer, once later calls can no longer change it.
+        result: the verdict, once later calls cannot change it.
     """
 
     def __init__(
@@ -85,12 +85,12 @@ class Judgement:
         self._checkpoints: list[tuple[int, Checkpoint]] = []
 
     def judge(self, calls: Sequence[PositionedCall], window: int = WINDOW, start: int = 0) -> None:
-        """Judge all calls from index ``start`` to the end, and forget them: whatever follows begins later.
+        """Judge all calls from index ``start`` to the end, and forget them: all later calls begin after them.
 
         Args:
-            calls: in the order of their invocations; those before ``start`` have been judged and are still kept.
-            window: how many calls to look at together.
-            start: the index of the first that has not been judged.
+            calls: in the order of their invocations; the calls before ``start`` have been judged and are still kept.
+            window: the number of calls to judge together.
+            start: the index of the first call that has not been judged.
         """
         while start < len(calls) and self.result is None:
             stop = end_of_window(calls, start, window)
@@ -103,10 +103,10 @@ class Judgement:
         """Judge the calls from ``start`` to ``stop``.
 
         Args:
-            calls: in the order of their invocations; complete until behind the last response of the calls before
-                ``stop``.
-            start: the index of the first.
-            stop: the index behind the last; a call that begins at the same tick must not be cut off.
+            calls: in the order of their invocations; they include all calls that begin up to the last response of the
+                calls before ``stop``.
+            start: the index of the first call.
+            stop: the index after the last call; calls that begin at the same tick must not be separated.
         """
         linearization = self._linearization
         since = calls[start][1].invoked
@@ -119,21 +119,21 @@ class Judgement:
 
     @property
     def needed(self) -> int:
-        """The index of the first call that may be looked at again."""
+        """The index of the first call that may be judged again, in a search for the first unexplained call."""
         return self._checkpoints[0][0] if self._checkpoints else 0
 
     def forget(self, count: int) -> None:
-        """The first ``count`` calls, which are not needed any more, are no longer handed over."""
+        """Adjust the indices: the first ``count`` calls are not needed any more and are no longer passed."""
         self._judged += count
         self._checkpoints = [(start - count, checkpoint) for start, checkpoint in self._checkpoints]
 
     def give_up_if_due(self) -> None:
-        """Look whether the budget is used up: calls may have to be kept for long before they can be judged."""
+        """Set the result to UNKNOWN if the budget is used up: calls may be kept for long before they are judged."""
         if self.result is None and self._budget.is_used_up():
             self.result = self._answer(Status.UNKNOWN, self._judged, None)
 
     def finish(self) -> HistoryVerdict:
-        """The answer, when there are no more calls."""
+        """The verdict, when there are no more calls."""
         return self.result or self._answer(Status.OK, self._judged, None)
 
     def _conclude(self, calls: Sequence[PositionedCall], stop: int, since: int) -> None:
@@ -161,18 +161,20 @@ class Judgement:
 def _first_unexplained(
     checkpoint: Checkpoint, calls: Sequence[PositionedCall], since: Time, until: Time, stopped_at: int | None
 ) -> int:
-    """The position of the first call such that what was observed up to its response has no explanation.
+    """Return the position of the first call such that no order explains the history up to its response.
 
-    The linearization may stop too early, because it looks ahead: what later reads returned counts from the beginning.
-    So parts of the history are judged, of doubling length first, then halfway between the longest good and the shortest
-    bad one: O(log(number of responses)). If the budget runs out, the last call of the shortest bad beginning found.
+    The linearization may stop too early, because it looks ahead: the results of later reads count from the beginning.
+    So prefixes of the history are judged; their length is doubled first, then halved between the longest good and the
+    shortest bad prefix: O(log(number of responses)) prefixes. If the budget runs out, return the last call of the
+    shortest bad prefix so far.
 
     Args:
-        checkpoint: where to continue from; everything that was open there ends before ``since``.
-        calls: all that begin after it, in the order of their invocations.
-        since: everything that happens before this time can be explained.
-        until: everything that happens until this time cannot.
-        stopped_at: the position of a call, if it stopped at its response: what happens before can be explained.
+        checkpoint: the point to continue from; every call that was open there ends before ``since``.
+        calls: all calls that begin after the checkpoint, in the order of their invocations.
+        since: the history before this time can be explained.
+        until: the history until this time cannot be explained.
+        stopped_at: the position of the call at whose response the linearization stopped; the history before this
+            response can be explained. ``None`` if it stopped before the first response.
     """
     responses = [
         (call.returned, position)
@@ -198,7 +200,7 @@ def _first_unexplained(
 
 
 def _until(calls: Sequence[PositionedCall], end: Time, later: set[int]) -> list[PositionedCall]:
-    """What had happened by ``end``; calls that ended after it, or are among ``later``, were still open."""
+    """Return the calls that began by ``end``; calls that ended later, or are in ``later``, are made pending."""
     return [
         (position, call)
         if call.returned is None or (call.returned <= end and position not in later)
@@ -209,9 +211,9 @@ def _until(calls: Sequence[PositionedCall], end: Time, later: set[int]) -> list[
 
 
 def _known_until(calls: Sequence[PositionedCall], first: int, stop: int) -> int:
-    """The last response that counted, when the calls from ``first`` to ``stop`` were judged.
+    """Return the last response that was taken into account when the calls from ``first`` to ``stop`` were judged.
 
-    Writes that begin before all these calls have ended were looked at, too, with what they gave.
+    These are the responses of these calls, and of the writes that begin before all these calls have ended.
     """
     ends = [call.returned for _, call in calls[first:stop] if call.returned is not None]
     horizon = bisect_right(calls, max(ends), key=invocation)
@@ -220,7 +222,7 @@ def _known_until(calls: Sequence[PositionedCall], first: int, stop: int) -> int:
 
 
 def end_of_window(calls: Sequence[PositionedCall], start: int, window: int) -> int:
-    """The index behind the last of ``window`` calls, or of a few more that begin at the same tick."""
+    """The index after the last of ``window`` calls, extended by the calls that begin at the same tick as the last."""
     stop = min(start + window, len(calls))
     while stop < len(calls) and calls[stop][1].invoked == calls[stop - 1][1].invoked:
         stop += 1

@@ -1,4 +1,4 @@
-"""Knowledge of the store that translating calls takes: its indices, its versions, and what some calls always give."""
+"""Knowledge of the store for the translation of calls: its indices, its versions, and constant outcomes of calls."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class KnownStore:
 
     Args:
         indexes: the names of the indices of the store, each once.
-        semantics: which generation of client-go decides.
-        strict_errors: whether an error must be of the type that is due.
+        semantics: the generation of client-go that defines the correct results.
+        strict_errors: whether errors must be of the expected type.
 
     Attributes:
-        by_stamp: finds the versions that results may be about; always the same dict.
+        by_stamp: stamp -> version, for the versions that results may contain; always the same dict object.
     """
 
     def __init__(self, indexes: tuple[str, ...], semantics: Semantics, *, strict_errors: bool) -> None:
@@ -34,20 +34,20 @@ class KnownStore:
         self._empty = self._model.initial(indexes)
 
     def keep(self, versions: Iterable[Version]) -> None:
-        """Forget all others."""
+        """Forget all versions except ``versions``."""
         kept = {version.stamp: version for version in versions}
         self.by_stamp.clear()
         self.by_stamp.update(kept)
 
     def foresee(self, versions: Iterable[Version]) -> None:
-        """These are the versions of writes to come: reads that are open may have returned them."""
+        """Record the versions of later writes; reads that are open may have returned them."""
         self._foreseen = {version.stamp: version for version in versions}
 
     def new(self, key: str, stamp: str, terms: tuple[Term, ...], call: Call) -> Version:
-        """The version that a write puts under ``key``.
+        """Return the version that a write stores under ``key``, foreseen or new, and record it.
 
         Raises:
-            Unsuitable: there is one with this stamp.
+            Unsuitable: a version with this stamp is already known.
         """
         if stamp in self.by_stamp:
             raise Unsuitable(f"the stamp {stamp!r} is written twice")
@@ -59,10 +59,10 @@ class KnownStore:
         return version
 
     def constant(self, position: int, call: Call) -> Impossible | None:
-        """A call without effect, and with the same outcome in all states; ``None`` if it gave that: it says nothing.
+        """Translate a call that has no effect and the same outcome in all states; ``None`` if it had this outcome.
 
         Raises:
-            Unsuitable: whether it has an effect is more than the checker can tell.
+            Unsuitable: the call may have an effect, or its outcome may depend on the state.
         """
         indexes = frozenset(self.indexes)
         reason = why_not_operation(call.operation, indexes, self._semantics, strict_errors=self.strict_errors)

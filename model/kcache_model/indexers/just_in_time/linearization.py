@@ -1,4 +1,4 @@
-"""The linearization of a history, window by window, response by response: all configurations that are possible."""
+"""Linearization of a history, window by window, response by response: the set of all possible configurations."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from .writes import Put, WideWrite, Write
 _RETURNED = attrgetter("returned")
 
 _LEAST_REMEMBERED: Final = 1_000
-"""So many versions may be known before those that are gone are forgotten."""
+"""Number of known versions at which versions that can no longer be in the store are first forgotten."""
 
 
 _BETWEEN_LOOKS: Final = 32
-"""Responses after which to look whether there is time left: each may take long if very many calls are open."""
+"""Number of responses between two checks of the budget: a response takes long if very many calls are open."""
 
 
 class Linearization:
-    """Lets calls begin and end in turn. All that it keeps of the past are the configurations, and the open calls.
+    """Linearization: processes invocations and responses in order. It keeps only configurations and open calls.
 
     Args:
         indexes: the names of the indices of the store.
-        semantics: which generation of client-go decides.
-        budget: what may be spent.
-        strict_errors: whether an error must be of the type that is due.
+        semantics: the generation of client-go that defines the correct results.
+        budget: the remaining budget of time and configurations.
+        strict_errors: whether errors must be of the expected type.
 
     Attributes:
         status: OK so far, VIOLATION or UNKNOWN.
-        stopped_at: if it is not OK, the position of the call at whose response it came to an end; ``None`` if it was
-            over before the first response of a window.
+        stopped_at: if the status is not OK, the position of the call at whose response it stopped; ``None`` if it
+            stopped before the first response of a window.
         largest: the largest number of configurations after a response.
     """
 
@@ -60,18 +60,19 @@ class Linearization:
         self._forget_at = _LEAST_REMEMBERED
 
     def judge(self, calls: Sequence[PositionedCall], start: int, stop: int) -> None:
-        """Judge everything that happens from the beginning of one call to that of another.
+        """Judge all invocations and responses from the invocation of one call until the invocation of another.
 
-        What the calls give that begin in between is known from the start, and rules out what contradicts it.
+        The results of the calls that begin in between are known in advance; configurations that contradict them are
+        dropped at once.
 
         Args:
             calls: in the order of their invocations.
-            start: the index of the first call. Those before have been judged, or ended before it began.
-            stop: the index behind the last call, which must have begun before the next. If there is no next one,
-                everything is judged until the end.
+            start: the index of the first call. The calls before it have been judged, or ended before it began.
+            stop: the index after the last call, which must have begun before the call at ``stop``. If there is no call
+                at ``stop``, everything is judged until the end.
 
         Raises:
-            Unsuitable: there is an operation among them that the checker cannot judge.
+            Unsuitable: the checker cannot judge one of the operations.
         """
         window = self._translator.translate(calls, start, stop)
         until: Time = calls[stop][1].invoked if stop < len(calls) else NEVER
@@ -145,7 +146,7 @@ class Linearization:
         if len(after) > 1:
             after = undominated(after)
             if len(after) > len(configurations):
-                # Most that can be united has just come about; to look each time takes longer than it saves.
+                # Configurations that can be united mostly arise here; trying it each time costs more than it saves.
                 after = united(after, linearizer.now)
             self.largest = max(self.largest, len(after))
         elif not after:
@@ -153,7 +154,7 @@ class Linearization:
         self._configurations = after
 
     def _forget(self) -> None:
-        """Now and then, forget the versions that are gone."""
+        """Forget the versions that can no longer be in the store, if too many versions are known."""
         known = self._translator.store.by_stamp
         if len(known) > self._forget_at:
             self._translator.keep(self._versions())
@@ -168,7 +169,7 @@ class Linearization:
         return found
 
     def checkpoint(self) -> Checkpoint:
-        """All that it takes to continue from here, later and with other calls. O(configurations * objects)."""
+        """Return a checkpoint from which to continue later with other calls. O(configurations * objects)."""
         return Checkpoint(self)
 
 
@@ -176,8 +177,8 @@ class Checkpoint:
     """A linearization between two windows.
 
     Attributes:
-        horizon: when the last of the calls that are open returns. Whatever began before the checkpoint is taken to
-            return what it did, so a linearization that is continued from here must go on until then.
+        horizon: the last response among the open calls. The results of calls that began before the checkpoint are
+            already taken into account, so a linearization that continues from here must go on until this time.
     """
 
     def __init__(self, begun: Linearization) -> None:
@@ -190,7 +191,11 @@ class Checkpoint:
         self.horizon = max([call.returned for call in self._open if call.returned != NEVER], default=-NEVER)
 
     def resumed(self) -> Linearization:
-        """A linearization that continues from here. What was known of versions is restored: use one at a time."""
+        """Return a linearization that continues from here.
+
+        The attributes of the versions, which are shared, are reset to their values at the checkpoint; so use only one
+        linearization at a time.
+        """
         old = self._begun
         resumed = Linearization(old._indexes, old._semantics, old._budget, strict_errors=old._strict_errors)
         resumed._configurations = [configuration.copy() for configuration in self._configurations]

@@ -1,10 +1,10 @@
-"""Linearizing open calls: all ways in which a write takes effect or a read is satisfied, with the fewest writes.
+"""Linearizer of open calls: all ways in which a write takes effect or a read is satisfied, with the fewest writes.
 
-Writes are linearized lazily. A write is, when it responds, or when a read that responds needs it; an open read is
-linearized before a write only if the write would hurt it. Everything that is not can still come later, with the same
-effect: writes of different keys commute, and an unseen write that comes too late may have been hidden before another
-write of its key. Wide writes are the exception: whether one comes before or after another write of the same keys is
-tried both ways.
+Writes are linearized lazily. A write is linearized when it responds, or when a read that responds needs it. An open
+read is linearized before a write only if the write would hurt it. All other calls can still be linearized later with
+the same effect: writes of different keys commute, and an unseen write that comes too late may have been hidden before
+another write of its key. Wide writes are the exception: both orders of a wide write and another write of the same keys
+are tried.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Postponed = tuple[Read | Write, ...]
 class Linearizer:
     """All ways to linearize a call at the moment ``now``.
 
-    The methods may change the configuration that they are given, and return it among the results.
+    The methods may change the configuration that they receive, and return it among the results.
 
     Args:
-        upcoming: when each key is written in the calls under judgement.
-        spend: called for each configuration that is tried; raises when the budget is used up.
+        upcoming: the times at which each key is written in the window.
+        spend: called for each configuration that is tried; raises BudgetExhausted when the budget is used up.
 
     Attributes:
-        now: the time of the response that is being dealt with.
+        now: the time of the response that is being processed.
     """
 
     def __init__(self, upcoming: Upcoming, spend: Callable[[], None]) -> None:
@@ -44,11 +44,11 @@ class Linearizer:
         self._spend = spend
 
     def read(self, configuration: Configuration, read: Read) -> list[Configuration]:
-        """All ways in which ``read``, unsatisfied so far, takes effect by now."""
+        """Return all configurations in which ``read``, unsatisfied so far, has taken effect by now."""
         return self._satisfy(configuration, read, (), ())
 
     def put(self, configuration: Configuration, put: Put) -> Sequence[Configuration]:
-        """All ways in which ``put``, open so far, has taken effect by now."""
+        """Return all configurations in which ``put``, open so far, has taken effect by now."""
         if configuration.unsatisfied or configuration.wide_writes:
             if put.is_seen:
                 return self._linearize(configuration, put, (), ())
@@ -62,7 +62,7 @@ class Linearizer:
         return (configuration,)
 
     def wide_write(self, configuration: Configuration, write: WideWrite) -> list[Configuration]:
-        """All ways in which ``write``, open so far, has taken effect by now."""
+        """Return all configurations in which ``write``, open so far, has taken effect by now."""
         return self._linearize(configuration, write, (), (), or_hide=not write.is_seen)
 
     def _linearize(
@@ -74,7 +74,7 @@ class Linearizer:
         *,
         or_hide: bool = False,
     ) -> list[Configuration]:
-        """All configurations in which ``write`` has just taken effect; with ``or_hide``, also where it is hidden."""
+        """Return all configurations in which ``write`` has just taken effect; with ``or_hide``, or is hidden."""
         found: list[Configuration] = []
         todo = [(start, postponed)]
         barred = (*barred, write)
@@ -112,9 +112,9 @@ class Linearizer:
         return found
 
     def _first_hurt(self, configuration: Configuration, write: Write, postponed: Postponed) -> tuple[bool, Read | None]:
-        """Whether the write can be linearized at all, and a read of which it is undecided on which side it comes.
+        """Return whether the write can be linearized at all, and a read whose order with the write is undecided.
 
-        Reads that hold anyway are satisfied.
+        A read that the write hurts, but that holds for all alternatives now, is satisfied before the write.
         """
         undecided = None
         for read in configuration.unsatisfied.copy():
@@ -132,7 +132,7 @@ class Linearizer:
     def _undecided_wide_write(
         self, configuration: Configuration, write: Write, barred: Barred, postponed: Postponed
     ) -> WideWrite | None:
-        """An open wide write that may come before ``write``, and leaves something if it does."""
+        """An open wide write that may come before ``write`` and would not be hidden by it; ``None`` if none."""
         for wide in configuration.wide_writes:
             if (
                 wide not in barred
@@ -145,7 +145,7 @@ class Linearizer:
         return None
 
     def _satisfy(self, start: Configuration, read: Read, barred: Barred, postponed: Postponed) -> list[Configuration]:
-        """All configurations in which ``read`` has been satisfied."""
+        """Return all configurations in which ``read`` has been satisfied."""
         satisfied: list[Configuration] = []
         if read not in postponed:
             postponed = (*postponed, read)
@@ -168,7 +168,10 @@ class Linearizer:
         return satisfied
 
     def _unseen_put(self, configuration: Configuration, write: Put) -> list[Configuration]:
-        """The response of an unseen write of one key: it stays, or it has been hidden; where possible, both in one."""
+        """Process the response of an unseen write of one key: it stays or has been hidden.
+
+        If possible, one configuration represents both cases.
+        """
         found: list[Configuration] = []
         wide_writes = tuple(configuration.wide_writes)
         for wide in wide_writes:
@@ -187,7 +190,10 @@ class Linearizer:
         return [*found, *_settled(configuration, write, can_hide=can_hide, can_stay=can_stay)]
 
     def _what_reads_say(self, configuration: Configuration, write: Put) -> tuple[bool, bool]:
-        """Whether ``write`` may stay, and whether some read could come before it. Reads that hold are satisfied."""
+        """Return whether ``write`` may stay, and whether some read may come before it.
+
+        A read that the write hurts, but that holds for all alternatives now, is satisfied before the write.
+        """
         can_stay, matters = True, False
         for read in configuration.unsatisfied.copy():
             if not is_hurt(configuration, read, write):
@@ -202,14 +208,14 @@ class Linearizer:
 
 
 def _may_follow(wide: WideWrite, write: Write) -> bool:
-    """Whether a wide write that must take effect may come after ``write``: a version seen later must survive it."""
+    """Whether the owed write ``wide`` may come after ``write``: it must not replace a version that is seen later."""
     return not isinstance(write, Put) or wide.at(write.key) is None or write.version.seen_until <= wide.returned
 
 
 def _repairs(configuration: Configuration, read: Read, barred: Barred) -> list[Write]:
-    """The open writes one of which must be the last, before ``read``, to the key of one difference; none is hopeless.
+    """Return the open writes of which one must be the last write of a differing key before ``read``; empty if hopeless.
 
-    Where several keys differ, one of them is chosen: all have to be repaired.
+    If the contents differ from the result under several keys, one of these keys is chosen: all must be repaired.
     """
     candidates = [write for write in configuration.open_writes() if write not in barred]
     missing = read.missing(configuration)
@@ -226,7 +232,7 @@ def _repairs(configuration: Configuration, read: Read, barred: Barred) -> list[W
 
 
 def _settled(configuration: Configuration, put: Put, *, can_hide: bool, can_stay: bool) -> Sequence[Configuration]:
-    """``put`` has responded, and no read and no wide write depends on it: both possibilities in one configuration."""
+    """Process the response of ``put`` if no read and no wide write depends on it: one configuration for both cases."""
     if can_stay and can_hide:
         configuration.add_alternative(put)
     elif can_stay:

@@ -1,4 +1,4 @@
-"""Looking ahead: what later calls tell about the order of earlier ones. All of it only rules out what is impossible."""
+"""Lookahead: conclusions from later calls about the order of earlier calls. It excludes only impossible orders."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .writes import Put, Replace, WideWrite, Write
 
 
 class Upcoming:
-    """When each key is written. Times are those of the invocations."""
+    """Times at which each key is written: the invocations of the writes."""
 
     def __init__(self, writes: Iterable[Write]) -> None:
         by_key: dict[str, list[Time]] = defaultdict(list)
@@ -40,8 +40,8 @@ class Upcoming:
 def is_hurt(configuration: Configuration, read: Read, write: Write) -> bool:
     """Whether ``read`` may fail to hold right after ``write`` although it held right before.
 
-    If not, the read need not come before the write: whatever order has it there, one with the read right after
-    the write is as good. May say yes too often.
+    If not, the read need not come before the write: an order with the read right after the write explains as much. May
+    return true too often.
     """
     if isinstance(write, Put):
         if not read.allows(write.key, write.version):
@@ -54,7 +54,7 @@ def is_hurt(configuration: Configuration, read: Read, write: Write) -> bool:
 
 
 def _may_lose_a_value(configuration: Configuration, read: ValuesRead, write: Put) -> bool:
-    """Whether a value of the result may be supplied by nothing but what ``write`` replaces."""
+    """Whether only the version that ``write`` replaces may supply a value of the result. May return true too often."""
     replaced = [version for version, _ in configuration.alternatives_of(write.key)]
     unsettled = {write.key, *configuration.alternatives}
     if configuration.wide_writes:
@@ -73,9 +73,9 @@ def _may_lose_a_value(configuration: Configuration, read: ValuesRead, write: Put
 
 
 def may_hold_after(configuration: Configuration, read: Read, write: Write, now: Time, upcoming: Upcoming) -> bool:
-    """Whether ``read``, which ``write`` hurts, may take effect after it: something must repair the damage.
+    """Whether ``read``, which ``write`` hurts, may take effect after it: another write must then restore its result.
 
-    May say yes too often.
+    May return true too often.
     """
     if isinstance(write, WideWrite):
         return all(

@@ -1,4 +1,4 @@
-"""Reads: what each one demands of the contents at the moment when it takes effect."""
+"""Reads: the conditions of each read on the contents at the moment when it takes effect."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .contents import ABSENT, NOTHING, Contents, Event, Found, Term, Version
 
 
 class Selection:
-    """Which objects a read looks at.
+    """Selection of the objects that a read looks at.
 
     Args:
-        terms: those under at least one of these index values; ``None`` for all objects.
+        terms: select the objects with at least one of these index values; ``None`` for all objects.
     """
 
     __slots__ = ("_more", "_name", "_terms", "_value")
@@ -23,7 +23,7 @@ class Selection:
         self._more = terms[1:] if terms else ()
 
     def of(self, contents: Contents) -> Found:
-        """What is selected from ``contents``."""
+        """The versions that are selected from ``contents``."""
         if self._terms is None:
             return contents.cells
         found = contents.index[self._name].get(self._value, NOTHING)
@@ -43,10 +43,10 @@ class Selection:
 
 
 class Read(Event):
-    """A call that changes nothing, with the result that it gave.
+    """A call that changes nothing, with its result.
 
     Attributes:
-        versions: what it returned.
+        versions: the versions that it returned.
     """
 
     __slots__ = ()
@@ -54,18 +54,19 @@ class Read(Event):
     versions: Collection[Version] = ()
 
     def holds(self, contents: Contents) -> bool:
-        """Whether the read gives its result on ``contents``."""
+        """Whether the read returns its result on ``contents``."""
         raise NotImplementedError
 
     def allows(self, key: str, version: Version) -> bool:
         """Whether ``version`` may be under ``key`` when the read takes effect.
 
-        ``holds`` is the conjunction of this over all keys, but for :class:`ValuesRead`, where it is only necessary.
+        ``holds`` is true if and only if ``allows`` is true for all keys; for :class:`ValuesRead`, this condition is
+        necessary, but not sufficient.
         """
         raise NotImplementedError
 
     def scope(self, keys: Collection[str]) -> Collection[str]:
-        """Those of ``keys`` under which it may matter what there is: all others are allowed whatever they hold."""
+        """The keys among ``keys`` that the read depends on; all versions are allowed under the other keys."""
         return keys
 
     def expected(self, key: str) -> Version | None:
@@ -79,13 +80,13 @@ class Read(Event):
         return [version for version in self.versions if cells.get(version.key) is not version]
 
     def stray_key(self, contents: Contents) -> str | None:
-        """A key under which ``contents`` have what the result rules out; ``None`` if there is none."""
+        """A key under which ``contents`` have a version that the result excludes; ``None`` if there is none."""
         del contents
         return None
 
 
 class Impossible(Read):
-    """A call whose outcome nothing explains, whatever the contents."""
+    """A call whose outcome is impossible for all contents."""
 
     __slots__ = ()
 
@@ -186,13 +187,13 @@ class KeysRead(Read):
 
 
 class ValuesRead(Read):
-    """``list_index_func_values``: the values of one index under which there is anything.
+    """``list_index_func_values``: the values of one index that any object has.
 
-    It forbids each key all other values; that there is something under each of these is not a matter of one key.
+    ``allows`` excludes versions with other values. That each value has an object is no condition on a single key.
 
     Attributes:
         index: the name of the index.
-        values: what it returned.
+        values: the values that it returned.
     """
 
     __slots__ = ("index", "values")
@@ -219,5 +220,5 @@ class ValuesRead(Read):
         return None
 
     def missing_value(self, contents: Contents) -> str:
-        """A value of the result under which ``contents`` have nothing."""
+        """A value of the result that no object in ``contents`` has; there must be one."""
         return next(value for value in self.values if value not in contents.index[self.index])

@@ -1,4 +1,4 @@
-"""Histories that the just-in-time checker can judge: those that it cannot, it recognises before it begins."""
+"""Suitability: tests in advance whether the just-in-time checker can judge a history."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..program import History
 
 
 class Unsuitable(ValueError):
-    """The just-in-time checker cannot judge this; the message says why."""
+    """The just-in-time checker cannot judge the history; the message contains the reason."""
 
 
 _DOUBTFUL: Final = frozenset(
@@ -19,7 +19,7 @@ _DOUBTFUL: Final = frozenset(
 
 
 def why_not(history: History, *, strict_errors: bool = False) -> str:
-    """Why the just-in-time checker cannot judge ``history``, in one sentence; empty if it can. O(number of calls).
+    """Return the reason why the just-in-time checker cannot judge ``history``; empty if it can. O(number of calls).
 
     Args:
         history: the calls.
@@ -45,7 +45,7 @@ def why_not(history: History, *, strict_errors: bool = False) -> str:
 def why_not_operation(
     operation: Operation, indexes: frozenset[str], semantics: Semantics, *, strict_errors: bool
 ) -> str:
-    """Why no history with ``operation`` can be judged; empty if it is no obstacle."""
+    """Return the reason why a history with ``operation`` cannot be judged; empty if the operation is no obstacle."""
     if operation.name not in _DOUBTFUL:
         return ""
     match operation.name:
@@ -65,6 +65,6 @@ def _surely_adds_nothing(
     """Whether the call has the same outcome and no effect in all states."""
     names = indexes.intersection(operation.names)
     if semantics is Semantics.CLASSIC:
-        # On an empty store it conflicts, otherwise the indexers are running: an error in either case, but which?
+        # On an empty store it raises a conflict, otherwise "indexers running": always an error, but of unknown kind.
         return bool(names) and not strict_errors
     return bool(names) or not operation.names

@@ -1,4 +1,4 @@
-"""From calls that change nothing to reads."""
+"""Translation of calls that change nothing into reads."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .known import KnownStore
 from .reads import Get, Impossible, KeysRead, ObjectsRead, Read, Selection, ValuesRead
 
 _What = tuple[str | None, tuple[str, ...] | None]
-"""An index and the values that are looked up there; ``None`` for everything."""
+"""An index name and the values that are looked up in it; ``None`` for all objects."""
 
 
 class ReadTranslation:
-    """Translates reads; see :data:`READERS`.
+    """Translation of reads; see :data:`READERS`.
 
-    Results of one selection repeat: the last ones are remembered with their translations.
+    Results of one selection often repeat: the last result of each selection is cached with its translation.
 
     Args:
-        store: what is known of it.
+        store: the known indices and versions of the store.
     """
 
     def __init__(self, store: KnownStore) -> None:
@@ -32,7 +32,7 @@ class ReadTranslation:
         self._lookups: dict[_What, _Lookup] = {}
 
     def forget(self) -> None:
-        """Free the memory of what can be found out again, which may have become wrong."""
+        """Clear the cache: it takes memory, and its translations may have become wrong."""
         self._lookups = {}
 
     def _get(self, position: int, call: Call, outcome: Outcome) -> Read | None:
@@ -81,7 +81,7 @@ class ReadTranslation:
         return self._constant(position, call)
 
     def _lookup(self, operation: Operation) -> _Lookup | None:
-        """What is remembered of the selection; ``None`` if the call does not depend on the contents."""
+        """The cache entry of the selection; ``None`` if the call does not depend on the contents."""
         index, item = operation.index, operation.item
         values: tuple[str, ...] | None = None
         if index is not None:
@@ -96,11 +96,11 @@ class ReadTranslation:
 
 
 class _Lookup:
-    """One selection with the results that it gave last.
+    """One selection with its last results.
 
     Attributes:
-        selection: which objects are selected.
-        written: when the write of the newest object was invoked in what :meth:`objects` found last.
+        selection: the selection of objects.
+        written: the time of the last invocation among the writes of the last objects that :meth:`objects` returned.
     """
 
     __slots__ = ("_found", "_keys", "_listed", "_stamps", "selection", "written")
@@ -114,7 +114,10 @@ class _Lookup:
         self._keys: frozenset[str] = frozenset()
 
     def objects(self, stamps: Value, known: Found) -> Found | None:
-        """The objects with these stamps by key; ``None`` if no store gives that, sorted and each object once."""
+        """Key -> version with one of these stamps; ``None`` if no store returns this list.
+
+        That is: it is no tuple, is not sorted, repeats a key, or has a stamp that is unknown or not selected.
+        """
         if stamps == self._stamps:
             return self._found
         if not isinstance(stamps, tuple):
@@ -144,7 +147,7 @@ class _Lookup:
 
 
 def _distinct(value: Value) -> frozenset[str] | None:
-    """What a call returned, if it is sorted and each is there once, as it must be."""
+    """The returned value as a set; ``None`` if it is no tuple, is not sorted, or has duplicates."""
     if not isinstance(value, tuple):
         return None
     distinct = frozenset(value)
@@ -162,4 +165,4 @@ READERS: Final[dict[OperationName, Callable[[ReadTranslation, int, Call, Outcome
     OperationName.INDEX_KEYS: ReadTranslation._keys,
     OperationName.LIST_INDEX_FUNC_VALUES: ReadTranslation._values,
 }
-"""What translates each kind of call that changes nothing; ``None`` for one that says nothing."""
+"""Operation that changes nothing -> its translation, which returns ``None`` if the result holds in all states."""

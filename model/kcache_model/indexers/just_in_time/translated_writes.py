@@ -1,4 +1,4 @@
-"""From calls that may change the store to writes."""
+"""Translation of calls that may change the store into writes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .reads import Impossible
 from .writes import Put, Replace, WideWrite, Write
 
 _IndexValues = tuple[tuple[str, ...] | None, ...]
-"""What each index function returns."""
+"""The results of the index functions, in the order of the indices; ``None`` if a function fails."""
 
 
 class WriteTranslation:
-    """Translates writes and makes their versions known; see :data:`WRITERS`.
+    """Translation of writes, which also registers their versions; see :data:`WRITERS`.
 
     Args:
-        store: what is known of it, where new versions are entered.
+        store: the known indices and versions of the store; new versions are added to it.
     """
 
     def __init__(self, store: KnownStore) -> None:
@@ -31,7 +31,7 @@ class WriteTranslation:
         self._terms_by_values: dict[_IndexValues, tuple[Term, ...] | None] = {}
 
     def forget(self) -> None:
-        """Free the memory of what can be found out again."""
+        """Clear the cache of index values."""
         self._terms_by_values.clear()
 
     def _put(self, position: int, call: Call) -> Write | Impossible | None:
@@ -110,7 +110,7 @@ class WriteTranslation:
 
 
 def _succeeded(outcome: Outcome | None) -> bool:
-    """Whether a write that cannot fail gave what it should; a pending call gave nothing."""
+    """Whether a write that cannot fail has the correct outcome, or is pending."""
     return outcome is None or (outcome.value is None and outcome.error is None)
 
 
@@ -122,4 +122,4 @@ WRITERS: Final[dict[OperationName, Callable[[WriteTranslation, int, Call], Write
     OperationName.REPLACE: WriteTranslation._replace,
     OperationName.TRANSACTION: WriteTranslation._transaction,
 }
-"""What translates each kind of call that may change the store; ``None`` for one that says nothing."""
+"""Operation that may change the store -> its translation, which returns ``None`` for a correct call without effect."""

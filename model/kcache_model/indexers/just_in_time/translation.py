@@ -1,4 +1,4 @@
-"""From the calls of a history to reads and writes, with what the stamps tell about them."""
+"""Translation of the calls of a history into reads and writes, with the conclusions from their stamps."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ PositionedCall = tuple[int, Call]
 
 @dataclass(frozen=True)
 class Window:
-    """Calls that begin one after the other, in the terms of the checker.
+    """Consecutive calls of a history, translated into reads and writes.
 
     Attributes:
-        begun: the calls in the order of their invocations; those are missing that say nothing.
+        begun: the calls in the order of their invocations, without the calls that have no effect and hold in any state.
         required: the versions whose writes began before the window and that are returned by reads that begin in it.
-        upcoming: when each key is written: complete until the last response of a call that has begun by the end.
+        upcoming: the times at which each key is written: complete until the last response of a call that began before
+            the end of the window.
     """
 
     begun: Sequence[Read | Write]
@@ -35,15 +36,15 @@ class Window:
 
 
 class Translator:
-    """Translates one window after the other, and knows the versions that may still be in the store.
+    """Translator of a history, window by window; it keeps the versions that may still be in the store.
 
     Args:
         indexes: the names of the indices of the store, each once.
-        semantics: which generation of client-go decides.
-        strict_errors: whether an error must be of the type that is due.
+        semantics: the generation of client-go that defines the correct results.
+        strict_errors: whether errors must be of the expected type.
 
     Attributes:
-        store: what is known of it.
+        store: the known indices and versions of the store.
     """
 
     def __init__(self, indexes: tuple[str, ...], semantics: Semantics, *, strict_errors: bool) -> None:
@@ -54,16 +55,16 @@ class Translator:
         self._horizon: Time = -NEVER
 
     def translate(self, calls: Sequence[PositionedCall], start: int, stop: int) -> Window:
-        """The calls from ``start`` to ``stop``, those before having been translated. O(number of calls looked at).
+        """Translate the calls from ``start`` to ``stop``; the calls before have been translated. O(number of calls).
 
         Args:
-            calls: in the order of their invocations. Of those after ``stop``, only the writes are looked at that
-                begin before all calls in front of ``stop`` have ended: reads among these may return them.
+            calls: in the order of their invocations. From ``stop`` on, only the writes are translated that begin
+                before all calls before ``stop`` have ended: reads before ``stop`` may return their versions.
             start: the index of the first call to translate.
-            stop: the index behind the last.
+            stop: the index after the last.
 
         Raises:
-            Unsuitable: there is an operation among them that the checker cannot judge.
+            Unsuitable: the checker cannot judge one of the operations.
         """
         window = calls[start:stop]
         ahead, horizon = self._ahead, self._horizon
@@ -100,17 +101,21 @@ class Translator:
         return Window([call for call in begun if call is not None], required, Upcoming(written))
 
     def keep(self, versions: Iterable[Version]) -> None:
-        """Forget all versions but these, and those of writes that have not begun."""
+        """Forget all versions except ``versions`` and the versions of writes that have not begun."""
         self.store.keep((*versions, *self.ahead()))
 
     def ahead(self) -> list[Version]:
-        """The versions of writes that were looked at but have not begun."""
+        """The versions of writes that have been translated in advance but have not begun."""
         return [version for write in self._ahead.values() if isinstance(write, Write) for version in write.versions()]
 
     def _look_back(
         self, window: Sequence[PositionedCall], reads: Iterable[int], begun: list[Read | Write | None]
     ) -> list[Version]:
-        """Translate the reads to their places in ``begun``; what they returned that was written before the window."""
+        """Translate the reads into their places in ``begun``; return the versions written before the window.
+
+        Only the versions that these reads returned are returned. Update ``seen_until`` and ``due`` of all versions that
+        they returned.
+        """
         begin = window[0][1].invoked
         required: list[Version] = []
         for at in reads:

@@ -1,4 +1,4 @@
-"""Union: configurations that differ in what is under one key become one, with the alternatives of both."""
+"""Union: configurations that differ only under one key become one configuration, with the alternatives of both."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from .contents import Time
 
 
 def united(configurations: list[Configuration], now: Time) -> list[Configuration]:
-    """Fewer configurations that together stand for the same possibilities; they may be changed.
+    """Return fewer configurations that together represent the same possibilities; the arguments may be changed.
 
-    Each is united with the first one possible. What that makes possible is left to the next time. O(objects) for each
-    pair.
+    Each configuration is united with the first possible one. Unions that become possible only then are left to the next
+    call. O(objects) for each pair.
 
     Args:
-        configurations: all that are possible.
-        now: a version that a read returns which begins later is no alternative.
+        configurations: all possible configurations.
+        now: the present time. A version is no alternative if a read that begins later returns it.
     """
     kept: list[Configuration] = []
     for configuration in configurations:
@@ -27,7 +27,7 @@ def united(configurations: list[Configuration], now: Time) -> list[Configuration
 
 
 def _take_in(one: Configuration, other: Configuration, now: Time) -> bool:
-    """Let ``one`` stand for ``other``, too; whether that is possible."""
+    """Change ``one`` so that it represents ``other``, too; return whether that is possible."""
     if one.puts != other.puts or one.unsatisfied != other.unsatisfied or one.wide_writes != other.wide_writes:
         return False
     keys = _different(one, other)
@@ -43,7 +43,7 @@ def _take_in(one: Configuration, other: Configuration, now: Time) -> bool:
 
 
 def _different(one: Configuration, other: Configuration) -> set[str]:
-    """The keys under which the two may differ."""
+    """The keys under which the two configurations may differ; incomplete if there are several."""
     theirs = other.cells
     keys = {key for key, version in one.cells.items() if theirs.get(key) is not version}
     keys |= theirs.keys() - one.cells.keys()

@@ -1,4 +1,7 @@
-"""Writes that succeed: which keys each one sets, and to what. Writes that fail have no effect and do not appear."""
+"""Successful writes: the keys that each write sets, and their versions. Failed writes have no effect and do not appear.
+
+A failed transaction is an exception: its entries that did not fail are a write.
+"""
 
 from __future__ import annotations
 
@@ -14,32 +17,32 @@ class Write(Event):
     __slots__ = ()
 
     def at(self, key: str) -> Version | None:
-        """What it puts under ``key``; ``None`` if it leaves that key alone."""
+        """The version that it stores under ``key``; ``None`` if it does not set the key."""
         raise NotImplementedError
 
     @property
     def is_seen(self) -> bool:
-        """Whether some read returned a version of it, as far as is known.
+        """Whether some known read returned a version of it.
 
-        An unseen write is nobody's witness: it may be overwritten in the instant in which it takes effect.
+        No read proves that an unseen write was in the store: it may be overwritten at the moment when it takes effect.
         """
         raise NotImplementedError
 
     def effects(self) -> Iterable[tuple[str, Version]]:
-        """The keys that it names, and what it puts there."""
+        """The pairs (key that it names, version that it stores there)."""
         raise NotImplementedError
 
     def versions(self) -> Collection[Version]:
-        """The versions that it puts into the store."""
+        """The versions that it stores, without :data:`ABSENT`."""
         raise NotImplementedError
 
     def supplies(self, index: str, value: str) -> bool:
-        """Whether something that it writes is found under the index value."""
+        """Whether a version that it stores has the index value."""
         raise NotImplementedError
 
 
 class Put(Write):
-    """One key is set: ``add``, ``update``, and ``delete``, which sets it to :data:`ABSENT`."""
+    """A write that sets one key: ``add``, ``update``, and ``delete``, which sets it to :data:`ABSENT`."""
 
     __slots__ = ("key", "version")
 
@@ -71,10 +74,10 @@ class Put(Write):
 
 
 class WideWrite(Write):
-    """Several keys are set in one instant: ``transaction``, which leaves the others as they are.
+    """A write that sets several keys at one moment: ``transaction``, which leaves the other keys unchanged.
 
     Attributes:
-        effect: what is put under each key that is named.
+        effect: key that is named -> version that is stored there.
     """
 
     __slots__ = ("effect",)
@@ -105,19 +108,19 @@ class WideWrite(Write):
         return any((index, value) in version.terms for version in self.effect.values())
 
     def overlaps(self, other: Write) -> bool:
-        """Whether some key is set by both."""
+        """Whether both writes set some key."""
         return any(other.at(key) is not None for key in self.effect)
 
     def is_covered_by(self, other: Write) -> bool:
-        """Whether nothing of it is left after ``other``."""
+        """Whether ``other`` sets all keys that it sets."""
         return all(other.at(key) is not None for key in self.effect)
 
 
 class Replace(WideWrite):
-    """``replace``: all keys are set, those that it does not name to :data:`ABSENT`.
+    """``replace``: a write that sets all keys; the keys that it does not name are set to :data:`ABSENT`.
 
     Attributes:
-        contents: what the cache holds afterwards.
+        contents: the contents of the cache afterwards.
     """
 
     __slots__ = ("contents",)

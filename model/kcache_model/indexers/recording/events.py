@@ -1,4 +1,4 @@
-"""Invocations and responses as lines of JSON, in the order of time, as a recorder writes them; and calls of them."""
+"""Invocations and responses as lines of JSON in the order of time, as a recorder writes them; and their calls."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ EVENTS_SCHEMA: Final = "kcache/events/1"
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """A call is invoked.
+    """Invocation of a call.
 
     Attributes:
-        at: when, on an integer clock that all threads share.
-        thread: which thread makes it, counted from 0; a thread makes one call at a time. Lines count from 1.
-        operation: what is called.
-        line: where that stands in the recording, counted from 1.
+        at: the time, on an integer clock that all threads share.
+        thread: the number of the calling thread, from 0 (in a recording, threads are counted from 1). A thread has at
+            most one open call.
+        operation: the operation.
+        line: the number of the line in the recording, from 1; 0 if there is none.
     """
 
     at: int
@@ -38,13 +39,13 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The open call of a thread responds.
+    """Response of the open call of a thread.
 
     Attributes:
-        at: when.
-        thread: which thread made it.
-        outcome: what it gave.
-        line: where that stands in the recording.
+        at: the time.
+        thread: the number of the calling thread, from 0.
+        outcome: the outcome of the call.
+        line: the number of the line in the recording, from 1; 0 if there is none.
     """
 
     at: int
@@ -57,11 +58,11 @@ Event = Begin | End
 
 
 class Lines(NamedTuple):
-    """Where a call stands in a recording, counted from 1.
+    """The lines of a call in a recording, counted from 1.
 
     Attributes:
-        begin: the line where it begins.
-        end: the line where it returns; ``None`` if it does not.
+        begin: the line of its invocation.
+        end: the line of its response; ``None`` if there is none.
     """
 
     begin: int
@@ -74,12 +75,12 @@ LocatedCall = tuple[Lines, Call]
 def assembled(
     events: Iterable[Event], *, until: int | None = None, keep: Callable[[int], bool] = lambda _: True
 ) -> list[LocatedCall]:
-    """The calls in the order of their invocations; those that do not return are pending.
+    """Return the calls in the order of their invocations; calls without a response are pending.
 
     Args:
-        events: well-formed: each thread has at most one open call.
-        until: read no further than to the response of the call at this position.
-        keep: which calls to keep, by their positions.
+        events: the events; each thread has at most one open call.
+        until: stop after the response of the call at this position.
+        keep: whether to keep the call at a position.
     """
     calls: dict[int, LocatedCall] = {}
     open_calls: dict[int, int] = {}
@@ -103,7 +104,7 @@ def assembled(
 
 
 _ALONE: Final = {PREFIX_THREAD: "before", FINAL_THREAD: "after"}
-"""What calls are marked with that are made while no thread runs."""
+"""Number of a pseudo-thread -> its text in a recording, for calls before and after the threads run."""
 
 
 _TIMES: Final = frozenset({"at", "thread"})
@@ -111,7 +112,7 @@ _EITHER: Final = frozenset({"invoke", "return"})
 
 
 def decode_event(data: object, line: int = 0) -> Event:
-    """An event from its JSON document.
+    """Decode an event from its JSON document; a list in its outcome is sorted.
 
     Raises:
         FormatError: ``data`` is no event.
@@ -130,7 +131,7 @@ def decode_event(data: object, line: int = 0) -> Event:
 
 
 def in_any_order(outcome: Outcome) -> Outcome:
-    """The same whatever the order of a list: it says nothing about linearizability."""
+    """Return the outcome with its list sorted: the order of results does not matter for linearizability."""
     if not isinstance(outcome.value, tuple):
         return outcome
     ordered = tuple(sorted(outcome.value))
@@ -138,12 +139,12 @@ def in_any_order(outcome: Outcome) -> Outcome:
 
 
 def encode_thread(thread: int) -> int | str:
-    """The number of a thread as it stands in a recording: counted from 1, or "before" or "after"."""
+    """Return the thread as it is written in a recording: its number from 1, or "before" or "after"."""
     return _ALONE.get(thread, thread + 1)
 
 
 def thread_text(thread: int) -> str:
-    """What messages call a thread."""
+    """The name of a thread in messages."""
     return f"thread {encode_thread(thread)}"
 
 
@@ -165,10 +166,10 @@ def encode_event(event: Event) -> Json:
 
 
 def dump_events(history: History) -> Iterator[str]:
-    """The lines of a history as events, without line ends.
+    """Yield the lines of a history as events, without line ends.
 
     Raises:
-        ValueError: a thread makes two calls at once, which events cannot express.
+        ValueError: a thread has two calls at once, which events cannot express.
     """
     yield json.dumps({"schema": EVENTS_SCHEMA, "semantics": history.semantics.value, "indexes": list(history.indexes)})
     ends: dict[int, float] = {}

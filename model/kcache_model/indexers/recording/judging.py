@@ -1,4 +1,4 @@
-"""Judges a recording while it is read, and looks at it once more to explain what is wrong."""
+"""Judgement of a recording while it is read; to explain a violation, the recording is read again."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from .events import Begin, Event, Lines, LocatedCall, assembled
 from .reading import Recording, read_recording
 
 MOST_EXPLAINED: Final = 300_000
-"""Up to so many calls are kept in memory to explain a violation; of a longer recording, only the call is told."""
+"""Up to this many calls are kept in memory to explain a violation. If the violating call comes later, the report
+contains only this call, without an explanation."""
 
 _BETWEEN_REPORTS: Final = 5_000
-"""Calls."""
+"""Number of calls between two reports of progress."""
 
 OpenRunner = Callable[[], Iterable[str]]
 """Opens the recording from its beginning."""
@@ -28,15 +29,16 @@ OpenRunner = Callable[[], Iterable[str]]
 
 @dataclass(frozen=True)
 class RecordingVerdict:
-    """What is to be said of a recording.
+    """The verdict on a recording.
 
     Attributes:
-        verdict: the answer.
-        calls: how many calls had begun when it was given.
-        pending: how many of them were still open.
-        threads: how many threads made them.
-        history: the calls as far as they were kept; for an answer found while reading, those up to the violation.
-        lines: for each call of ``history``, where it stands in the recording.
+        verdict: the verdict.
+        calls: the number of calls that had begun when the verdict was certain.
+        pending: the number of these calls that were still open.
+        threads: the number of threads that called.
+        history: the calls that were kept in memory. If the recording was judged while it was read, these are the calls
+            up to the violation; there are none without a violation.
+        lines: for each call of ``history``, its lines in the recording.
     """
 
     verdict: Verdict
@@ -55,18 +57,21 @@ def judge_recording(
     megabytes: float = float("inf"),
     on_calls: Callable[[int], None] = lambda _: None,
 ) -> RecordingVerdict:
-    """Judge a recording; in memory that does not grow with its length, if it consists of events.
+    """Judge a recording. If it consists of events, the memory does not grow with its length.
+
+    There are two exceptions: a history that the just-in-time checker cannot judge is read into memory, and so are up to
+    :data:`MOST_EXPLAINED` calls to explain a violation.
 
     Args:
-        lines: opens the recording; called a second time to explain a violation.
-        strict_errors: ask for kcache's error types.
-        seconds: how long to judge; reading included.
-        megabytes: the most memory, what the process had in place before included.
-        on_calls: told now and then how many calls have been read.
+        lines: opens the recording; called a second time in these two cases.
+        strict_errors: require kcache's error types.
+        seconds: limit of wall-clock time, including the time for reading.
+        megabytes: limit of the memory of the process, including the memory that it used before.
+        on_calls: called after every few thousand calls with the number of calls that have been read.
 
     Raises:
-        FormatError: a line is malformed, or cannot be where it is.
-        OSError: it cannot be read.
+        FormatError: a line is malformed, or impossible after the lines before it.
+        OSError: the recording cannot be read.
     """
     budget = SearchBudget(seconds, megabytes=megabytes)
     found = _judged(lines, on_calls, strict_errors=strict_errors, budget=budget)
@@ -99,17 +104,17 @@ def _judged(
 
 
 def recorded_history(lines: OpenRunner) -> History:
-    """The whole recording as a history, in memory; its calls in the order of their invocations.
+    """Read the whole recording into memory as a history, with calls in the order of their invocations.
 
     Raises:
-        FormatError: a line is malformed, or cannot be where it is.
+        FormatError: a line is malformed, or impossible after the lines before it.
     """
     recording = read_recording(lines())
     return _history(recording.header, _located(recording))[0]
 
 
 class _Stream:
-    """Hands events to the monitor, and counts."""
+    """Stream of events into the monitor, with counts of calls and threads."""
 
     def __init__(self, header: History, *, strict_errors: bool, budget: SearchBudget) -> None:
         self._header = header
@@ -147,7 +152,7 @@ class _Stream:
 
 
 def _explained(lines: OpenRunner, stream: _Stream, result: HistoryVerdict, *, strict_errors: bool) -> RecordingVerdict:
-    """Read as far as the first call that nothing explains, and say why."""
+    """Read the recording again up to the first call that no order explains, and explain the violation."""
     position = result.position
     assert position is not None
     recording = read_recording(lines())

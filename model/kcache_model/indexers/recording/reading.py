@@ -1,4 +1,4 @@
-"""Reader of recordings, line by line; it refuses what no recorder can have seen; each error names its line."""
+"""Reader of recordings, line by line. It rejects events that no recorder can observe; each error names its line."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .events import EVENTS_SCHEMA, Begin, Event, Lines, LocatedCall, decode_even
 
 @dataclass(frozen=True)
 class Recording:
-    """A recording, as far as its first line tells.
+    """A recording whose first line has been read.
 
     Attributes:
-        header: the first line: a history without calls.
-        events: the events, read one by one, if it consists of events.
-        calls: the calls with the lines where they stand, read one by one, if it consists of calls.
+        header: the first line, as a history without calls.
+        events: if the recording consists of events, an iterator that reads them one by one.
+        calls: if the recording consists of calls, an iterator that reads them, with their lines, one by one.
     """
 
     header: History
@@ -32,10 +32,10 @@ class Recording:
 
 
 def read_recording(lines: Iterable[str]) -> Recording:
-    """Read the first line, and prepare to read the others. Empty lines are skipped.
+    """Read the first line, and return iterators for the other lines. Empty lines are skipped.
 
     Raises:
-        FormatError: now, or while the others are read: a line is malformed, or cannot be where it is.
+        FormatError: a line is malformed, or impossible after the lines before it. The iterators raise it as well.
     """
     numbered = read_documents(lines, may_be_cut_off=True)
     first = next(numbered, None)
@@ -111,7 +111,7 @@ def _calls(documents: Iterator[tuple[int, object]]) -> Iterator[LocatedCall]:
 
 
 class _Stamps:
-    """Sees to it that no two writes share a stamp. Keeps a hash of each: stamps are many, and may be long."""
+    """Check that no two writes have the same stamp. Only hashes are kept, as stamps are many and may be long."""
 
     def __init__(self) -> None:
         self._hashes: set[int] = set()

@@ -1,1 +1,1 @@
-"""Engines that find objects which break a rule: each in a module of its own."""
+"""Engines that search for objects that break a rule, each in its own module."""

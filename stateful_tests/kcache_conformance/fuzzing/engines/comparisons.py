@@ -1,6 +1,7 @@
-"""The function runs on objects that note what they are compared with; those values are put in, one after another.
+"""Comparison engine: it runs the function on tracers, which record comparisons, and tries the compared values.
 
-So conditions on several fields are met step by step, and texts that the code only makes while it runs are found.
+Each value is put into the object in place of the compared part. So conditions on several fields are satisfied step by
+step, and texts that the code builds only at run time are found.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ def follow_comparisons(
     on_call: Callable[[FuzzedObject], None] = lambda _: None,
     on_rest: Callable[[], None] = lambda: None,
 ) -> int:
-    """Pass objects with wished-for parts to ``judge``; how many there were.
+    """Pass objects with compared values in them to ``judge``; return their number.
 
-    An object is followed further if the function makes other comparisons for it than for any object before.
+    An object is followed further if the function's comparisons for it differ from those for every earlier object.
 
     Args:
-        function: what the tracers are passed to.
-        fuzzed_objects: where to start.
-        judge: told of each new object.
-        seconds: for everything.
-        on_call: told of each object before the function sees its tracers.
-        on_rest: told when the function has returned.
+        function: takes the tracers.
+        fuzzed_objects: the initial objects.
+        judge: is called with each new object.
+        seconds: time limit.
+        on_call: is called with each object before the function takes its tracers.
+        on_rest: is called when the function has returned.
     """
     end, number = time.monotonic() + seconds, 0
     seen = {fuzzed_object.identity for fuzzed_object in fuzzed_objects}
@@ -93,7 +94,7 @@ def _wishes(function: Callable[[Any], Any], tree: Tree, tables: Sequence[dict[st
 
 
 def _flips(tree: Tree, path: Path = ()) -> Iterator[Wish]:
-    """The other value of each ``bool``: nothing can be made of one that would note anything."""
+    """Yield the opposite value of each ``bool``: ``bool`` has no subclasses, so it cannot be traced."""
     if isinstance(tree, bool):
         yield path, not tree
     elif isinstance(tree, dict):
@@ -105,7 +106,7 @@ def _flips(tree: Tree, path: Path = ()) -> Iterator[Wish]:
 
 
 def _put(tree: Tree, path: Path, value: Any) -> Tree:
-    """A copy of the tree with ``value`` at ``path``; a new key of a dict is added."""
+    """Return a copy of the tree with ``value`` at ``path``; a new key of a dict is added."""
     if not path:
         return value
     head, *rest = path

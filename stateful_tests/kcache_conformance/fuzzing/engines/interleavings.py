@@ -1,4 +1,4 @@
-"""Two threads call the function under the explorer, which goes through their interleavings one by one."""
+"""Explorer engine: two virtual threads call the function, and the explorer runs all interleavings of the calls."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _SECONDS_PER_PAIR = 1.0
 
 @dataclass(frozen=True)
 class Interleavings:
-    """The result of exploring.
+    """The result of the exploration.
 
     Attributes:
         evidence: an interleaving with a wrong answer.
-        executions: how many interleavings were run.
-        is_complete: all interleavings of all pairs were run.
-        reason: why nothing can be said.
+        executions: the number of interleavings that were run.
+        is_complete: whether all interleavings of all pairs were run.
+        reason: the reason why there is no result; empty if there is one.
     """
 
     evidence: Evidence | None = None
@@ -47,7 +47,7 @@ class Interleavings:
 
 
 def explore_calls(subject: Subject, fuzzed_objects: Sequence[FuzzedObject], *, seconds: float) -> Interleavings:
-    """Explore two calls at a time, each of another object."""
+    """Explore pairs of calls, each call with a different object."""
     if subject.spec is None:
         return Interleavings(reason="the function cannot be loaded a second time")
     pairs = [(fuzzed_objects[0], fuzzed_objects[1])] if len(fuzzed_objects) == 2 else _pairs(subject, fuzzed_objects)
@@ -94,7 +94,7 @@ def explore_calls(subject: Subject, fuzzed_objects: Sequence[FuzzedObject], *, s
 
 
 def _pairs(subject: Subject, fuzzed_objects: Sequence[FuzzedObject]) -> list[tuple[FuzzedObject, FuzzedObject]]:
-    """Small objects with different answers; if all have the same, any two."""
+    """Return pairs of small objects with different answers; if all answers are equal, a pair of any two objects."""
     others: dict[str, FuzzedObject] = {}
     different: dict[Any, tuple[FuzzedObject, Answer]] = {}
     for fuzzed_object in sorted(fuzzed_objects, key=lambda fuzzed_object: fuzzed_object.size):
@@ -106,7 +106,7 @@ def _pairs(subject: Subject, fuzzed_objects: Sequence[FuzzedObject]) -> list[tup
     chosen = [fuzzed_object for fuzzed_object, _ in different.values()]
     if len(chosen) < 2:
         chosen = [*others.values()][:2]
-    # From the smallest to the largest: they take different ways through the code.
+    # From the smallest to the largest object: they take different paths through the code.
     return list(itertools.pairwise(evenly_spaced(chosen, _MOST_PAIRS + 1)))
 
 
@@ -138,7 +138,7 @@ def _scenario(subject: Subject, *pair: FuzzedObject) -> Scenario:
 
 
 def _in_both_orders(subject: Subject, pair: Sequence[FuzzedObject]) -> list[list[Any]]:
-    """The answers of the calls one after the other: a function that remembers is another rule's matter."""
+    """Return the answers of the calls in both sequential orders: another rule checks functions with state."""
     found = []
     for order in ((0, 1), (1, 0)):
         function = load_subject(str(subject.spec), subject.kind).function

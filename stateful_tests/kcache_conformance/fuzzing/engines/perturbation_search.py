@@ -1,4 +1,4 @@
-"""Search for the single perturbation, and the smallest object, that change what a function gives."""
+"""Search for the single perturbation, and the smallest object, that change the result of a function."""
 
 from __future__ import annotations
 
@@ -31,19 +31,20 @@ _ROUNDS = 5
 
 @dataclass
 class PerturbationSearch:
-    """Comparison of what a function gives in different processes.
+    """Comparison of a function's results in different processes.
 
     Args:
-        spec: how a process loads the function.
-        kind: of the function.
-        valid: says of each of some objects whether it is valid.
-        patience_seconds: how long one call may take.
-        until: when to start no further process, by the monotonic clock; the first perturbation is tried in any case.
-        on_run: told of each process.
+        spec: the name by which a process loads the function.
+        kind: the kind of the function.
+        valid: objects -> whether each object is valid.
+        patience_seconds: time limit of one call.
+        until: the time, by the monotonic clock, after which no process is started; the first perturbation is always
+            tried.
+        on_run: is called for each process.
 
     Attributes:
-        runs: how many processes were started.
-        is_cut_short: there was no time for all perturbations.
+        runs: the number of processes that were started.
+        is_cut_short: whether there was no time for all perturbations.
     """
 
     spec: str
@@ -56,7 +57,7 @@ class PerturbationSearch:
     is_cut_short: bool = False
 
     def run(self, fuzzed_objects: list[FuzzedObject], seconds: float) -> tuple[list[Evidence], str]:
-        """The broken rules, and why not all perturbations were tried, if so."""
+        """Return the evidence of broken rules, and the reason if not all perturbations were tried, else ``""``."""
         end = min(time.monotonic() + seconds, self.until)
         trees = [fuzzed_object.tree for fuzzed_object in fuzzed_objects if fuzzed_object.is_plain]
         if not trees:
@@ -87,7 +88,7 @@ class PerturbationSearch:
         return run_perturbed(self.spec, self.kind, trees, perturbation, patience_seconds=self.patience_seconds)
 
     def _unstable(self, trees: list[Tree], position: int, one: PerturbedRun, other: PerturbedRun) -> Evidence:
-        """Two processes that are the same in every way gave different answers."""
+        """Return evidence of different answers in two processes without any perturbation."""
         what = f"{_text(one.meanings[position])} in one process, {_text(other.meanings[position])} in another"
         return _evidence(Rule.REPEATABLE, f"{what}, with nothing different", [trees[position]])
 
@@ -107,7 +108,7 @@ class PerturbationSearch:
                 yield self._smallest(rule, single, min((trees[number] for number in differing), key=_size), end)
 
     def _smallest(self, rule: Rule, perturbation: Perturbation, tree: Tree, end: float) -> Evidence:
-        """The object made smaller: all that are a step smaller are tried in two processes at once."""
+        """Minimise the object: in each round, two processes try all candidates that are one step smaller."""
         first = self._run_perturbed([tree], UNPERTURBED), self._run_perturbed([tree], perturbation)
         if not _differing(*first):
             what = f"other values with {perturbation.difference()}, after calls for other objects"
@@ -127,7 +128,7 @@ class PerturbationSearch:
         return _evidence(rule, what, [tree], perturbation.difference(), asdict(perturbation))
 
     def _smaller(self, tree: Tree) -> list[Tree]:
-        """Valid objects that are a step smaller, the smallest first."""
+        """Return the valid objects that are one step smaller, the smallest first."""
         candidates = list(itertools.islice(smaller_trees(tree), 2 * _MOST_CANDIDATES))
         candidates.sort(key=_size)
         verdicts = self.valid(candidates) if candidates else []
@@ -136,7 +137,7 @@ class PerturbationSearch:
     def _history(
         self, trees: list[Tree], usual: PerturbedRun, perturbation: Perturbation, position: int, end: float
     ) -> Evidence:
-        """The fewest earlier calls that change what the function gives for the object."""
+        """Return evidence with the fewest earlier calls that change the function's result for the object."""
         target = trees[position]
         alone = self._run_perturbed([target], UNPERTURBED).meanings[0]
         order = calls_in_order(len(trees), perturbation)
@@ -165,7 +166,7 @@ def _evidence(
 
 
 def _fewest(sequence: list[Tree], shows: Callable[[list[Tree]], bool]) -> list[Tree]:
-    """A shorter sequence with the same last element; halves first, then single calls."""
+    """Shorten a sequence, but keep its last element: first remove halves, then smaller parts, then single calls."""
     *before, last = sequence
     size = max(1, len(before) // 2)
     while before and size:

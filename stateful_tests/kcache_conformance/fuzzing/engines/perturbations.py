@@ -1,7 +1,7 @@
-"""The same objects in perturbed processes: another hash seed, order of calls, time of day, time zone, random state.
+"""Perturbed processes for equal objects: another hash seed, order of calls, clock, time zone, random state.
 
-Every perturbation has a process of its own, which loads the function anew. Nothing heavy is imported here: a process
-should take no longer to start than Python does.
+Each perturbation has its own process, which loads the function. This module has only cheap imports, so that a process
+starts almost as fast as Python itself.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class Order(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Perturbation:
-    """A difference between a process and the usual one.
+    """The differences between a process and the unperturbed process.
 
     Attributes:
         hash_seed: ``PYTHONHASHSEED``.
-        order: of the calls.
-        days: by how much the clock is moved.
-        is_elsewhere: another time zone, locale, home, working directory, and state of :mod:`random`.
+        order: the order of the calls.
+        days: the shift of the clock, in days.
+        is_elsewhere: whether time zone, locale, home, working directory, and the state of :mod:`random` differ.
     """
 
     hash_seed: int = 0
@@ -55,7 +55,7 @@ class Perturbation:
     is_elsewhere: bool = False
 
     def difference(self) -> str:
-        """The difference in words, for reports."""
+        """Return the differences as text, for reports."""
         parts = [f"PYTHONHASHSEED={self.hash_seed}"] if self.hash_seed else []
         if self.order is not Order.FORWARD:
             parts.append(f"the objects in {self.order} order")
@@ -66,7 +66,7 @@ class Perturbation:
         return " and ".join(parts) or "nothing"
 
     def single_differences(self) -> Iterator[tuple[Rule, Perturbation]]:
-        """Perturbations in one way only, each with the rule that this way is about."""
+        """Yield the perturbations with one of the differences, each with the rule that it checks."""
         if self.order is not Order.FORWARD:
             yield Rule.HISTORY, Perturbation(order=self.order)
         if self.hash_seed:
@@ -84,7 +84,7 @@ PERTURBATIONS = (
     Perturbation(hash_seed=3, order=Order.SHUFFLED, days=-21_900, is_elsewhere=True),
     Perturbation(hash_seed=4, order=Order.BACKWARD, days=3, is_elsewhere=False),
 )
-"""Each differs in several ways at once; which of them matters is found out when something does."""
+"""Each has several differences at once, to need few processes; if answers differ, the single differences are tried."""
 
 Meaning = tuple[Any, ...]
 
@@ -94,8 +94,8 @@ class PerturbedRun:
     """The answers of a perturbed process.
 
     Attributes:
-        meanings: one for each object, in the order in which they were given, whatever the order of the calls.
-        failure: why there is no answer: the process hung or crashed.
+        meanings: one for each object, in the order of the objects, not of the calls.
+        failure: the reason why there are no answers: the process hung or crashed; else empty.
     """
 
     meanings: tuple[Meaning, ...]
@@ -105,7 +105,7 @@ class PerturbedRun:
 def run_perturbed(
     spec: str, kind: Kind, trees: list[Tree], perturbation: Perturbation, *, patience_seconds: float
 ) -> PerturbedRun:
-    """The answers of the function for the objects under ``perturbation``; starts a process."""
+    """Start a process with ``perturbation``, and return the function's answers for the objects."""
     answers: list[list[Any]] = []
     environment = {"PYTHONHASHSEED": str(perturbation.hash_seed)}
     if perturbation.is_elsewhere:
@@ -125,7 +125,7 @@ def run_perturbed(
 
 
 def perturbed_job(outlet: Outlet, spec: str, kind: str, trees: list[Tree], perturbation: dict[str, Any]) -> None:
-    """Calls of the function with every object, in the child, in the order and at the time of the perturbation."""
+    """Call the function with every object, in the order and with the clock of the perturbation; runs in the child."""
     limit_memory()
     chosen = replace(Perturbation(**perturbation), order=Order(perturbation["order"]))
     with _moved_clock(chosen.days):
@@ -152,7 +152,7 @@ def perturbed_job(outlet: Outlet, spec: str, kind: str, trees: list[Tree], pertu
 
 
 def calls_in_order(number: int, perturbation: Perturbation) -> list[int]:
-    """The positions of ``number`` objects in the order of the calls under ``perturbation``."""
+    """Return the positions of ``number`` objects in the order of the calls under ``perturbation``."""
     order = list(range(number))
     if perturbation.order is Order.BACKWARD:
         order.reverse()
@@ -162,7 +162,7 @@ def calls_in_order(number: int, perturbation: Perturbation) -> list[int]:
 
 
 def _set_variables(function: Callable[[Any], Any]) -> None:
-    """Give other values to the environment variables that the code seems to name."""
+    """Change the environment variables whose names seem to occur in the code, if it reads the environment."""
     reading = read(function)
     if reading.reads("environ", "getenv", "environb"):
         for name in filter(_VARIABLE.fullmatch, reading.texts):

@@ -1,4 +1,4 @@
-"""The index that the function makes, in a cache that works as client-go does: does it stay right?"""
+"""Programs engine: it checks that an index in a client-go-like cache stays correct under random writes."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _KEYS = ("a", "b", "c")
 
 @dataclass(frozen=True)
 class Step:
-    """One write: ``fuzzed_object`` under ``key``; without one, a delete."""
+    """One write: ``fuzzed_object`` under ``key``; if it is ``None``, a deletion."""
 
     key: str
     fuzzed_object: FuzzedObject | None
 
     def text(self) -> str:
-        """For reports."""
+        """Return the step as text, for reports."""
         return f"delete {self.key}" if self.fuzzed_object is None else f"put {self.key}"
 
 
 @dataclass
 class _ClientGoIndex:
-    """One index, kept as client-go keeps it: on a write the function is asked again for the old object."""
+    """One index that works as in client-go: a write calls the function again for the old object."""
 
     function: Callable[[Any], Any]
     objects: dict[str, Any] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class _ClientGoIndex:
                 self.entries.setdefault(value, set()).add(key)
 
     def fault(self) -> str | None:
-        """The fault of the index, judged by what the function says of each object now."""
+        """Return the first fault of the index, compared with the function's current values; ``None`` if correct."""
         wanted = {key: self.values(obj) or frozenset() for key, obj in self.objects.items()}
         for value, keys in sorted(self.entries.items()):
             for key in sorted(keys):
@@ -77,7 +77,7 @@ def run_programs(
     seed: int,
     on_call: Callable[[FuzzedObject], None] = lambda _: None,
 ) -> tuple[Evidence | None, int]:
-    """Run random programs on such a cache; the first one that leaves it wrong, and how many were run."""
+    """Run random programs; return evidence of the first that leaves a wrong index, and the number of programs."""
     if not fuzzed_objects:
         return None, 0
     chance, end = random.Random(seed), time.monotonic() + seconds
@@ -108,7 +108,7 @@ def run_programs(
 def replay_program(
     function: Callable[[Any], Any], keys: Sequence[str], puts: Sequence[bool], fuzzed_objects: Sequence[FuzzedObject]
 ) -> str | None:
-    """Run the program of some evidence again; what is wrong with the index, if anything."""
+    """Run the program of some evidence again; return the fault of the index, or ``None``."""
     objects = iter(fuzzed_objects)
     program = [Step(key, next(objects) if is_put else None) for key, is_put in zip(keys, puts, strict=True)]
     return _fault(function, program)

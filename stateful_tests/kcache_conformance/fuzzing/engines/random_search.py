@@ -1,4 +1,4 @@
-"""The first engine: Hypothesis makes objects, aimed at the code, and shrinks what breaks a rule."""
+"""Random search, the first engine: Hypothesis generates objects for the code, and shrinks those that break a rule."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _EXAMPLES_PER_ROUND = 150
 _MOST_KEPT = 200
 _MOST_KEPT_PER_ANSWER = 3
 _MOST_PLACES = 10
-"""Lines that raise, each of which is told."""
+"""The maximum number of raising lines that are reported separately."""
 _CONSEQUENCES = {Rule.EQUAL_OBJECTS: {Rule.REPEATABLE}}
-"""A rule is not searched for where one that implies it is broken already."""
+"""Rule -> rules that imply it: if one of these is broken already, the rule is not searched for."""
 
 UNHURRIED = settings(
     database=None,
@@ -52,42 +52,42 @@ UNHURRIED = settings(
     report_multiple_bugs=False,
     print_blob=False,
 )
-"""Settings of runs of Hypothesis that are no tests."""
+"""Settings for runs of Hypothesis outside tests."""
 
 
 class _Broken(AssertionError):
-    """Raised inside Hypothesis for the rule that is being looked for."""
+    """The failure that a run of Hypothesis searches for: the object breaks the current rule."""
 
 
 class _TimeIsUp(BaseException):
-    """Ends a run of Hypothesis at once: it takes only ordinary exceptions for failures."""
+    """Ends a run of Hypothesis at once: Hypothesis treats only subclasses of Exception as failures."""
 
 
 @dataclass
 class Search:
-    """Looks for objects that break rules.
+    """A random search for objects that break rules.
 
     Args:
         inline: judges one object.
-        schema: what is valid; ``None`` if all that the strategies make is.
-        on_evidence: told of each broken rule, with its smallest object, as soon as that is known.
-        on_call: told of each object before the function sees it.
-        on_rest: told when the function has been called for it.
-        is_enough: whether to stop.
-        reads: which fields the function reads.
-        seed: of everything random.
-        rules: those to look for.
-        trusts_only_drawn: no object is valid but those that a strategy of the user's gave.
-        until: when all is to be over, by the monotonic clock; a few seconds later if there were too few objects.
-        on_round: told now and then that objects were tried.
+        schema: the schema of valid objects; ``None`` if all objects of the strategies are valid.
+        on_evidence: is called for each broken rule, with its smallest object.
+        on_call: is called with each object before the function is.
+        on_rest: is called when the function has returned.
+        is_enough: returns whether to stop.
+        reads: returns whether the function reads a field.
+        seed: seed of everything random.
+        rules: the rules to check.
+        trusts_only_drawn: whether only objects that the user's strategy has generated are valid.
+        until: the end of the search, by the monotonic clock; a few seconds later if there were too few objects.
+        on_round: is called after each round of objects.
 
     Attributes:
-        is_cut_short: the time was up before the fewest objects were tried.
-        examples: how many objects were tried.
-        missed: why no objects could be made, if so.
+        is_cut_short: whether the time was up before the minimum number of objects was tried.
+        examples: the number of objects that were tried.
+        missed: the reason why no objects could be generated; else empty.
         kept: valid objects with different answers, for the other engines.
-        valid: how many valid objects were judged.
-        accepted: for how many of them the function did not raise.
+        valid: the number of valid objects that were judged.
+        accepted: the number of valid objects for which the function did not raise.
     """
 
     inline: Inline
@@ -127,15 +127,15 @@ class Search:
         fewest: int = 0,
         are_corrupted: bool = False,
     ) -> None:
-        """Search until the time or the number of examples is used up; what was found is not looked for again.
+        """Search until the time or the number of examples is used up; each symptom is reported only once.
 
         Args:
-            objects: makes them.
-            seconds: for the search, from the first object on: before that, Hypothesis collects constants from the code
-                of all modules. To make what it finds smaller may take a little more.
-            examples: the most objects.
-            fewest: so many are tried even if that takes some time longer.
-            are_corrupted: they are not what the user's strategy gives.
+            objects: the strategy for objects.
+            seconds: time limit, from the first object on: before that, Hypothesis collects constants from the code of
+                all modules. Shrinking may take a little longer.
+            examples: the maximum number of objects.
+            fewest: the minimum number of objects, even if they take some more time.
+            are_corrupted: whether the objects are corrupted, so that the user's strategy does not vouch for them.
         """
         left = examples
         self._fewest, self._seconds, self._end = self.examples + fewest, seconds, math.inf
@@ -149,7 +149,7 @@ class Search:
                 self._report(found)
 
     def _may_go_on(self) -> bool:
-        """Whether there is time; what was found early may have used it up before the fewest objects were tried."""
+        """Whether there is time left. An early finding may have used it up; then the minimum number is still tried."""
         now = time.monotonic()
         if now < self._end or (self.examples < self._fewest and now < self._last):
             return True
@@ -157,18 +157,18 @@ class Search:
         return False
 
     def _begin(self) -> None:
-        """Start the clock, unless it runs."""
+        """Set the end of the search, unless it is set."""
         if self._end == math.inf:
             now = time.monotonic()
             self._end = min(now + self._seconds, self.until)
             self._last = max(min(now + 3 * self._seconds, self.until), now + _PATIENT_SECONDS)
 
     def left(self, seconds: float) -> float:
-        """So many seconds, or what is left; a little in any case, to make a finding smaller."""
+        """Return ``seconds``, or the remaining time if that is less; a minimum remains to minimise a finding."""
         return max(min(seconds, self.until - time.monotonic()), _LEAST_SECONDS)
 
     def judge(self, fuzzed_object: FuzzedObject) -> list[tuple[InputClass, Violation]]:
-        """The broken rules that are still looked for. Passes the object on to those who keep some."""
+        """Judge an object; return the violations that are still searched for. Valid objects may be kept."""
         violations = self._violations(fuzzed_object)
         if not violations and len(self.kept) >= _MOST_KEPT:
             return []
@@ -187,11 +187,11 @@ class Search:
             self.on_rest()
 
     def close(self, symptom: Symptom) -> None:
-        """Look no longer for what somebody else found."""
+        """Stop the search for a symptom that another engine has found."""
         self._done.add(symptom)
 
     def answer(self, fuzzed_object: FuzzedObject) -> Answer:
-        """The answer of the function for the object."""
+        """Call the function with the object, and return its answer."""
         self.on_call(fuzzed_object)
         try:
             return self.inline.answer(fuzzed_object)
@@ -199,7 +199,7 @@ class Search:
             self.on_rest()
 
     def input_class(self, fuzzed_object: FuzzedObject) -> InputClass:
-        """The class of the object: whether a store may really hold it."""
+        """Return the class of the object: valid if a store may really hold it, else adversarial."""
         if self.trusts_only_drawn and fuzzed_object.identity not in self._drawn:
             return InputClass.ADVERSARIAL
         if self.inline.kind is Kind.KEY and is_nameless(fuzzed_object.tree):
@@ -233,7 +233,7 @@ class Search:
             self.kept[fuzzed_object.identity] = fuzzed_object
 
     def _round(self, objects: SearchStrategy[Any], examples: int, are_corrupted: bool) -> Symptom | None:
-        """One run of Hypothesis. It looks for any rule first; from then on only for the one that it found."""
+        """Run Hypothesis once. It searches for any symptom; after the first, only for that symptom, to shrink it."""
         target: Symptom | None = None
         until = math.inf
 

@@ -1,4 +1,4 @@
-"""Starts CrossHair in a child process, and collects the objects that it comes up with."""
+"""Solver engine: it starts CrossHair in a child process, and collects its objects."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from . import symbolic
 
 
 def unable(options: FuzzOptions) -> str:
-    """Why CrossHair cannot work, however much time is left; empty if it can."""
+    """Return the reason why CrossHair cannot be used for this run; empty if it can."""
     if options.sources.strategy is not None:
         return "a strategy of your own cannot be made symbolic"
     return symbolic.unavailable()
 
 
 def ask_solver(spec: str, kind: Kind, options: FuzzOptions, seconds: float) -> tuple[list[Tree], EngineReport]:
-    """Objects for which the function seemed to break a rule; they are hints, to be judged without CrossHair.
+    """Return objects for which the function seemed to break a rule; they have to be judged without CrossHair.
 
     Args:
-        spec: how a process loads the function.
-        kind: of the function.
-        options: of the run.
-        seconds: for the import of the solver, and for the paths.
+        spec: the name by which a process loads the function.
+        kind: the kind of the function.
+        options: options of the run.
+        seconds: time limit for the import of the solver and the search.
     """
     began, paths = time.monotonic(), 0
     hints: list[Tree] = []

@@ -1,7 +1,7 @@
-"""The second engine: CrossHair runs the function on symbolic objects and solves for branches that no guess reaches.
+"""Symbolic engine: CrossHair runs the function on symbolic objects, to reach branches that random values miss.
 
-It works in a child process that can be killed: the solver does not always come back. What it finds is only a hint:
-whoever started it passes the concrete object to the function again, without CrossHair.
+It runs in a child process that can be killed, because the solver does not always return. Its objects are only hints:
+the parent passes the concrete object to the function again, without CrossHair.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LEAST_SECONDS = 0.5
 
 
 def unavailable() -> str:
-    """Why CrossHair cannot work here; empty if it can."""
+    """Return the reason why CrossHair cannot be used in this Python; empty if it can."""
     if any(importlib.util.find_spec(name) is None for name in ("crosshair", "hypothesis_crosshair_provider")):
         return 'CrossHair is not installed: pip install "kcache[crosshair]"'
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
@@ -43,14 +43,14 @@ def unavailable() -> str:
 
 
 def caveat() -> str:
-    """The limits of CrossHair on this version of Python; empty for the versions on which it works best."""
+    """Return the limits of CrossHair on this version of Python; empty for the versions on which it works best."""
     if sys.version_info >= (3, 13):
         return "on Python 3.13 and later CrossHair does not see through f-strings; 3.11 and 3.12 find more"
     return ""
 
 
 def symbolic_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], seconds: float) -> None:
-    """Runs in the child: sends the objects for which the function seems to break a rule."""
+    """Send the objects for which the function seems to break a rule; runs in the child."""
     began = time.monotonic()
     subject = load_subject(spec, Kind(kind))
     reading = read(subject.function)
@@ -82,7 +82,7 @@ def symbolic_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], 
 
 
 def _end_process_after(seconds: float, outlet: Outlet) -> None:
-    """An exception inside a symbolic run would upset the record of its paths; ending the process does not."""
+    """End the process after so many seconds: an exception within a symbolic run would corrupt the record of paths."""
 
     def stop() -> None:
         outlet.send({"event": "done"})
@@ -94,7 +94,7 @@ def _end_process_after(seconds: float, outlet: Outlet) -> None:
 
 
 def _symptom(function: Any, kind: Kind, obj: Any) -> str:
-    """The symptom in a few words; the judge with the whole list of rules follows later."""
+    """Return the symptom in a few words, or ``""``; all rules are checked later, without CrossHair."""
     try:
         returned = function(obj)
     except Exception as error:
@@ -111,7 +111,7 @@ def _symptom(function: Any, kind: Kind, obj: Any) -> str:
 
 
 def _line(error: BaseException) -> str:
-    """Where in the function's own code it was raised, as far as can be seen through CrossHair."""
+    """Return the innermost line of a traceback outside CrossHair, as ``function:line``; empty if there is none."""
     lines = [
         f"{frame.f_code.co_name}:{number}"
         for frame, number in traceback.walk_tb(error.__traceback__)
@@ -121,7 +121,7 @@ def _line(error: BaseException) -> str:
 
 
 def _realised(obj: Any) -> Any:
-    """The object with concrete parts, as a tree; ``None`` if it cannot be had."""
+    """Convert a symbolic object into a tree of concrete values; ``None`` if it is no plain data."""
     from crosshair import deep_realize  # type: ignore[import-untyped,unused-ignore]
 
     try:

@@ -1,4 +1,4 @@
-"""Strategies for CrossHair: as plain as can be, so that every draw stays symbolic."""
+"""Strategies for CrossHair, as simple as possible, so that every draw stays symbolic."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _LONGEST_LIST = 2
 
 
 class SymbolicMaker(ObjectMaker):
-    """Makes only what the code reads, without pools: the solver finds the constants by itself."""
+    """A maker of objects with only the fields that the code reads, without pools: the solver computes constants."""
 
     def strategy(self, schema: Schema, depth: int = 0) -> SearchStrategy[Any]:
-        """A strategy for values of ``schema``; texts may be of the wrong format, which is found out afterwards."""
+        """Return a strategy for values of ``schema``; the formats of texts are not enforced, but checked afterwards."""
         schema = resolved(schema)
         match schema:
             case Text():
@@ -44,7 +44,7 @@ class SymbolicMaker(ObjectMaker):
         return st.dictionaries(self.strategy(schema.key, depth + 1), value, min_size=schema.least, max_size=2)
 
     def _value(self, field: Field, depth: int) -> SearchStrategy[Any]:
-        """Never ``None``: random objects have that already, and each such choice doubles the paths."""
+        """Return a strategy without ``None``: random objects cover that, and each such choice doubles the paths."""
         return self.strategy(field.schema, depth + 1)
 
     def _optional(self, optional: dict[str, SearchStrategy[Any]], seldom: set[str]) -> SearchStrategy[Any]:  # noqa: ARG002

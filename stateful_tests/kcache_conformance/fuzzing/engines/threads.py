@@ -1,4 +1,4 @@
-"""Several real threads call the function for the same objects at the same time."""
+"""Thread engine: several real threads call the function with the same objects at the same time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_OTHERS = 8
 def run_threads(
     function: Callable[[Any], Any], kind: Kind, fuzzed_objects: Sequence[FuzzedObject], *, seconds: float
 ) -> tuple[Evidence | None, int]:
-    """The first answer that differs from the one that a single thread gets; and how many calls were made."""
+    """Return evidence of the first answer that differs from a single thread's answer, and the number of calls."""
     objects = [fuzzed_object.fresh() for fuzzed_object in fuzzed_objects]
     alone = [answer_of(function, kind, obj)[0] for obj in objects]
     race = _Race(function, kind, objects, alone, time.monotonic() + seconds)
@@ -33,7 +33,7 @@ def run_threads(
     try:
         threads = [threading.Thread(target=race.run, args=(number,), daemon=True) for number in range(_THREADS)]
         for thread in threads:
-            with contextlib.suppress(RuntimeError):  # the function has started too many of its own
+            with contextlib.suppress(RuntimeError):  # the function has started too many threads
                 thread.start()
         for thread in filter(threading.Thread.is_alive, threads):
             thread.join(max(0.0, race.end + _GRACE_SECONDS - time.monotonic()))
@@ -53,7 +53,7 @@ def run_threads(
 
 
 def _evidence(what: str, fuzzed_objects: Sequence[FuzzedObject], position: int) -> Evidence:
-    """The evidence with the objects that the other threads were busy with, for a replay."""
+    """Return the evidence, with the objects of the other threads' calls for a replay."""
     plain = [one.tree for number, one in enumerate(fuzzed_objects) if one.is_plain and number != position]
     return Evidence(
         Violation(Rule.THREAD_SAFE, what),

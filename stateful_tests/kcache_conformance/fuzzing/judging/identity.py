@@ -1,4 +1,4 @@
-"""The rules for keys: one object keeps its key, and no two objects have the same."""
+"""The rules for keys: the key of an object never changes, and no two objects have the same key."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _KEEP = frozenset({*IDENTITY, "metadata", "id", "key", "$", "class", "fields", "
 
 @dataclass(frozen=True)
 class IdentityRules:
-    """Changes an object, and looks at its key. Only for objects whose name and namespace can be found."""
+    """A check of the keys of changed objects. It applies only to objects with a recognisable name and namespace."""
 
     function: Callable[[Any], Any]
 
     def violations(self, fuzzed_object: FuzzedObject, first: Answer) -> Iterator[Violation]:
-        """Those of the two rules that the object shows to be broken."""
+        """Yield the violations of the two rules by the object and its changed copies."""
         if not fuzzed_object.is_plain:
             return
         identity = _identity(fuzzed_object.tree)
@@ -49,11 +49,11 @@ class IdentityRules:
         try:
             return answer_of(self.function, Kind.KEY, decode(tree))[0]
         except NotPlainError as error:
-            return Answer(None, error=str(error))  # there is no such object
+            return Answer(None, error=str(error))  # the class rejects these fields
 
 
 def _may_have(tree: Tree, identity: dict[str, Any], name: str) -> bool:
-    """Whether the object has a text called ``name``, or is of a sort that may have one."""
+    """Whether the object has a text field ``name``, or its identity may have such a field."""
     if name in identity:
         return isinstance(identity[name], (str, type(None)))
     metadata = (_fields(tree) or {}).get("metadata")
@@ -61,13 +61,13 @@ def _may_have(tree: Tree, identity: dict[str, Any], name: str) -> bool:
 
 
 def is_nameless(tree: Tree) -> bool:
-    """Whether the object has no name, or an empty one: a key function may refuse it."""
+    """Whether the object has no name or an empty name: a key function may reject such an object."""
     identity = _identity(tree)
     return identity is not None and not identity.get("name")
 
 
 def with_namespace(tree: Tree) -> Tree | None:
-    """A copy of an object of a cluster-scoped kind in a namespace; ``None`` if it has one, or cannot have one."""
+    """Return a copy with a namespace of an object without; ``None`` if it has a namespace, or cannot have one."""
     identity = _identity(tree)
     if identity is None or identity.get("namespace") or not _may_have(tree, identity, "namespace"):
         return None
@@ -82,7 +82,7 @@ def _fields(tree: Tree) -> dict[str, Any] | None:
 
 
 def _identity(tree: Tree) -> dict[str, Any] | None:
-    """The part of the tree that holds the name."""
+    """Return the part of the tree that contains the name; ``None`` if there is none."""
     fields = _fields(tree)
     if fields is None:
         return None
@@ -92,7 +92,7 @@ def _identity(tree: Tree) -> dict[str, Any] | None:
 
 
 def _with(tree: Tree, name: str, value: Any) -> Tree:
-    """A copy of the tree in which the field of the identity called ``name`` is ``value``."""
+    """Return a copy of the tree in which the field ``name`` of the identity is ``value``."""
     fields = _fields(tree)
     assert fields is not None
     copy = dict(fields)
@@ -109,7 +109,7 @@ def _rewrapped(tree: Tree, fields: dict[str, Any]) -> Tree:
 
 
 def _changes(tree: Tree) -> Iterator[tuple[Tree, str]]:
-    """The same object later: other labels, another version, another spec."""
+    """Yield later states of the same object (other labels, version, spec), each with a text about the change."""
     identity = _identity(tree) or {}
     for name, value in identity.items():
         if name in _KEEP:

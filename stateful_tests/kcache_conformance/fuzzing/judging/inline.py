@@ -1,4 +1,4 @@
-"""Judges what a function does with one object, within this process."""
+"""Judge of a function's calls with one object, within this process."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Inline:
     """The rules that one process can check with one object.
 
     Attributes:
-        function: what is fuzzed.
+        function: the fuzzed function.
         kind: index or key function.
-        most_values: how many values an object may have; ``None`` for a number in proportion to its size.
+        most_values: the maximum number of values of an object; ``None`` for a number in proportion to its size.
     """
 
     function: Callable[[Any], Any]
@@ -34,11 +34,11 @@ class Inline:
     most_values: int | None = None
 
     def answer(self, fuzzed_object: FuzzedObject) -> Answer:
-        """The answer of the function for a new copy."""
+        """Return the answer of the function for a new copy of the object."""
         return answer_of(self.function, self.kind, fuzzed_object.fresh())[0]
 
     def violations(self, fuzzed_object: FuzzedObject) -> list[Violation]:
-        """Every rule that the object shows to be broken. Calls the function about five times."""
+        """Return the violations by the object. Calls the function about five times."""
         obj = fuzzed_object.fresh()
         first, returned = answer_of(self.function, self.kind, obj)
         changed = self._changed(fuzzed_object, obj)
@@ -122,4 +122,4 @@ class Inline:
             is_comparable = fuzzed_object.fresh() == fuzzed_object.original
             return "it is no longer equal to its copy" if is_comparable and obj != fuzzed_object.original else None
         except Exception:
-            return None  # objects that cannot be compared say nothing
+            return None  # the objects cannot be compared

@@ -21,10 +21,10 @@ class Answer:
     """The outcome of one call.
 
     Attributes:
-        values: the values of an index function, the key of a key function (alone); ``None`` if there are none.
-        error: what was raised.
-        wrong: what is wrong with the type of the result.
-        place: the line of the function, or of what it calls, that raised.
+        values: the values of an index function, or only the key of a key function; ``None`` if there is no result.
+        error: the error that was raised; else empty.
+        wrong: the description of a result of the wrong type; else empty.
+        place: the line that raised, of the function or of a function that it calls.
     """
 
     values: tuple[str, ...] | None
@@ -34,12 +34,12 @@ class Answer:
 
     @property
     def meaning(self) -> tuple[frozenset[str] | None, str, str]:
-        """The part that must be the same for equal objects: neither the order of values nor their number counts."""
+        """The part that must be equal for equal objects: without the order and the repetition of values."""
         kind_of_error = self.error.partition(":")[0]
         return (None if self.values is None else frozenset(self.values), kind_of_error, self.wrong)
 
     def text(self) -> str:
-        """For reports."""
+        """Return the answer as text, for reports."""
         if self.error:
             return f"raised {self.error}"
         if self.values is None:
@@ -50,7 +50,7 @@ class Answer:
 
 
 def answer_of(function: Callable[[Any], Any], kind: Kind, obj: Any) -> tuple[Answer, Any]:
-    """Call ``function``; the answer, and what was returned."""
+    """Call ``function``; return the answer, and the returned value itself."""
     process = os.getpid()
     try:
         returned = function(obj)
@@ -59,7 +59,7 @@ def answer_of(function: Callable[[Any], Any], kind: Kind, obj: Any) -> tuple[Ans
         return Answer(None, error=error_text(error), place=place_of(error)), None
     finally:
         if os.getpid() != process:
-            os._exit(0)  # the function forked: its copy of this process must not go on with our work
+            os._exit(0)  # the function forked: the copy of this process must not continue kcache's work
 
 
 def _values(returned: Any) -> Answer:

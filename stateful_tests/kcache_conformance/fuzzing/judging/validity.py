@@ -40,9 +40,9 @@ def is_valid(obj: Any, schema: Schema, reads: Reads = lambda _: False) -> bool:
 
     Args:
         obj: the object.
-        schema: what is valid.
-        reads: which fields the function reads. Real models have all their attributes; of objects that only stand for
-            them, those that are read must be there.
+        schema: the schema of valid objects.
+        reads: returns whether the function reads a field. Real models have all their attributes; objects that replace
+            models must have the attributes that are read.
     """
     match resolved(schema):
         case Text() as text:

@@ -1,4 +1,4 @@
-"""A violation: a rule that an object shows to be broken; and the class of the object, on which its weight depends."""
+"""Violation of a rule by an object, and the class of the object, which decides the severity."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ..rules import Rule
 
 
 class InputClass(enum.StrEnum):
-    """The class of an object: a store may really hold it, or only a mistake elsewhere could put it there."""
+    """The class of an object: a store may really hold it, or only a bug elsewhere could put it there."""
 
     VALID = "legal"
-    """The API server, the type or the schema allows it: a violation fails."""
+    """The API server, the type or the schema allows the object: a violation fails the run."""
     ADVERSARIAL = "hostile"
-    """Nobody promised that it works: a violation is a warning."""
+    """The function need not support the object: a violation is a warning."""
 
 
 Symptom: TypeAlias = tuple[Rule, str, InputClass]
@@ -27,8 +27,8 @@ class Violation:
     """One broken rule.
 
     Attributes:
-        rule: which one.
-        what: one line: what the function did, beside what it should have done.
+        rule: the rule.
+        what: one line about the actual and the expected behaviour of the function.
         place: the line that raised; empty if nothing was raised.
     """
 
@@ -37,5 +37,5 @@ class Violation:
     place: str = ""
 
     def symptom(self, input_class: InputClass) -> Symptom:
-        """What is told once: a rule and the line that raised; of objects that nobody should give, just the rule."""
+        """Return the symptom, which is reported once: the rule and, for valid objects only, the line that raised."""
         return self.rule, self.place if input_class is InputClass.VALID else "", input_class

@@ -1,1 +1,1 @@
-"""Objects: as plain data, as code that can be pasted, and how they are made."""
+"""Objects: as plain data, as code to paste, and their generation."""

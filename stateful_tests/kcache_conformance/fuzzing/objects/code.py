@@ -1,4 +1,4 @@
-"""A tree as Python code that can be pasted."""
+"""Python code of a tree, which can be pasted."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from .trees import Tree
 _WIDTH = 88
 _SHORTEST_RUN = 13
 _FILE_MODULE = "kcache_target_"
-"""The start of the names of modules that were loaded from a file; a reader imports them by the name of the file."""
+"""The prefix of the names of modules that were loaded from a file; pasted code imports them by the file's name."""
 _CLIENTS = ("kubernetes.", "kubernetes_asyncio.")
-"""Whose models have many fields, and take each for ``None`` that is not given."""
+"""Packages whose models have many fields, each with the default ``None``."""
 
 
 def code_of(tree: Tree, name: str = "obj") -> str:
-    """Statements that assign the object to ``name``; imports first."""
+    """Return statements that assign the object to ``name``; imports come first."""
     imports = sorted(imports_of(tree))
     lines = [*imports, ""] if imports else []
     return "\n".join([*lines, f"{name} = {expression(tree, len(name) + 3)}"])
 
 
 def expression(tree: Tree, column: int = 0, indent: int = 0) -> str:
-    """One expression, broken into lines where it is long."""
+    """Return one expression, broken into lines if it is long."""
     flat = flat_expression(tree)
     if column + len(flat) <= _WIDTH:
         return flat
     opening, parts, closing = _parts(tree)
     if not parts or (closing == "]" and opening != "["):
-        return flat  # a comma after the name of an enum's member would make it a tuple
+        return flat  # a trailing comma after the name of an enum's member would turn it into a tuple
     inner = indent + 4
     lines = [opening]
     for label, value in parts:
@@ -38,7 +38,7 @@ def expression(tree: Tree, column: int = 0, indent: int = 0) -> str:
 
 
 def flat_expression(tree: Tree) -> str:
-    """One expression in one line."""
+    """Return one expression in one line."""
     if isinstance(tree, str):
         return text_literal(tree)
     opening, parts, closing = _parts(tree)
@@ -50,7 +50,7 @@ def flat_expression(tree: Tree) -> str:
 
 
 def _parts(tree: Tree) -> tuple[str, list[tuple[str, Tree]], str]:
-    """The opening of the expression, its labelled parts, and its closing; nothing for scalars."""
+    """Return the opening of the expression, its labelled parts, and its closing; all empty for scalars."""
     if isinstance(tree, list):
         return "[", [("", item) for item in tree], "]"
     if not isinstance(tree, dict):
@@ -84,7 +84,7 @@ def _parts(tree: Tree) -> tuple[str, list[tuple[str, Tree]], str]:
 
 
 def _given(tree: Tree) -> dict[str, Tree]:
-    """The fields that the class is called with."""
+    """Return the fields that are passed to the class."""
     is_short = tree["class"].startswith(_CLIENTS)
     return {
         name: value
@@ -104,7 +104,7 @@ def _qualname(tree: Tree) -> str:
 
 
 def text_literal(text: str) -> str:
-    """A literal; long runs of one character become a product."""
+    """Return a text literal; long runs of one character become a product."""
     if len(text) < 2 * _SHORTEST_RUN:
         return _quoted(text)
     parts: list[str] = []
@@ -131,7 +131,7 @@ def _quoted(text: str) -> str:
 
 
 def imports_of(tree: Tree) -> set[str]:
-    """The lines that import what an expression names."""
+    """Return the import statements for the names in an expression."""
     found: set[str] = set()
     stack = [tree]
     while stack:

@@ -1,4 +1,4 @@
-"""Objects that no API server gives: adversarial variants of valid ones."""
+"""Objects that no API server sends: adversarial variants of valid objects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WRONG: tuple[Any, ...] = (None, "", 0, -1, True, [], {}, ["a"], {"a": "b"}, 1.5
 
 
 def corrupted(objects: SearchStrategy[Any]) -> SearchStrategy[Any]:
-    """Objects of ``objects`` with one or two parts that are missing or wrong, tombstones, and what is no object."""
+    """Return a strategy for objects with one or two missing or wrong parts, tombstones, and values of other types."""
     return st.one_of(
         _broken(objects),
         _broken(objects),

@@ -1,4 +1,4 @@
-"""One generated object, of which equal copies can be made again and again."""
+"""One generated object, which can be copied repeatedly."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .trees import NotPlainError, Tree, decode, encode
 
 @dataclass(frozen=True)
 class FuzzedObject:
-    """An object as it was before any function saw it.
+    """The state of an object before it was passed to any function.
 
     Attributes:
-        tree: as plain data; ``None`` if it cannot be.
-        original: for an object that is no plain data, a deep copy that nobody is given.
+        tree: the object as plain data; ``None`` if that is impossible.
+        original: for an object that is no plain data, a deep copy that is never passed on.
     """
 
     tree: Tree
@@ -27,35 +27,35 @@ class FuzzedObject:
 
     @property
     def is_plain(self) -> bool:
-        """Whether other processes can be given it."""
+        """Whether the object can be passed to other processes."""
         return self.original is None
 
     def fresh(self) -> Any:
-        """A new, equal object."""
+        """Return a new, equal object."""
         return decode(self.tree) if self.is_plain else copy.deepcopy(self.original)
 
     def reordered(self) -> Any:
-        """A new, equal object, whose dicts were filled in the opposite order."""
+        """Return a new, equal object whose dicts have the opposite order."""
         return decode(_reversed(self.tree)) if self.is_plain else copy.deepcopy(self.original)
 
     @cached_property
     def canonical(self) -> Tree:
-        """The tree of a new copy. A class may change its fields as it is made, and a smaller set may be unsorted."""
+        """Return the tree of a new copy: a constructor may change its fields, and a minimised set may be unsorted."""
         return encode(self.fresh())
 
     @cached_property
     def size(self) -> int:
-        """Characters and nodes: what the number of values may be in proportion to."""
+        """The number of characters and nodes, for the limit of the number of values."""
         return _size(self.tree)
 
     @cached_property
     def identity(self) -> str:
-        """Equal for equal fuzzed objects."""
+        """A text that is equal for equal fuzzed objects."""
         return json.dumps(self.tree, sort_keys=True) if self.is_plain else repr(self.original)
 
 
 def fuzzed_object_of(obj: Any) -> FuzzedObject:
-    """A fuzzed object of ``obj``, which must not be shown to any function before.
+    """Return the fuzzed object of ``obj``, which must not have been passed to any function before.
 
     Raises:
         TargetError: the object cannot be copied.
@@ -72,7 +72,7 @@ def fuzzed_object_of(obj: Any) -> FuzzedObject:
 
 
 def difference(before: Tree, after: Tree, path: str = "obj") -> str | None:
-    """Where two trees differ first, in words; ``None`` if nowhere. The order of dicts does not count."""
+    """Describe the first difference of two trees; ``None`` if they are equal. The order of dicts does not count."""
     if type(before) is not type(after):
         return f"{path} was {_shown(before)}, now {_shown(after)}"
     if isinstance(before, dict):

@@ -1,4 +1,4 @@
-"""Minimiser of objects: smaller while it still shows what it shows, step by step (Zeller: delta debugging)."""
+"""Minimiser of objects: it removes parts step by step while the symptom remains (Zeller: delta debugging)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _SIMPLE_NUMBERS = (0, 1)
 def minimise(
     fuzzed_object: FuzzedObject, shows: Callable[[FuzzedObject], bool], *, seconds: float, attempts: int = 2000
 ) -> FuzzedObject:
-    """The smallest fuzzed object found that still ``shows``; ``fuzzed_object`` itself if it is no plain data.
+    """Return a smaller fuzzed object for which ``shows`` is true; ``fuzzed_object`` itself if it is no plain data.
 
     Args:
-        fuzzed_object: shows it.
-        shows: whether a candidate does; must be false for candidates that are not acceptable otherwise, too.
-        seconds: for all candidates together.
-        attempts: the most candidates.
+        fuzzed_object: an object with the symptom.
+        shows: returns whether a candidate is acceptable and has the symptom.
+        seconds: time limit for all candidates together.
+        attempts: the maximum number of candidates.
     """
     if not fuzzed_object.is_plain:
         return fuzzed_object
@@ -44,11 +44,11 @@ def _holds(shows: Callable[[FuzzedObject], bool], candidate: FuzzedObject) -> bo
     try:
         return shows(candidate)
     except NotPlainError:
-        return False  # its class refuses such fields
+        return False  # the class rejects such fields
 
 
 def smaller_trees(tree: Tree) -> Iterator[Tree]:
-    """Trees that are a step smaller; the largest steps first."""
+    """Yield the trees that are one step smaller; the largest steps first."""
     if isinstance(tree, str):
         yield from _smaller_texts(tree)
     elif isinstance(tree, bool) or tree is None:
@@ -107,7 +107,7 @@ def _smaller_dicts(tree: dict[str, Tree]) -> Iterator[dict[str, Tree]]:
 
 
 def _simpler_arguments(tree: dict[str, Tree]) -> Iterator[list[Tree]]:
-    """Arguments of the simplest value of a class in place of all, then of each."""
+    """Yield arguments in which those of the class's simplest value replace all, then each single one."""
     arguments = tree["arguments"]
     simplest = [encode(one) for one in MAKINGS[standard_class(tree["class"])].simplest]
     if arguments != simplest:

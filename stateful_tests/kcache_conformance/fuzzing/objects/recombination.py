@@ -1,4 +1,4 @@
-"""Recombination of objects, one part each: the same object later, or another one that is nearly the same."""
+"""Recombination of objects by one part: the results look like later states of an object, or like similar objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ATTEMPTS = 4
 
 
 def recombined(trees: list[Tree], most: int, seed: int) -> list[Tree]:
-    """Up to ``most`` copies of trees, each with one part of another tree in its place."""
+    """Return up to ``most`` copies of trees, each with one part replaced by that part of another tree."""
     if len(trees) < 2:
         return []
     chance, made = random.Random(f"crossing {seed}"), []

@@ -31,9 +31,10 @@ _STRATEGIES: Final[dict[type, SearchStrategy[Any]]] = {
     PurePath: _PATHS.map(PurePosixPath),
     **{kind: _PATHS.map(kind) for kind in (Path, PurePosixPath, PureWindowsPath)},
 }
-"""Where those of Hypothesis have values that are not finite, depend on the machine, or cannot be made smaller."""
+"""Strategies for types for which those of Hypothesis yield values that are not finite, depend on the machine, or do not
+shrink."""
 
 
 def standard_values(kind: type) -> SearchStrategy[Any]:
-    """Values of one of the standard types."""
+    """Return a strategy for values of one of the standard types."""
     return _STRATEGIES[kind] if kind in _STRATEGIES else st.from_type(kind)

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for objects of a schema, aimed at what the function's code says."""
+"""Hypothesis strategies for objects of a schema, with the fields and constants of the function's code."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ _OPAQUE_FIELDS = 8
 
 
 class ObjectMaker:
-    """Makes objects of a schema.
+    """A builder of strategies for objects of a schema.
 
     Args:
-        reading: what the code says; only the fields that it reads are made.
-        is_whole: make the other fields, too.
+        reading: the facts of the code; by default, only fields that it reads are generated.
+        is_whole: generate the other fields, too.
     """
 
     def __init__(self, reading: Reading, *, is_whole: bool = False) -> None:
@@ -70,7 +70,7 @@ class ObjectMaker:
         self._made: dict[Any, Values] = {}
 
     def strategy(self, schema: Schema, depth: int = 0) -> Values:
-        """A strategy for values of ``schema``."""
+        """Return a strategy for values of ``schema``."""
         schema = resolved(schema)
         match schema:
             case Text():
@@ -167,7 +167,7 @@ class ObjectMaker:
         return weighted(*options)
 
     def _key(self, schema: Map, depth: int) -> Values:
-        """Keys of a map: mostly those that the code looks up."""
+        """Return a strategy for the keys of a map: mostly keys that the code looks up."""
         key, kind = self.strategy(schema.key, depth + 1), resolved(schema.key)
         looked_up = self._texts.looked_up(kind) if isinstance(kind, Text) else []
         return weighted((3, st.sampled_from(looked_up)), (2, key)) if looked_up else key
@@ -184,7 +184,7 @@ class ObjectMaker:
     def _record(self, record: Record, depth: int) -> Values:
         wanted = [field for field in record.fields if self._reads(field)]
         if depth > 0 and not wanted and not self._is_whole:
-            wanted = list(record.fields)[:_OPAQUE_FIELDS]  # it is read as a whole: to be printed, say
+            wanted = list(record.fields)[:_OPAQUE_FIELDS]  # the code reads the whole record, for example prints it
         rest = [field for field in record.fields if field not in wanted]
         required = {field.name: self._value(field, depth) for field in wanted if not self._may_vanish(field, record)}
         optional = {field.name: self._value(field, depth) for field in wanted if self._may_vanish(field, record)}
@@ -204,7 +204,7 @@ class ObjectMaker:
         )
 
     def _optional(self, optional: dict[str, Values], seldom: set[str]) -> Values:
-        """Values for some of the optional fields; few of those called ``seldom``."""
+        """Return a strategy for some of the optional fields, with few of the fields in ``seldom``."""
         return _present(optional, seldom)
 
     def _may_vanish(self, field: Field, record: Record) -> bool:
@@ -218,7 +218,7 @@ class ObjectMaker:
         return mostly(value, none_in=_NONE_IS_ONE_IN) if field.may_be_none else value
 
     def _simplest(self, field: Field, depth: int) -> Values:
-        """A required field that the code does not read: always nearly the same."""
+        """Return a strategy for a required field that the code does not read: nearly constant values."""
         schema = resolved(field.schema)
         if field.may_be_none:
             return st.none()
@@ -232,11 +232,11 @@ class ObjectMaker:
         return self.strategy(schema, depth + 1)
 
     def _barest(self, record: Record, depth: int) -> Values:
-        """A record with nothing but what it must have."""
+        """Return a strategy for a record with only its required fields."""
         required = {
             field.name: self._simplest(field, depth) for field in record.fields if _must_be_given(field, record)
         }
-        if record.style is Style.ATTRIBUTES:  # what is read by name somewhere must be there everywhere
+        if record.style is Style.ATTRIBUTES:  # an attribute that the code reads has to exist in every object
             optional = (field for field in record.fields if field.may_be_none and self._reads(field))
             required |= {field.name: st.none() for field in optional}
         what = st.just((record, tuple(required)))
@@ -244,7 +244,7 @@ class ObjectMaker:
 
 
 def _must_be_given(field: Field, record: Record) -> bool:
-    """Whether no object is without the field; a namespace may be, where ``None`` would do."""
+    """Whether every object has the field; an object with attributes may lack a field that may be ``None``."""
     return not (field.may_be_missing or (field.may_be_none and record.style is Style.ATTRIBUTES))
 
 
@@ -253,7 +253,7 @@ _PRESENCE = tuple(range(_ABSENT_IS_ONE_IN))
 
 @st.composite
 def _present(draw: Callable[..., Any], optional: dict[str, Values], seldom: set[str]) -> dict[str, Any]:
-    """Some of the optional fields; of those called ``seldom`` two at most."""
+    """Draw some of the optional fields, at most two of them in ``seldom``."""
     chosen = {
         name for name in optional if name not in seldom and draw(st.sampled_from(_PRESENCE)) < _ABSENT_IS_ONE_IN - 1
     }
@@ -273,7 +273,7 @@ def _assembled(what: tuple[Record, tuple[str, ...]], required: dict[str, Any], o
     try:
         return record.make(**given)
     except Exception:
-        return reject()  # the class has further rules of its own
+        return reject()  # the class enforces further rules
 
 
 def _as(container: type, items: list[Any]) -> Any:
@@ -288,7 +288,7 @@ def _numbered(size: int, value: Any) -> dict[str, Any]:
 
 
 def _repeated(items: list[Any], size: int) -> list[Any]:
-    """Many elements, few of them different: what matters is mostly how many there are."""
+    """Return many elements, few of them different: usually only the number of elements matters."""
     return [copy.deepcopy(items[number % len(items)]) for number in range(size)]
 
 
@@ -298,7 +298,7 @@ def _doubled(items: list[Any], most: int | None) -> list[Any]:
 
 
 def _twins(schema: Schema, mapping: dict[Any, Any], one: Any, other: Any, value: Any, number: int) -> dict[Any, Any]:
-    """Two keys with the same value, or with values that some functions take for the same."""
+    """Return a mapping in which two keys have the same value, or values that some functions confuse."""
     made = dict(mapping)
     made[one] = value
     if isinstance(schema, Text) and number < 6:

@@ -1,4 +1,4 @@
-"""Strategies for texts: what the code compares with, what the format allows, and what often goes wrong."""
+"""Strategies for texts: constants of the code, texts of a format, and texts that often cause errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PATTERNS = {
 
 
 class TextMaker:
-    """Makes texts, all of which are valid where they stand."""
+    """A builder of strategies for texts that are valid for their schema."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
@@ -43,13 +43,13 @@ class TextMaker:
         self._made: dict[Text, SearchStrategy[str]] = {}
 
     def strategy(self, schema: Text) -> SearchStrategy[str]:
-        """A strategy for valid texts of ``schema``."""
+        """Return a strategy for valid texts of ``schema``."""
         if schema not in self._made:
             self._made[schema] = self._strategy(schema)
         return self._made[schema]
 
     def looked_up(self, schema: Text) -> list[str]:
-        """Texts in the code that may be keys there, or begin keys; without the names of fields in general."""
+        """Return the constants of the code that may be keys or prefixes of keys, without common field names."""
         named = [text for text in schema.examples if text in self._mined]
         if named:
             return named
@@ -81,7 +81,7 @@ class TextMaker:
         made = [(1, joined) for joined in self._joined(mined + usual)]
         made += [(3, matching) for matching in self._matching(schema)]
         made.append((1, self._generated(schema)))
-        # To filter would cost more: Hypothesis gives up the whole object when a part fails three times.
+        # A filter would cost more: Hypothesis discards the whole object if a part fails three times.
         instead = usual + mined + alike
 
         def validated(text: str) -> str:
@@ -98,14 +98,14 @@ class TextMaker:
                 yield ("a" * 62 + ".") * (length // 63) + "a" * (length % 63 or 1)
 
     def _alike(self, usual: Sequence[str]) -> Iterable[str]:
-        """Two texts that some functions take for the same, side by side, if the code takes texts apart."""
+        """Yield pairs of texts that some functions confuse, joined by separators that the code uses."""
         for separator in self._reading.separators[:4]:
             for text in (*UNICODE, *usual[:8]):
                 for other in (*variants(text), text):
                     yield text + separator + other
 
     def _joined(self, parts: Sequence[str]) -> Iterable[SearchStrategy[str]]:
-        """Two or three parts with separators between, parts and numbers."""
+        """Yield strategies for two or three parts or numbers, joined by separators."""
         if not parts:
             return
         number = st.integers(0, 120).map(str)
@@ -115,7 +115,7 @@ class TextMaker:
         separator = st.sampled_from([*self._separators, ""])
         yield st.builds(lambda one, by, two: one + by + two, part, separator, part)
         yield st.builds(lambda a, x, b, y, c: a + x + b + y + c, part, separator, part, separator, part)
-        if "int" in self._reading.names:  # texts are taken apart for their numbers: versions, addresses
+        if "int" in self._reading.names:  # the code parses numbers in texts: versions, addresses
             numbers = st.lists(st.one_of(number, number, number, st.just("")), min_size=2, max_size=5)
             yield st.builds(lambda by, parts: by.join(parts), st.sampled_from(self._separators), numbers)
         suffix = st.sampled_from([text for text in self._mined if len(text) <= 3] or ["m", "Gi"])

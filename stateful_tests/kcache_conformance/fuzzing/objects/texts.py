@@ -1,4 +1,4 @@
-"""Texts that a format allows, and the pools from which texts are made."""
+"""Texts that a format allows, and pools of special texts and characters."""
 
 from __future__ import annotations
 
@@ -40,29 +40,29 @@ NUMERIC = (
     "9" * 20, "nan", "inf", "2024-02-29T23:59:59Z", "2024-02-29T23:59:59+00:00", "2024-02-29", "10.0.0.1",
     "\u00b2", "\u0967", "\uff11", "\u2167",
 )  # fmt: skip
-"""Texts that look like numbers, to some functions only."""
+"""Texts that only some functions treat as numbers."""
 
 UNICODE = (
     "\u00e9", "e\u0301", "\ufb01", "fi", "\u212a", "K", "\u00df", "SS", "\u1e9e", "\u0130", "\u0131", "i\u0307",
     "\u200b", "\u00a0", "\U0001f600", "\uff57\uff45\uff42", "\u03a3", "\u03c2", "\u01c6", "\u0130stanbul",
     "\u2028", "\x1f", "\x85", "\u00bd", "\ufb00", "\ufeff",
 )  # fmt: skip
-"""Texts that normal forms, case mappings and ``strip`` change."""
+"""Texts that Unicode normalisation, case mappings or ``strip`` change."""
 
 
 _OTHER_DIGITS = ("\u00b2", "\u0967", "\uff11")
-"""For ``isdigit`` all are digits, for ``int`` the first is none."""
+"""Digits for ``isdigit``; ``int`` rejects the first."""
 
 ALPHABET = "".join(map(chr, range(32, 127))) + (
     "\0\t\n\r\x1f\x7f\x85\xa0\xad\xb2\xb5\xbd\xc4\xc9\xd7\xdf\xe9\xff\u0130\u0131\u017f\u0300\u0301\u03a3"
     "\u03c2\u0416\u05d0\u0661\u0967\u0e01\u1e9e\u200b\u200d\u2028\u202e\u20ac\u212a\u2167\u3042\u4e2d\uac00"
     "\ufb01\ufeff\uff11\uff21\ufffd\U0001d7d8\U0001f600\U0010ffff"
 )
-"""Of random texts: ASCII, and some of each sort of character that functions treat in an own way."""
+"""The characters of random texts: ASCII, and some of each kind that functions treat specially."""
 
 
 def is_valid_text(text: str, schema: Text) -> bool:
-    """Whether the API server, or the schema, accepts ``text`` there."""
+    """Whether the schema, and the API server if the schema has a format, accepts ``text``."""
     if len(text) < schema.least or (schema.most is not None and len(text) > schema.most):
         return False
     if any("\ud800" <= character <= "\udfff" for character in text):
@@ -90,7 +90,7 @@ def _is_moment(text: str) -> bool:
 
 
 def variants(text: str) -> tuple[str, ...]:
-    """Texts that some functions take for the same: other case, other normal form, blanks around."""
+    """Return similar texts that some functions confuse: other case, other normal form, with a blank."""
     made: tuple[str, ...] = (
         text.upper(), text.lower(), text.swapcase(), text.casefold(), unicodedata.normalize("NFKC", text),
         unicodedata.normalize("NFD", text), text + " ", text[::-1], text.replace("-", "_"), text.title(),
@@ -102,7 +102,7 @@ def variants(text: str) -> tuple[str, ...]:
 
 
 def around(text: str, separators: Iterable[str]) -> tuple[str, ...]:
-    """Texts that begin with, end with, or repeat ``text``."""
+    """Return texts that begin with, end with, or repeat ``text``, and variants of it."""
     made = [text + "0", text + "-a", "a-" + text, text + text, text[:-1], text[1:], text + "1", text.strip("-./:=,_ ")]
     made += variants(text)
     for separator in separators:

@@ -1,7 +1,7 @@
-"""Objects as plain data and back: for other processes, for replay lines, and to make equal copies.
+"""Objects as plain data: for other processes, for replay tokens, and for equal copies.
 
-A tree is JSON: scalars, lists, and dicts with text keys stand for themselves; everything else is a dict with the key
-``$``, which says what it is.
+A tree is JSON. Scalars, lists, and dicts with text keys represent themselves; everything else is a dict with the key
+``$``, whose value is the kind of the object.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from ..schemas.standard_types import MAKINGS, standard_class, standard_name
 Tree: TypeAlias = Any
 """Plain JSON."""
 Path: TypeAlias = tuple[str | int, ...]
-"""The place of a part in a tree."""
+"""The path of a part in a tree."""
 
 _MARK = "$"
 _DEEPEST = 60
 _IMPORTED = frozenset({"kubernetes", "kubernetes_asyncio", "kcache"})
-"""Modules that may be imported to find a class; all others must have been loaded with the function."""
+"""Packages that may be imported to look up a class; all others must have been loaded with the function."""
 _SYNONYMS = {"kcache_conformance.fuzzing.shapes.fixed_tuples": "kcache_conformance.fuzzing.schemas.fixed_tuples"}
-"""Names of modules in replay tokens of earlier versions, each with that of the module that has their classes."""
+"""Module name in replay tokens of earlier versions -> module that has its classes now."""
 
 
 class NotPlainError(TypeError):
-    """An object has parts that plain data cannot stand for."""
+    """An object has parts that cannot be represented as plain data."""
 
 
 def encode(obj: Any, depth: int = 0) -> Tree:
-    """``obj`` as a tree; O(size).
+    """Convert ``obj`` into a tree; O(size).
 
     Raises:
-        NotPlainError: it holds a function, a cycle, or something else that has no fields.
+        NotPlainError: ``obj`` contains a function, a cycle, or another object without fields.
     """
     if obj is None or type(obj) in (bool, int, str):
         return obj
@@ -86,10 +86,10 @@ def encode(obj: Any, depth: int = 0) -> Tree:
 
 
 def decode(tree: Tree) -> Any:
-    """A new object, equal to the one that ``tree`` was made of.
+    """Return a new object, equal to the object that was converted into ``tree``.
 
     Raises:
-        NotPlainError: a class is not to be found any more, or refuses its fields; or the tree is damaged.
+        NotPlainError: a class no longer exists, or rejects its fields; or the tree is damaged.
     """
     try:
         return _decoded(tree)
@@ -136,10 +136,10 @@ def _decoded(tree: Tree) -> Any:
 
 
 def fields_of(obj: Any) -> dict[str, Any]:
-    """The fields of an instance, by the name under which its class takes them.
+    """Return the fields of an instance, by the names that its class declares.
 
     Raises:
-        NotPlainError: it has none.
+        NotPlainError: the object has no fields.
     """
     kind = type(obj)
     if dataclasses.is_dataclass(kind):
@@ -161,12 +161,12 @@ def fields_of(obj: Any) -> dict[str, Any]:
 
 
 def made_of(kind: type[Any], fields: dict[str, Any]) -> Any:
-    """An instance with these fields. Only declared data classes are called; other instances are filled in.
+    """Return an instance with these fields. Only classes with declared fields are called; others are filled in.
 
-    So no replay token that somebody sends can make this process call what it should not.
+    So a replay token from another person cannot make this process call arbitrary code.
 
     Raises:
-        NotPlainError: the class refuses the fields.
+        NotPlainError: the class rejects the fields.
     """
     try:
         if dataclasses.is_dataclass(kind):
@@ -195,7 +195,7 @@ def _dataclass(kind: Any, fields: dict[str, Any]) -> Any:
 
 
 def _model(kind: Any, fields: dict[str, Any]) -> Any:
-    """A pydantic model takes a field by its alias only, unless it says otherwise; the client's do."""
+    """Create a pydantic model: by field names if its configuration allows it (as the client's do), else by aliases."""
     config = getattr(kind, "model_config", None) or {}
     if config.get("populate_by_name") or config.get("validate_by_name"):
         return kind(**fields)
@@ -203,10 +203,10 @@ def _model(kind: Any, fields: dict[str, Any]) -> Any:
 
 
 def class_name(kind: type) -> str:
-    """The name by which another process finds the class: ``module:qualified name``.
+    """Return the name by which another process can load the class: ``module:qualified name``.
 
     Raises:
-        NotPlainError: it is local to a function.
+        NotPlainError: the class is local to a function.
     """
     if "<" in kind.__qualname__:
         raise NotPlainError(f"its class {kind.__qualname__} is local to a function")
@@ -214,10 +214,10 @@ def class_name(kind: type) -> str:
 
 
 def found_class(name: str) -> Any:
-    """The class called ``module:qualified name``.
+    """Return the class with the name ``module:qualified name``.
 
     Raises:
-        NotPlainError: there is none.
+        NotPlainError: the class does not exist, or its module is not loaded.
     """
     module, _, qualname = name.partition(":")
     module = _SYNONYMS.get(module, module)
@@ -237,7 +237,7 @@ def found_class(name: str) -> Any:
 
 
 def paths_in(tree: Tree, above: Path = ()) -> Iterator[Path]:
-    """The paths to the parts of a tree that may be exchanged: items, entries and fields, outer ones first."""
+    """Yield the paths of the parts of a tree that may be replaced: items, entries and fields, outer parts first."""
     if isinstance(tree, list):
         items: Any = enumerate(tree)
     elif isinstance(tree, dict):
@@ -254,7 +254,7 @@ def paths_in(tree: Tree, above: Path = ()) -> Iterator[Path]:
 
 
 def with_part(tree: Tree, path: Path, value: Any, *, is_removed: bool = False) -> Tree:
-    """A copy of the tree with ``value`` for the part at ``path``; without it if it ``is_removed`` from a dict."""
+    """Return a copy of the tree with ``value`` at ``path``; if ``is_removed``, without this entry of a dict."""
     head, *rest = path
     copy = list(tree) if isinstance(tree, list) else dict(tree)
     if rest:

@@ -1,4 +1,4 @@
-"""Choices with weights: ``one_of`` takes each of its strategies once, however often it is given."""
+"""Choices with weights, which ``one_of`` of Hypothesis lacks: it counts a repeated strategy only once."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from hypothesis.strategies import SearchStrategy
 
 
 def weighted(*choices: tuple[int, SearchStrategy[Any]]) -> SearchStrategy[Any]:
-    """One of the strategies, each as often as its weight says; shrinks towards the first."""
+    """Return a strategy that draws from the given strategies by weight; it shrinks towards the first."""
     table = tuple(strategy for weight, strategy in choices for _ in range(weight))
     return table[0] if len(choices) == 1 else _drawn(table)
 
 
 def mostly(value: SearchStrategy[Any], *, none_in: int) -> SearchStrategy[Any]:
-    """``value``, but ``None`` once in ``none_in`` times.
+    """Return a strategy for ``value``, with ``None`` in one of ``none_in`` draws.
 
-    It shrinks towards the value: Hypothesis likes simple choices so much that ``None`` would crowd out the rest. The
-    minimiser that follows puts it where it serves.
+    It shrinks towards the value: Hypothesis prefers simple choices, so that ``None`` would displace other values. The
+    minimiser, which runs later, tries ``None`` as well.
     """
     return _drawn((*(value for _ in range(none_in - 1)), st.none()))
 

@@ -1,1 +1,1 @@
-"""Schemas of objects, wherever they are known from."""
+"""Schemas of objects, from types, JSON schemas, samples, or the function itself."""

@@ -1,4 +1,4 @@
-"""Tools for every source of schemas: choices between schemas, ``None`` taken out of them, and whether one can end."""
+"""Tools for all sources of schemas: choices between schemas, removal of ``None``, and the check for finite values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .schema import Array, Choice, Either, Given, Later, Map, Nothing, Record, S
 
 
 def either(options: Iterable[Schema]) -> Schema:
-    """Any of ``options``: nested choices are joined, equal ones are there once, a single one is itself."""
+    """Return a choice of ``options``: nested choices are flattened, duplicates removed; a single option is returned."""
     found: list[Schema] = []
     for option in options:
         for one in option.options if isinstance(option, Either) else (option,):
@@ -21,7 +21,7 @@ def either(options: Iterable[Schema]) -> Schema:
 
 
 def without_none(schema: Schema) -> tuple[Schema, bool]:
-    """``schema`` without ``None``, and whether ``None`` was allowed; of nothing but ``None``, the schema remains."""
+    """Return ``schema`` without ``None``, and whether ``None`` was allowed; a schema of only ``None`` is kept."""
     if isinstance(schema, Choice) and None in schema.values and len(schema.values) > 1:
         return replace(schema, values=tuple(value for value in schema.values if value is not None)), True
     if isinstance(schema, Either):
@@ -32,10 +32,10 @@ def without_none(schema: Schema) -> tuple[Schema, bool]:
 
 
 def require_finite(schema: Schema, what: str) -> Schema:
-    """``schema``, if it has a finite object.
+    """Return ``schema`` if it has a finite object.
 
     Raises:
-        SchemaError: each object would hold another one of its own schema, and so on for ever.
+        SchemaError: each object would contain another object of its own schema, without end.
     """
     if not _is_finite(schema, frozenset(), {}):
         raise SchemaError(
@@ -46,7 +46,7 @@ def require_finite(schema: Schema, what: str) -> Schema:
 
 
 def notes_in(schema: Schema) -> Iterator[str]:
-    """The notes of all records, each once. One that was put off stands elsewhere, too, or is a client's."""
+    """Yield the notes of all records, each record once. ``Later`` is skipped: it occurs elsewhere, or is a client's."""
     stack, seen = [schema], {}
     while stack:
         one = stack.pop()
@@ -90,7 +90,7 @@ def _is_finite(schema: Schema, above: frozenset[int], finite: dict[int, Schema])
 
 
 def _is_same(one: Schema, other: Schema) -> bool:
-    # 1 == True, and so are the choices of either: what they look like tells them apart.
+    # 1 == True, and so choices of 1 and of True are equal: compare their reprs.
     if isinstance(one, Given | Later) or isinstance(other, Given | Later):
         return one is other
     return one == other and repr(one) == repr(other)

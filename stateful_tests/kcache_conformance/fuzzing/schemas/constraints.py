@@ -1,4 +1,4 @@
-"""Bounds that annotations carry, as pydantic and ``annotated_types`` write them; neither is imported."""
+"""Bounds in annotations, in the notation of pydantic and ``annotated_types``; neither is imported."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from .schema import Array, Either, Integer, Map, Number, Schema, Text
 
 
 def constrained(schema: Schema, metadata: Iterable[Any]) -> Schema:
-    """``schema`` within the bounds in ``metadata``; whatever says nothing about values is passed over."""
+    """Return ``schema`` with the bounds in ``metadata``; other metadata is ignored."""
     for name, bound in _bounds(metadata):
         schema = _with(schema, name, bound)
     return schema
 
 
 def above(least: float | None, *bounds: float | None) -> float | None:
-    """The greatest of the lower bounds that there are."""
+    """Return the greatest lower bound; ``None`` if there is none."""
     return max((bound for bound in (least, *bounds) if bound is not None), default=None)
 
 
 def below(most: float | None, *bounds: float | None) -> float | None:
-    """The smallest of the upper bounds that there are."""
+    """Return the smallest upper bound; ``None`` if there is none."""
     return min((bound for bound in (most, *bounds) if bound is not None), default=None)
 
 
 def integer(schema: Integer, least: float | None, most: float | None) -> Integer:
-    """``schema`` within inclusive bounds, which need not be integers themselves."""
+    """Return ``schema`` with further inclusive bounds, which need not be integers."""
     lower = above(schema.least, None if least is None else math.ceil(least))
     upper = below(schema.most, None if most is None else math.floor(most))
     return Integer(None if lower is None else int(lower), None if upper is None else int(upper))
 
 
 def next_above(bound: float, *, is_integer: bool) -> float:
-    """The least number that is greater than ``bound``."""
+    """Return the least number that is greater than ``bound``."""
     return math.floor(bound) + 1 if is_integer else math.nextafter(bound, math.inf)
 
 
 def next_below(bound: float, *, is_integer: bool) -> float:
-    """The greatest number that is less than ``bound``."""
+    """Return the greatest number that is less than ``bound``."""
     return math.ceil(bound) - 1 if is_integer else math.nextafter(bound, -math.inf)
 
 

@@ -1,4 +1,4 @@
-"""The fields that a class declares, whatever library makes it a class with fields; none of them is imported."""
+"""The declared fields of a class of any supported library (dataclasses, attrs, pydantic ...); none is imported."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ ADVICE = "give a strategy, a schema, or samples of the objects instead (--strate
 
 @dataclass(frozen=True)
 class DeclaredField:
-    """A field, its annotation, and whether an instance may be made without it.
+    """A declared field of a class.
 
     Attributes:
-        name: what the attribute or the key is called.
+        name: the name of the attribute or the key.
         annotation: its type.
-        is_optional: it need not be given.
-        bounds: what else limits its values.
-        default: makes the value of an optional field that is not given; ``None`` if it has none, as in a dict.
+        is_optional: whether an instance can be created without it.
+        bounds: further limits of its values.
+        default: creates the default value of an optional field; ``None`` if there is no default, as in a dict.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Declaration:
     Attributes:
         fields: in the order of the declaration.
         style: items or attributes.
-        make: makes an instance from the fields by keyword.
+        make: creates an instance from the fields by keyword.
     """
 
     fields: tuple[DeclaredField, ...]
@@ -52,10 +52,10 @@ class Declaration:
 
 
 def declaration_of(cls: type[Any]) -> Declaration | None:
-    """The declaration of ``cls``; ``None`` if it is no class with known fields.
+    """Return the declaration of ``cls``; ``None`` if its fields are unknown.
 
     Raises:
-        SchemaError: it is, but an annotation is missing or cannot be resolved.
+        SchemaError: the class has fields, but an annotation is missing or cannot be resolved.
     """
     if hasattr(cls, "__required_keys__") and issubclass(cls, dict):
         return _typed_dict(cls)
@@ -75,7 +75,7 @@ def _typed_dict(cls: type[Any]) -> Declaration:
     fields = []
     for name, annotation in hints_of(cls).items():
         is_required = name in getattr(cls, "__required_keys__", ())
-        # With annotations as texts, only the resolved ones say it.
+        # If annotations are texts, only the resolved annotations show the qualifiers.
         for qualifier, inner in _qualifiers(annotation):
             is_required = {"Required": True, "NotRequired": False}.get(qualifier, is_required)
             annotation = inner
@@ -128,7 +128,7 @@ def _pydantic(cls: Any, infos: Mapping[str, Any]) -> Declaration:
 
 
 def alias_of(name: str, info: Any) -> str:
-    """The keyword by which a pydantic model takes its field ``name``."""
+    """Return the keyword by which a pydantic model takes its field ``name``."""
     alias = getattr(info, "validation_alias", None) or getattr(info, "alias", None)
     choices = getattr(alias, "choices", (alias,))
     return next((choice for choice in choices if isinstance(choice, str)), name)
@@ -200,7 +200,7 @@ def _must_be_given(parameter: inspect.Parameter) -> bool:
 
 
 def _renaming(cls: type[Any], keywords: Mapping[str, str]) -> Callable[..., Any]:
-    """``cls``, or something that makes its instances, where it takes fields by other names than they have."""
+    """Return ``cls``; if it takes fields by other keywords, return a function that translates the field names."""
     if all(name == keyword for name, keyword in keywords.items()):
         return cls
 
@@ -212,15 +212,15 @@ def _renaming(cls: type[Any], keywords: Mapping[str, str]) -> Callable[..., Any]
 
 
 def hints_of(what: Any) -> dict[str, Any]:
-    """The resolved annotations of a class or a function.
+    """Return the resolved annotations of a class or a function.
 
     Raises:
-        SchemaError: one of them names something that is not there.
+        SchemaError: an annotation cannot be resolved.
     """
     try:
         return typing.get_type_hints(what, include_extras=True)
     except NameError:
-        # A class that is local to a function is at least known to itself.
+        # The annotations of a class that is local to a function may refer to the class itself.
         local = {what.__name__: what, **vars(what)} if isinstance(what, type) else None
         try:
             return typing.get_type_hints(what, localns=local, include_extras=True)

@@ -1,4 +1,4 @@
-"""Objects to try when nobody says: those that the function asks for."""
+"""Default objects, if the user specifies none: Kubernetes objects with the fields that the function reads."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from .schema import Array, Either, Field, Integer, Map, Record, Schema, SchemaEr
 from .typical import typical
 
 _METHODS = frozenset(name for kind in (dict, list, str, int, datetime) for name in dir(kind))
-"""Of what objects are made of, whatever they are."""
+"""The methods of the plain values in any object."""
 
 _COMMON = frozenset({"metadata", "spec", "status", "kind", "apiVersion", "api_version"})
 
 
 def default_schema(reading: Reading, asked: Node, function: Callable[[Any], Any] | None = None) -> Schema:
-    """Kubernetes objects in the manner in which the function reads them, with whatever unknown fields it asks for.
+    """Return a schema of Kubernetes objects in the style in which the function reads them, with the fields it reads.
 
     Args:
-        reading: what the code says.
-        asked: what the function asked of an object that agrees to everything.
-        function: tried on a typical object of each kind that would do; a kind for which it raises is another one's.
+        reading: the facts of the code.
+        asked: the accesses of the function to a probe, which supports every access.
+        function: is called with a typical object of each likely kind; kinds for which it raises are excluded.
     """
     called = next(_called(asked), None)
     if called is not None:
@@ -49,7 +49,7 @@ def _manners(reading: Reading, asked: Node) -> tuple[Manner, ...]:
 
 
 def _styles(reading: Reading, asked: Node) -> tuple[bool, bool]:
-    """Whether fields are read as attributes, and whether as items; where nothing was asked, as the code looks."""
+    """Return whether fields are read as attributes, and as items; without accesses, the names in the code decide."""
     if asked.by_attribute or asked.by_item:
         return asked.by_attribute, asked.by_item
     return bool(reading.attributes & _COMMON), bool(_COMMON.intersection(reading.texts))
@@ -62,7 +62,7 @@ def _is_known(name: str) -> bool:
 def _in_manner(manner: Manner, reading: Reading, asked: Node, function: Callable[[Any], Any] | None) -> Schema:
     scores = {kind.name: _score(kind, reading, asked) for kind in kinds(manner)}
     likely = sorted(kinds(manner), key=lambda kind: scores[kind.name], reverse=True)  # stable: simple kinds first
-    # Some kinds have fields of the same name that are not alike: the selector of a Service and of a Deployment.
+    # Fields of the same name can differ between kinds: the selector of a Service and of a Deployment.
     rivals = [kind for kind in likely if scores[kind.name][0] == scores[likely[0].name][0]]
     chosen = next((kind for kind in rivals if function is not None and _takes(function, kind)), likely[0])
     if not _asks_beyond(asked, chosen):
@@ -85,14 +85,14 @@ def _takes(function: Callable[[Any], Any], kind: Record) -> bool:
 
 
 def _score(kind: Record, reading: Reading, asked: Node) -> tuple[int, int]:
-    """The number of parts that were asked for and that the kind has; then, of the names in the code."""
+    """Return a score: the accessed parts that the kind has, then its field names that occur in the code."""
     found = sum(_found(kind, asked))
     own = {name for name in _field_names(kind, frozenset()) if name not in _COMMON}
     return found, len(own & reading.names) - len(kind.fields) // 10
 
 
 def _found(schema: Schema, asked: Node) -> Iterator[int]:
-    """1 for each part that was asked for and is there, -1 for each that was not used as what it is."""
+    """Yield 1 for each accessed part that the schema has, -1 if the part was used as another type."""
     schema = resolved(schema)
     if isinstance(schema, Array) and asked.element is not None:
         yield from _found(schema.item, asked.element)
@@ -127,7 +127,7 @@ def _asks_beyond(asked: Node, schema: Schema) -> bool:
 
 
 def _custom(manner: Manner, like: Record, asked: Node) -> Record:
-    """A record with the parts of a known kind that were asked for."""
+    """Return a record with the accessed parts of a known kind."""
     fields = tuple(field for field in like.fields if field.name in asked.children)
     if fields and all(field.name != "metadata" for field in fields):
         fields += tuple(field for field in like.fields if field.name == "metadata")
@@ -135,7 +135,7 @@ def _custom(manner: Manner, like: Record, asked: Node) -> Record:
 
 
 def _extended(record: Record, asked: Node, manner: Manner) -> Record:
-    """``record`` with the unknown fields that were asked for. They are always there: nobody says that they may not."""
+    """Return ``record`` with the accessed unknown fields. They are required: nothing declares them optional."""
     fields = []
     for field in record.fields:
         node, schema = asked.children.get(field.name), resolved(field.schema)
@@ -165,7 +165,7 @@ def _inferred(node: Node, manner: Manner) -> Schema:
 
 
 def _called(node: Node, name: str = "") -> Iterator[str]:
-    """The names of what was called."""
+    """Yield the names of the parts that were called as methods."""
     if node.is_called and name not in _METHODS:
         yield name
     for child_name, child in node.children.items():

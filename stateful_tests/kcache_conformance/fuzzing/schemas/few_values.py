@@ -1,4 +1,4 @@
-"""A few small values of a schema, as trees: the same ones each time, for programs that are to stay small."""
+"""A few small values of a schema, as trees: always the same values, for small programs."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from .standard_types import MAKINGS, standard_name
 _FEW: Final = 2
 _DEEPEST: Final = 4
 _DECLARED: Final = ("__dataclass_fields__", "_fields", "model_fields")
-"""What marks the classes that are called with their fields: data classes, named tuples, models of pydantic."""
+"""Attributes of classes that are called with their fields: data classes, named tuples, pydantic models."""
 _NOTHING: Final = object()
 
 
 def few_values(schema: Schema, depth: int = 0) -> Sequence[Tree]:
-    """Distinct values, the smallest ones first; none if none are known.
+    """Return distinct values, the smallest first; none if none are known.
 
     Raises:
-        SchemaError: a field must be given, and nothing is known for it.
+        SchemaError: no value is known for a required field.
     """
     match resolved(schema):
         case Text(pattern=None, least=least, most=most) as text:
@@ -101,7 +101,7 @@ def _arrays(array: Array, depth: int) -> Sequence[Tree]:
 
 
 def _records(record: Record, depth: int) -> Sequence[Tree]:
-    """Instances with the fields that must be given, else with the first: ``(1, "a")``, ``(2, "b")``, ``(1, "b")``."""
+    """Return instances with the required fields, or else with the first: ``(1, "a")``, ``(2, "b")``, ``(1, "b")``."""
     given = [field for field in record.fields if not field.may_be_missing] or list(record.fields[:1])
     if depth > _DEEPEST:
         return []
@@ -118,7 +118,7 @@ def _records(record: Record, depth: int) -> Sequence[Tree]:
 
 
 def _rows(sizes: Sequence[int]) -> Sequence[tuple[int, ...]]:
-    """Which of so many values each part takes, in two or three distinct wholes."""
+    """Return two or three distinct rows of positions: for each part, the position of its value."""
     last = (2,) if len(sizes) == 1 else tuple(min(position, 1) for position in range(len(sizes)))
     rows = [tuple(0 for _ in sizes), tuple(1 for _ in sizes), last]
     return list(dict.fromkeys(tuple(at % size for at, size in zip(row, sizes, strict=True)) for row in rows))

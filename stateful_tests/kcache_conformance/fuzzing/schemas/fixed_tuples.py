@@ -1,4 +1,4 @@
-"""Tuples whose items have a type each: records that are tuples, as no other schema tells one position from another."""
+"""Tuples whose items have different types, as records: no other schema distinguishes positions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PREFIX = "Tuple"
 
 
 def fixed_tuple(items: Sequence[Schema]) -> Schema:
-    """The schema of tuples with these items, each with its own schema."""
+    """Return the schema of tuples whose items have these schemas."""
     if all(item == items[0] for item in items):
         item = items[0] if items else Array(Record(()), most=0)
         return Array(item, len(items), len(items), tuple)
@@ -24,7 +24,7 @@ def fixed_tuple(items: Sequence[Schema]) -> Schema:
 
 @functools.cache
 def tuple_of_size(size: int) -> type[tuple[Any, ...]]:
-    """A tuple whose items can be given by keyword: ``item_0`` and so on. It equals a plain tuple, and prints as one."""
+    """Create a tuple class whose items are passed by keyword: ``item_0`` ... It is equal to and prints as a tuple."""
     names = tuple(f"item_{n}" for n in range(size))
 
     def new(cls: type[tuple[Any, ...]], **items: Any) -> Any:
@@ -49,7 +49,7 @@ def _restored(items: tuple[Any, ...]) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    """So that such a class is found by its name, also in another process."""
+    """Return the tuple class of this name, so that it can be loaded by name in any process."""
     size = name.removeprefix(_PREFIX)
     if name.startswith(_PREFIX) and size.isdecimal():
         return tuple_of_size(int(size))

@@ -1,6 +1,7 @@
 """Schemas of the official Kubernetes client's models, with the formats that the API server enforces.
 
-Current versions are pydantic models; older ones have properties whose setters refuse ``None`` for required fields.
+Models of current versions are pydantic models; older models have properties whose setters reject ``None`` for required
+fields.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ PLAIN: dict[Any, Schema] = {
     datetime.datetime: Moment(),
     type(None): Nothing(),
 }
-"""The schemas of plain types, as the API bounds them."""
+"""Plain type -> its schema, with the bounds of the API."""
 _OLD_NAMES: dict[str, Any] = {
     **{kind.__name__: kind for kind in (str, int, float, bool, object)},
     "datetime": datetime.datetime,
@@ -65,13 +66,13 @@ def is_client_model(cls: object) -> bool:
 
 
 def schema_of_client_model(cls: type[Any]) -> Schema:
-    """The schema of a model; the models in it are worked out only when they are needed.
+    """Return the schema of a model; the schemas of nested models are computed only when they are needed.
 
     Args:
-        cls: a class of ``kubernetes.client``, say ``V1Pod``.
+        cls: a class of ``kubernetes.client``, such as ``V1Pod``.
 
     Raises:
-        SchemaError: a field has a type which cannot be made sense of.
+        SchemaError: the type of a field is unknown.
     """
     return _record(cls, None)
 
@@ -81,7 +82,7 @@ _DONE: dict[tuple[type[Any], int], Record] = {}
 
 def _record(cls: type[Any], known: Record | None) -> Record:
     known = known or type_named(_api_name(cls), MODEL)
-    # What is known lives for ever in a cache, so that its identity will do; its hash is slow.
+    # Known records stay in a cache forever, so id() can be a key; hashing a record is slow.
     key = (cls, id(known))
     if key not in _DONE:
         declared = _declared(cls)
@@ -110,7 +111,7 @@ def _value(cls: type[Any], name: str, annotation: Any, known: Schema | None) -> 
     if origin is typing.Annotated:
         return _value(cls, name, arguments[0], known)
     if origin in (typing.Union, types.UnionType):
-        # The API server gives base64 text wherever the model would take bytes as well.
+        # If a model accepts text or bytes, the API server sends base64 text.
         texts = [one for one in arguments if not (_bare(one) is bytes and str in map(_bare, arguments))]
         return either(_value(cls, name, one, known) for one in texts)
     if origin is list:
@@ -163,7 +164,7 @@ def _declared(cls: type[Any]) -> list[DeclaredField]:
 
 
 def _parsed(cls: type[Any], name: str, text: str) -> Any:
-    """The type that an older model gives as a text: ``list[V1Pod]``, ``dict(str, str)``."""
+    """Parse the text of a type in an older model: ``list[V1Pod]``, ``dict(str, str)``."""
     text = text.strip()
     if match := re.fullmatch(r"[Ll]ist\[(.*)\]", text, re.DOTALL):
         return types.GenericAlias(list, (_parsed(cls, name, match[1]),))

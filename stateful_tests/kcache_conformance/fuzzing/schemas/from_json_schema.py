@@ -1,4 +1,4 @@
-"""Schemas of JSON schemas, as Kubernetes uses them: OpenAPI documents and CustomResourceDefinitions, too."""
+"""Schemas from JSON schemas in the dialects of Kubernetes, OpenAPI documents and CustomResourceDefinitions included."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _KUBERNETES_FIELDS = ("apiVersion", "kind", "metadata")
 
 
 def schema_of_json_schema(document: Mapping[str, Any], name: str | None = None) -> Schema:
-    """The schema of the objects that a JSON schema describes; what it does not say, is free.
+    """Return the schema of the objects that a JSON schema describes; parts that it does not describe are arbitrary.
 
     Args:
         document: a JSON schema, an OpenAPI document, or the manifest of a CustomResourceDefinition.
-        name: which JSON schema of several, or which version of the custom resource; by default the stored one.
+        name: the name of the JSON schema, or the version of the custom resource; by default the stored version.
 
     Raises:
-        SchemaError: there is no such JSON schema, or no objects can be made of it.
+        SchemaError: the JSON schema does not exist, or allows no objects.
     """
     found = find_json_schema(document, name)
     schema = _JsonSchemas(found).root()
@@ -52,7 +52,7 @@ def schema_of_json_schema(document: Mapping[str, Any], name: str | None = None) 
 
 
 class _JsonSchemas:
-    """The JSON schemas of one document as schemas."""
+    """A converter of the JSON schemas of one document into schemas."""
 
     def __init__(self, found: Found) -> None:
         self._found = found
@@ -61,7 +61,7 @@ class _JsonSchemas:
         self._under_way: list[str] = []
 
     def root(self) -> Schema:
-        """The schema of the JSON schema that was found."""
+        """Return the schema of the whole object."""
         schema, _ = without_none(self.schema(self._found.json_schema, ""))
         if isinstance(schema, Either):
             return replace(schema, options=tuple(map(self._named, schema.options)))
@@ -75,7 +75,7 @@ class _JsonSchemas:
         return replace(self._whole_object(schema), name=self._found.kind)
 
     def schema(self, json_schema: Any, where: str) -> Schema:
-        """The schema of a JSON schema at a path of the object."""
+        """Convert the JSON schema at a path of the object."""
         if json_schema is True:
             return Anything()
         if not isinstance(json_schema, Mapping):
@@ -107,7 +107,7 @@ class _JsonSchemas:
         return self._done[reference]
 
     def _flat(self, json_schema: Mapping[str, Any], where: str, seen: tuple[str, ...] = ()) -> Mapping[str, Any]:
-        """``json_schema`` with what it refers to, and all of its ``allOf``, in it."""
+        """Merge ``json_schema`` with its ``$ref`` and all of its ``allOf``."""
         parts = list(json_schema.get("allOf", ()))
         if "$ref" in json_schema:
             if json_schema["$ref"] in seen:
@@ -225,7 +225,7 @@ class _JsonSchemas:
         return Field(name, schema, not is_required, may_be_none)
 
     def _whole_object(self, record: Record) -> Record:
-        """Objects in a store have metadata, whatever the JSON schema requires, and the kind that the document names."""
+        """Require metadata and the document's kind in a Kubernetes object, even if the JSON schema does not."""
         own = {field.name: field for field in record.fields}
         is_root = not self._under_way and record.name == ""
         free = {"apiVersion": self._found.api_version, "kind": self._found.kind} if is_root else {}
@@ -240,7 +240,7 @@ class _JsonSchemas:
 
 
 def _only_reference(json_schema: Any) -> str | None:
-    """The reference, where ``json_schema`` is nothing but one; recursion goes through these."""
+    """Return the reference if ``json_schema`` is only a reference; recursive schemas use these."""
     if not isinstance(json_schema, Mapping):
         return None
     rest = {key: value for key, value in json_schema.items() if key not in ("$ref", "allOf", "nullable")}

@@ -1,4 +1,4 @@
-"""One schema that all of some objects have, and others like them."""
+"""Schema from samples: all samples conform to it, and so do similar objects."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _MAY_ALWAYS_BE_MISSING = ("spec", "status")
 
 
 def schema_of_samples(samples: Sequence[Any]) -> Schema:
-    """The schema of ``samples``, with whatever they have in common; of several kinds, any of theirs.
+    """Return a schema of the common structure of ``samples``; if they have several kinds, a choice of one per kind.
 
     Args:
         samples: plain JSON values: dicts, lists, texts, numbers, booleans, ``None``.
 
     Raises:
-        SchemaError: there are none, or a value in them is no plain one.
+        SchemaError: there are no samples, or they contain a value that is not plain.
     """
     if not samples:
         raise SchemaError("there are no samples")
@@ -53,7 +53,7 @@ def schema_of_samples(samples: Sequence[Any]) -> Schema:
         kind = sample.get("kind") if isinstance(sample, Mapping) else None
         kinds.setdefault(kind if isinstance(kind, str) else None, []).append(sample)
     if len(kinds) == 2 and None in kinds:
-        # The items of a list do not say their kind.
+        # The items of a Kubernetes list have no kind.
         kinds = {next(kind for kind in kinds if kind is not None): list(samples)}
     return either(_whole(kind, objects) for kind, objects in kinds.items())
 
@@ -79,7 +79,7 @@ def _whole(kind: str | None, samples: list[Any]) -> Schema:
 
 
 def _metadata(seen: Sequence[Mapping[str, Any]]) -> Record:
-    """The metadata that all objects have, with the values that these have."""
+    """Return the schema of the metadata, with the values of the samples."""
     known = metadata(MANIFEST)
     found = {field.name: field for field in _fields(seen, "metadata", known)}
     fields = [
@@ -90,12 +90,12 @@ def _metadata(seen: Sequence[Mapping[str, Any]]) -> Record:
 
 
 def _schema(values: Sequence[Any], where: str, known: Schema | None) -> Schema:
-    """One schema for all of ``values``; ``known`` is what they probably are."""
+    """Return one schema for all ``values``; ``known`` is the schema that they probably have."""
     groups: dict[type, list[Any]] = {}
     for value in values:
         groups.setdefault(type(value), []).append(value)
     if isinstance(known, Either):
-        # Two schemas of one type cannot be told apart here.
+        # Two schemas of one type cannot be distinguished here.
         known = None
     options = [_of_type(kind, group, where, known) for kind, group in groups.items()]
     return either(options) if options else Anything()
@@ -145,7 +145,7 @@ def _is_metadata(values: list[dict[str, Any]]) -> bool:
 
 
 def _has_free_keys(values: list[dict[str, Any]], where: str) -> bool:
-    """Whether the keys are no names of fields: by the name, by how they look, or as they differ widely."""
+    """Whether the keys are data, not field names: by the name of the map, the form of the keys, or their variety."""
     counts = Counter(key for value in values for key in value)
     if _last(where) in _FREE_KEYS and all(isinstance(one, str) for value in values for one in value.values()):
         return True
@@ -190,7 +190,7 @@ def _text(values: list[str], where: str, known: Schema | None) -> Schema:
     if isinstance(known, Choice) and all(is_valid(value, known) for value in seen):
         return known
     if isinstance(known, Text):
-        # Examples of their own would let anything pass.
+        # With the known examples, every text would pass that is an example.
         if all(is_valid(value, replace(known, examples=())) for value in seen):
             return replace(known, examples=seen)
     elif all(is_valid(value, Text(Format.TIME)) for value in seen):

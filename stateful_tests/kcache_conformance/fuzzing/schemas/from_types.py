@@ -1,4 +1,4 @@
-"""Schemas of annotated Python types: data classes of every sort, typed dicts, named tuples, plain classes."""
+"""Schemas from annotated Python types: data classes of all libraries, typed dicts, named tuples, plain classes."""
 
 from __future__ import annotations
 
@@ -51,20 +51,20 @@ _QUALIFIERS = ("Required", "NotRequired", "ReadOnly", "Final")
 
 
 def schema_of_type(annotation: Any) -> Schema:
-    """The schema of the values of a type.
+    """Return the schema of the values of a type.
 
     Args:
-        annotation: a class, or anything else that may stand in an annotation.
+        annotation: a class, or any other annotation.
 
     Raises:
-        SchemaError: a type in it is not known, and no default stands in for it; or no value of it ever ends. Says
-            which field has it.
+        SchemaError: a type in it is unknown, and there is no default value; or no value of it is finite. The message
+            names the field.
     """
     return require_finite(_Types().schema(annotation, _WHOLE), f"the type {_shown(annotation)}")
 
 
 class _Types:
-    """Schemas by their types, for those that refer to themselves."""
+    """A converter of types into schemas, which caches them for types that refer to themselves."""
 
     def __init__(self) -> None:
         self._done: dict[Any, Schema] = {}
@@ -73,12 +73,12 @@ class _Types:
         self._variables: Mapping[Any, Any] = {}
 
     def schema(self, annotation: Any, where: str) -> Schema:
-        """The schema of a type; ``where`` says what has it. Whatever else an annotation raises, it is not known."""
+        """Return the schema of a type; ``where`` names its owner in errors. Any error means that it is unknown."""
         try:
             return self._schema(annotation, where)
         except SchemaError:
             raise
-        except Exception as error:  # classes run code of their own when they are asked, and typing has many forms
+        except Exception as error:  # attribute access may run the class's code, and typing has many forms
             raise _unknown(annotation, where) from error
 
     def _schema(self, annotation: Any, where: str) -> Schema:
@@ -132,7 +132,7 @@ class _Types:
         return self._done[annotation]
 
     def _substituted(self, annotation: Any) -> Any:
-        """``annotation`` without type variables; the free ones have their bounds."""
+        """Replace the type variables in ``annotation`` by their types; free variables by their bounds."""
         if isinstance(annotation, typing.TypeVar):
             return self._variables.get(annotation, annotation)
         parameters = getattr(annotation, "__parameters__", ())
@@ -190,7 +190,7 @@ class _Types:
             try:
                 fields.append(self._field(cls, declared))
             except SchemaError as error:
-                self._done = done  # what was made on the way may refer to what was not
+                self._done = done  # schemas that were created meanwhile may refer to the failed one
                 kept, note = _without_value(declared, declaration.style, error)
                 fields += kept
                 notes.append(note)
@@ -203,10 +203,10 @@ class _Types:
 
 
 def _without_value(declared: DeclaredField, style: Style, error: SchemaError) -> tuple[list[Field], str]:
-    """A field of which no values can be made up: left out of a dict, else always its default; and what to say of it.
+    """Omit a field of unknown values from a dict, or fix it at its default; return the field and a note about it.
 
     Raises:
-        SchemaError: ``error``, if it must be given, or if its default differs from copy to copy.
+        SchemaError: ``error``, if the field is required, or its default does not equal its copy.
     """
     reason = str(error).partition(f"; {_FIELD_ADVICE}")[0].partition(f"; {ADVICE}")[0]
     if declared.is_optional and style is Style.ITEMS:
@@ -223,19 +223,19 @@ def _without_value(declared: DeclaredField, style: Style, error: SchemaError) ->
 def _plain(annotation: Any) -> Schema | None:
     try:
         return _PLAIN.get(annotation)
-    except TypeError:  # something in it cannot be hashed, so that it is none of these
+    except TypeError:  # it is not hashable, so it is no plain type
         return None
 
 
 def _own_variables(annotation: Any) -> dict[Any, Any]:
-    """The types that the type variables of a generic class or alias itself stand for."""
+    """Return type variable -> type, for the variables of a generic class or alias itself."""
     origin = typing.get_origin(annotation)
     parameters = getattr(origin, "__type_params__", ()) or getattr(origin, "__parameters__", ())
     return dict(zip(parameters, typing.get_args(annotation), strict=False))
 
 
 def _variables(annotation: Any) -> Iterator[tuple[type[Any], dict[Any, Any]]]:
-    """The types that the type variables of a class, and of each base, stand for; bases may use the same for another."""
+    """Yield each class and base with its type variables -> types; bases may bind equal variables differently."""
     cls = typing.get_origin(annotation) or annotation
     own = _own_variables(annotation)
     yield cls, own

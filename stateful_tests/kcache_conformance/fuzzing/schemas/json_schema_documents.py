@@ -20,11 +20,11 @@ class Found:
 
     Attributes:
         json_schema: the JSON schema itself.
-        document: what references in it are relative to.
-        title: what its objects are called.
-        kind: of the objects, if the document says it.
-        api_version: of the objects, if the document says it.
-        is_kubernetes: integers have 64 bits at most.
+        document: the document in which its references are resolved.
+        title: the name of its objects.
+        kind: the kind of the objects, if the document contains it.
+        api_version: the API version of the objects, if the document contains it.
+        is_kubernetes: whether it is a schema of Kubernetes, where integers have at most 64 bits.
     """
 
     json_schema: Any
@@ -36,10 +36,10 @@ class Found:
 
 
 def find_json_schema(document: Mapping[str, Any], name: str | None) -> Found:
-    """The JSON schema called ``name``, or the only one, or the document itself.
+    """Return the JSON schema called ``name``, or the only one, or the document itself.
 
     Raises:
-        SchemaError: there is none of that name, or a name is needed.
+        SchemaError: no schema has that name, or a name is needed.
     """
     if document.get("kind") == "CustomResourceDefinition":
         return _in_custom_resource_definition(document, name)
@@ -55,10 +55,10 @@ def find_json_schema(document: Mapping[str, Any], name: str | None) -> Found:
 
 
 def pointed_at(document: Mapping[str, Any], reference: str) -> Any:
-    """The part that ``#/definitions/Pod`` or the like stands for.
+    """Resolve a reference such as ``#/definitions/Pod``.
 
     Raises:
-        SchemaError: it is not in this document.
+        SchemaError: the reference leads out of this document, or to nothing.
     """
     if not reference.startswith("#"):
         raise SchemaError(f"the schema refers to {reference!r}, which is outside of its document; put it into it")

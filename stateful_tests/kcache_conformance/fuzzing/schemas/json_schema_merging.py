@@ -1,4 +1,4 @@
-"""Several JSON schemas at once, as one: ``allOf``, and what stands beside ``anyOf`` and ``oneOf``."""
+"""Merging of JSON schemas that must all hold: ``allOf``, and keywords beside ``anyOf`` and ``oneOf``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ JsonSchema = Mapping[str, Any]
 
 
 def merged(one: JsonSchema, other: JsonSchema, where: str) -> dict[str, Any]:
-    """A JSON schema of what both allow.
+    """Return a JSON schema of the values that both allow.
 
     Raises:
         SchemaError: they contradict each other.
@@ -28,7 +28,7 @@ def merged(one: JsonSchema, other: JsonSchema, where: str) -> dict[str, Any]:
     for key, value in other.items():
         result[key] = _both(key, result[key], value, where) if key in result else value
     if "nullable" not in one or "nullable" not in other:
-        # Whoever does not say that it may be null, forbids it, as soon as it says what it is.
+        # A JSON schema with a type but without "nullable" forbids null.
         silent = [
             json_schema for json_schema in (one, other) if "nullable" not in json_schema and "type" in json_schema
         ]

@@ -1,4 +1,4 @@
-"""Objects as JSON schemas bound them: how many fields, which exclude each other, and the metadata of Kubernetes."""
+"""Limits of JSON schemas for objects: number of fields, exclusive fields, and the metadata of Kubernetes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .schema import Field, Record, SchemaError, Text
 
 
 def metadata_schema(json_schema: Mapping[str, Any]) -> Record | None:
-    """``kubernetes.metadata`` with the bounds of ``json_schema``, unless that describes something else."""
+    """Return ``kubernetes.metadata`` with the bounds of ``json_schema``; ``None`` if that is no such metadata."""
     known = metadata(MANIFEST)
     properties = json_schema.get("properties") or {}
     if json_schema.get("type", "object") != "object" or "additionalProperties" in json_schema:
@@ -34,7 +34,7 @@ def metadata_schema(json_schema: Mapping[str, Any]) -> Record | None:
 
 
 def limited(fields: list[Field], least: int, most: int | None, where: str) -> list[list[Field]]:
-    """The fields of records that have at least ``least``, at most ``most`` of them; not all that there may be."""
+    """Return selections of fields with at least ``least`` and at most ``most`` fields; not all possible selections."""
     required = [field for field in fields if not field.may_be_missing]
     optional = [field for field in fields if field.may_be_missing]
     room = len(optional) if most is None else most - len(required)
@@ -54,7 +54,7 @@ def limited(fields: list[Field], least: int, most: int | None, where: str) -> li
 
 
 def without_the_others(whole: dict[str, Any], option: Any, options: list[Any]) -> dict[str, Any]:
-    """Of alternatives that say only what is required, exactly one may hold: the fields of the others are not there."""
+    """Remove the fields that only other alternatives require, because exactly one alternative may hold."""
     if not all(isinstance(one, Mapping) and "required" in one for one in options):
         return whole
     own = set(whole.get("required", ()))

@@ -1,4 +1,4 @@
-"""Texts and numbers as JSON schemas bound them."""
+"""Limits of JSON schemas for texts and numbers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _TYPE_OF_KEYWORD = {
 
 
 def kinds_of(json_schema: Mapping[str, Any]) -> list[str]:
-    """The JSON types that a JSON schema allows; none if it says nothing."""
+    """Return the JSON types that a JSON schema allows; empty if it names or implies none."""
     kind = json_schema.get("type")
     if kind is not None:
         return list(kind) if isinstance(kind, list) else [kind]
@@ -70,10 +70,10 @@ def has_value_of(kind: str, value: Any) -> bool:
 
 
 def text_schema(json_schema: Mapping[str, Any], where: str) -> Text:
-    """The texts that a JSON schema allows.
+    """Return the schema of the texts that a JSON schema allows.
 
     Raises:
-        SchemaError: the pattern is none, or no length is allowed.
+        SchemaError: the pattern is invalid, or no length is allowed.
     """
     least, most = json_schema.get("minLength", 0), json_schema.get("maxLength")
     if most is not None and least > most:
@@ -89,10 +89,10 @@ def text_schema(json_schema: Mapping[str, Any], where: str) -> Text:
 
 
 def integer_schema(json_schema: Mapping[str, Any], where: str, bits: int | None) -> Integer:
-    """The integers that a JSON schema allows, with ``bits`` if it does not say how many.
+    """Return the schema of the integers that a JSON schema allows; ``bits`` is the default of its ``format``.
 
     Raises:
-        SchemaError: there is none.
+        SchemaError: no integer is allowed.
     """
     bits = {"int32": 32, "int64": 64}.get(json_schema.get("format", ""), bits)
     schema = Integer() if bits is None else Integer(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
@@ -103,10 +103,10 @@ def integer_schema(json_schema: Mapping[str, Any], where: str, bits: int | None)
 
 
 def number_schema(json_schema: Mapping[str, Any], where: str, bits: int | None) -> Schema:
-    """The numbers that a JSON schema allows; JSON writes the whole ones without a fraction.
+    """Return the schema of the numbers that a JSON schema allows, integers included.
 
     Raises:
-        SchemaError: there is none.
+        SchemaError: no number is allowed.
     """
     least, most = _bounds(json_schema, is_integer=False)
     if least is not None and most is not None and least > most:
@@ -119,7 +119,7 @@ def number_schema(json_schema: Mapping[str, Any], where: str, bits: int | None) 
 
 
 def _bounds(json_schema: Mapping[str, Any], *, is_integer: bool) -> tuple[float | None, float | None]:
-    """The inclusive bounds; exclusive ones are booleans in draft 4 and OpenAPI 3.0, numbers in later drafts."""
+    """Return inclusive bounds; exclusive bounds are booleans in draft 4 and OpenAPI 3.0, numbers in later drafts."""
     least, most = json_schema.get("minimum"), json_schema.get("maximum")
     lower, upper = json_schema.get("exclusiveMinimum"), json_schema.get("exclusiveMaximum")
     if isinstance(lower, bool):
@@ -133,7 +133,7 @@ def _bounds(json_schema: Mapping[str, Any], *, is_integer: bool) -> tuple[float 
 
 
 def _in_python(pattern: str, where: str) -> str:
-    """A regular expression of Go or JavaScript, where ``$`` is the very end, and classes are of ASCII."""
+    """Translate a regular expression of Go or JavaScript, where ``$`` is the very end, and classes are ASCII."""
     for name, characters in _CLASSES.items():
         pattern = pattern.replace(name, characters)
     made = _TOKEN.sub(lambda match: r"\Z" if match[0] in ("$", r"\z") else match[0], pattern)

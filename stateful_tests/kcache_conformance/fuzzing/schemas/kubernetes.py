@@ -1,7 +1,7 @@
-"""The schemas of Kubernetes objects that index functions usually meet, as manifests or with attributes.
+"""The schemas of the Kubernetes objects that index functions usually read, as manifests or with attributes.
 
-Only what indices are made from; whoever needs more gives a type, a schema or samples. Formats are those that the API
-server enforces, so that no function is accused because of an object which cannot exist.
+They contain only fields that are usual in indices; for others, the user specifies a type, a schema or samples. The
+formats are those that the API server enforces, so that no finding is about an object that cannot exist.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _MAPS: dict[str, Map] = {
 
 @dataclass(frozen=True)
 class Manner:
-    """The manner in which an object is written.
+    """The style of an object and of its field names.
 
     Attributes:
         style: items or attributes.
@@ -64,57 +64,57 @@ MODEL = Manner(Style.ATTRIBUTES, is_camel=False)
 DYNAMIC = Manner(Style.ATTRIBUTES, is_camel=True)
 """Attributes in camel case: the client's ``ResourceInstance``."""
 AS_DICT = Manner(Style.ITEMS, is_camel=False)
-"""Items in snake case: what a model's ``to_dict`` gives."""
+"""Items in snake case: the result of a model's ``to_dict``."""
 
 
 def snake_case(name: str) -> str:
-    """``node_name`` for ``nodeName``, ``host_ip`` for ``hostIP``, ``pod_ips`` for ``podIPs``, as the client has it."""
+    """Convert ``nodeName`` into ``node_name``, ``hostIP`` into ``host_ip``, ``podIPs`` into ``pod_ips``."""
     plurals = re.sub(r"(IP|CIDR)s\b", lambda found: found[1].capitalize() + "s", name)
     return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", re.sub(r"([A-Z])([A-Z][a-z])", r"\1_\2", plurals)).lower()
 
 
 def camel_case(name: str) -> str:
-    """``nodeName`` for ``node_name``."""
+    """Convert ``node_name`` into ``nodeName``."""
     head, *rest = name.split("_")
     return head + "".join(part.capitalize() for part in rest)
 
 
 def kinds(manner: Manner) -> tuple[Record, ...]:
-    """Each known kind; the first has nothing but metadata and data."""
+    """Return all known kinds; the first has only metadata and data."""
     return tuple(_type(kind, manner) for kind in _documents()[0])
 
 
 def metadata(manner: Manner) -> Record:
-    """``metadata``: always there in what a store holds, but each of its fields may be missing."""
+    """Return the schema of ``metadata``: every object in a store has it, but each of its fields may be missing."""
     return _type("ObjectMeta", manner)
 
 
 def type_named(name: str, manner: Manner) -> Record | None:
-    """The schema of a type by its name in the API, say ``Pod``, ``PodSpec`` or ``ObjectMeta``, if it is known."""
+    """Return the schema of a type of the API, such as ``Pod`` or ``PodSpec``; ``None`` if it is unknown."""
     return _type(name, manner) if name in _documents()[1] else None
 
 
 def map_named(name: str) -> Map | None:
-    """The schema of a map that is always called so, say ``labels`` or ``limits``."""
+    """Return the schema of a map with a fixed name, such as ``labels`` or ``limits``; ``None`` if it is unknown."""
     return _MAPS.get(name)
 
 
 def value_named(name: str, manner: Manner) -> Text | Choice | Integer | Boolean | None:
-    """The schema of plain values called ``name``, if that is the same wherever the known types have it."""
+    """Return the schema of plain values called ``name``; ``None`` if the known types do not agree on one."""
     schemas = _values(manner).get(name, [])
     return schemas[0] if len(schemas) == 1 else None
 
 
 def field_in(known: Schema | None, name: str) -> Field | None:
-    """The field of a known record."""
+    """Return a field of a known record; ``None`` if there is none."""
     fields = known.fields if isinstance(known, Record) else ()
     return next((field for field in fields if field.name == name), None)
 
 
 @functools.cache
 def _documents() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """The kinds; and the fields of all types, kinds among them, as ``kinds.yaml`` says them."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C is not everywhere
+    """Read ``kinds.yaml``; return the kinds, and the fields of all types, kinds included."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the loader written in C is not always installed
     file = files(__name__.rpartition(".")[0]).joinpath("kinds.yaml")
     said = yaml.load(file.read_text(encoding="utf-8"), loader)
     whole = {kind: {**_first(kind), **fields} for kind, fields in said["kinds"].items()}

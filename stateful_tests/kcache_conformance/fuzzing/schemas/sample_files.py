@@ -1,4 +1,4 @@
-"""Objects from files: YAML manifests or JSON."""
+"""Sample objects from files: YAML manifests or JSON."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 
 
 def read_samples(paths: Iterable[Path]) -> list[Any]:
-    """The objects in files, and in the files of folders; lists of objects are taken apart.
+    """Return the objects in files and folders; lists of objects are split into their items.
 
     Args:
         paths: files, or folders with files that end in ``.yaml``, ``.yml`` or ``.json``.
 
     Raises:
-        SchemaError: a file is broken, or there are no objects in it; says where.
+        SchemaError: a file is invalid, or contains no objects; the message names the file.
     """
     samples: list[Any] = []
     for path in paths:
@@ -67,7 +67,7 @@ def _yaml(path: Path, text: str) -> list[Any]:
     import yaml
 
     class Loader(yaml.SafeLoader):
-        """Times stay texts, as they are in JSON."""
+        """A YAML loader that keeps times as texts, as in JSON."""
 
     Loader.yaml_implicit_resolvers = {
         first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
@@ -80,12 +80,12 @@ def _yaml(path: Path, text: str) -> list[Any]:
         place = f"{path}:{mark.line + 1}" if mark is not None else str(path)
         what = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error).splitlines()[0]
         raise SchemaError(f"{place}: {what}") from error
-    except (ValueError, RecursionError) as error:  # a number that is none, or far too many brackets
+    except (ValueError, RecursionError) as error:  # an invalid number, or too deep nesting
         raise SchemaError(f"{path}: {error}") from error
 
 
 def _plain(value: Any, path: Path) -> Any:
-    """``value`` as JSON has it: keys are texts."""
+    """Convert ``value`` into JSON: keys become texts."""
     if isinstance(value, dict):
         return {_key(key): _plain(inner, path) for key, inner in value.items()}
     if isinstance(value, list):

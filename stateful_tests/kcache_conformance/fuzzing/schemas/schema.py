@@ -1,6 +1,6 @@
-"""A neutral description of objects: what generators, the judge of validity and the minimiser work on.
+"""Schema of objects, independent of its source: generators, the check of validity and the minimiser use it.
 
-A closed set of frozen dataclasses. Dataclass types, client models, JSON schemas and samples are all turned into these.
+It is a closed set of frozen dataclasses. Dataclass types, client models, JSON schemas and samples become schemas.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 
 class Format(enum.Enum):
-    """The format of a text, where Kubernetes validates it."""
+    """The format of a text that Kubernetes validates."""
 
     FREE = "any text"
     NAME = "a DNS-1123 subdomain"
@@ -26,9 +26,9 @@ class Format(enum.Enum):
 
 @dataclass(frozen=True)
 class Text:
-    """A ``str``. ``pattern`` is a regular expression that must be found in it (JSON Schema); lengths in characters.
+    """A ``str``. ``pattern`` is a regular expression that must match a part of it (JSON Schema); lengths in characters.
 
-    ``examples`` are some that really occur.
+    ``examples`` are texts that occur in practice.
     """
 
     format: Format = Format.FREE
@@ -122,21 +122,21 @@ class Anything:
 
 @dataclass(frozen=True)
 class Given:
-    """Whatever a strategy of the user's gives; kept as it is."""
+    """The values of a strategy of the user, unchanged."""
 
     strategy: Any
 
 
 @dataclass(frozen=True)
 class Later:
-    """A schema that is worked out when it is needed: types refer to themselves, and the client's are very many."""
+    """A schema that is computed when it is needed: types refer to themselves, and the client has very many types."""
 
     resolve: Callable[[], Schema]
     name: str = ""
 
 
 class Style(enum.Enum):
-    """The way in which the fields of a record are reached."""
+    """The way in which the fields of a record are accessed."""
 
     ITEMS = "items"
     """A ``dict``: an optional field may be absent."""
@@ -151,11 +151,11 @@ class Field:
     """One field of a record.
 
     Attributes:
-        name: what it is called in the object.
-        schema: of its value, where it has one.
-        may_be_missing: it may be absent (:attr:`Style.ITEMS`), or left out when the instance is made.
-        may_be_none: ``None`` is a valid value.
-        aliases: what else it is called: ``nodeName`` for ``node_name``.
+        name: its name in the object.
+        schema: the schema of its value, if it has a value.
+        may_be_missing: whether it may be absent (:attr:`Style.ITEMS`), or omitted when the instance is created.
+        may_be_none: whether ``None`` is a valid value.
+        aliases: its other names: ``nodeName`` for ``node_name``.
     """
 
     name: str
@@ -171,10 +171,10 @@ class Record:
 
     Attributes:
         fields: in the order of the declaration.
-        style: how they are reached.
+        style: the way in which they are accessed.
         make: the class of the instances, for :attr:`Style.CLASS`; takes the fields by keyword.
-        name: for reports.
-        notes: where its objects are not all that its class says.
+        name: its name in reports.
+        notes: differences between its objects and the declaration of its class, such as omitted fields.
     """
 
     fields: tuple[Field, ...]
@@ -205,11 +205,11 @@ Schema: TypeAlias = (
 
 
 class SchemaError(ValueError):
-    """Objects cannot be made from what was given; the message says what to give instead."""
+    """Objects cannot be created from the user's source of objects; the message says what to do."""
 
 
 def resolved(schema: Schema) -> Schema:
-    """``schema``, worked out if it was put off."""
+    """Return ``schema``; if it is a :class:`Later`, compute it."""
     while isinstance(schema, Later):
         schema = schema.resolve()
     return schema

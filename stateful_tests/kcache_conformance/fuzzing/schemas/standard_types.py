@@ -1,4 +1,4 @@
-"""Classes of the standard library of which values can be made up, and the calls that make them."""
+"""Classes of the standard library whose values can be generated, and the calls that create the values."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from zoneinfo import ZoneInfo
 
 @dataclass(frozen=True)
 class Making:
-    """The call that makes an instance of a class.
+    """The call that creates an instance of a class.
 
     Attributes:
-        arguments: those that make an equal instance, by position.
-        simplest: the arguments for the simplest instance.
+        arguments: instance -> positional arguments that create an equal instance.
+        simplest: the arguments of the simplest instance.
     """
 
     arguments: Callable[[Any], tuple[Any, ...]]
@@ -56,26 +56,26 @@ MAKINGS: dict[type, Making] = {
     PurePosixPath: _of_text("."),
     PureWindowsPath: _of_text("."),
 }
-"""The classes whose instances one call makes."""
+"""Class -> the call that creates an instance."""
 
 STANDARD_TYPES = frozenset({*MAKINGS, tzinfo, PurePath, bytearray})
-"""What may stand in an annotation; of the abstract ones, instances of other classes are made."""
+"""The classes that are supported in annotations; for abstract classes, instances of subclasses are generated."""
 
 _OWN_CLASS = {type(Path()): Path}
-"""The class of which a path says that it is an instance, which depends on the platform."""
+"""The platform's class of paths, such as PosixPath -> ``Path``."""
 _BY_NAME = {f"{kind.__module__.partition('.')[0]}:{kind.__qualname__}": kind for kind in MAKINGS}
 _NAMES = {kind: name for name, kind in _BY_NAME.items()}
 
 
 def standard_name(kind: type) -> str | None:
-    """The name, ``module:class``, of a class whose instances one call makes; ``None`` for any other class."""
+    """Return the name ``module:class`` of a class in :data:`MAKINGS`; ``None`` for any other class."""
     return _NAMES.get(_OWN_CLASS.get(kind, kind))
 
 
 def standard_class(name: str) -> type:
-    """The class with that name.
+    """Return the class with this name.
 
     Raises:
-        LookupError: there is none.
+        LookupError: no class has this name.
     """
     return _BY_NAME[name]

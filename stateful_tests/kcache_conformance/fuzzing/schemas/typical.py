@@ -39,7 +39,7 @@ _TEXTS = {
 
 
 def typical(schema: Schema, depth: int = 0) -> Any:
-    """An object with every field, one element in every list, and nothing unusual; ``None`` beyond some depth."""
+    """Return an object with all fields, one element per list, and usual values; ``None`` below the maximum depth."""
     if depth > _DEEPEST:
         return None
     match resolved(schema):

@@ -16,14 +16,14 @@ _ABOUT_CLASSES = frozenset({"__doc__", "__module__", "__qualname__", "__firstlin
 
 
 class Reachable:
-    """Walks from a function to the functions, methods and constants that it names.
+    """The functions, methods and constants that are reachable by name from a function.
 
-    Only code of the function's own package is followed: what the standard library compares is not about objects.
+    Only code of the function's own package is followed: comparisons in the standard library are not about the objects.
 
     Attributes:
-        codes: each code object that may run.
+        codes: the code objects that may run.
         values: constants, defaults, closure cells and globals that the code names.
-        tables: the globals of the modules that have this code.
+        tables: the globals of the modules of this code.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -31,7 +31,7 @@ class Reachable:
         self.values: list[Any] = []
         self.tables: list[dict[str, Any]] = []
         self._seen: set[int] = set()
-        self._kept: list[Any] = []  # ids stay taken as long as their objects live
+        self._kept: list[Any] = []  # keeps objects alive, so that their ids are not reused
         self._package = _package_of(function)
         self._follow(function, 0)
 
@@ -112,7 +112,7 @@ class Reachable:
 
 
 def nested(value: Any, depth: int = 4) -> Iterator[Any]:
-    """The scalars in ``value``: itself, or what its containers hold, some levels deep."""
+    """Yield the scalars in ``value``: itself, or the items of its containers, down to ``depth`` levels."""
     if depth == 0:
         return
     if isinstance(value, dict):
@@ -127,7 +127,7 @@ def nested(value: Any, depth: int = 4) -> Iterator[Any]:
 
 
 def _doc_of(code: types.CodeType) -> Any:
-    """The doc string of a nested function; before Python 3.14 the first constant of one that has none is ``None``."""
+    """Return the docstring of a nested function; before Python 3.14, ``None`` is the first constant without one."""
     may_have_one = code.co_flags & getattr(inspect, "CO_HAS_DOCSTRING", inspect.CO_OPTIMIZED)
     return code.co_consts[0] if may_have_one and code.co_consts and not code.co_name.startswith("<") else None
 

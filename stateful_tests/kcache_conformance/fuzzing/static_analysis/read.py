@@ -1,4 +1,4 @@
-"""Facts that the code of a function says, put together."""
+"""Facts about the code of a function: names, texts, numbers and patterns."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _LARGEST_NUMBER = 2**70
 
 @dataclass(frozen=True)
 class Reading:
-    """The facts that the code of a function, and of what it calls, says.
+    """The facts about the code of a function and of the functions that it calls.
 
     Attributes:
-        names: every attribute name and every text: a superset of the fields that are read by name.
-        attributes: the names read as attributes.
-        texts: the texts that may be compared with, or looked up.
+        names: all attribute names and all texts: a superset of the fields that are read by name.
+        attributes: the names that are read as attributes.
+        texts: the texts that may be operands of comparisons, or keys of lookups.
         numbers: the numbers, each with its neighbours.
         patterns: regular expressions.
-        is_reflective: the code may read fields without naming them.
+        is_reflective: whether the code may read fields without naming them.
     """
 
     names: frozenset[str] = frozenset()
@@ -40,7 +40,7 @@ class Reading:
 
     @property
     def separators(self) -> tuple[str, ...]:
-        """The texts at which the code probably takes others apart, or joins them."""
+        """The texts with which the code probably splits or joins other texts."""
         return tuple(text for text in self.texts if 0 < len(text) <= 2 and not text.isalnum())
 
     @property
@@ -53,7 +53,7 @@ class Reading:
         return any(name in self.names for name in names)
 
     def enriched(self, texts: Iterable[str], numbers: Iterable[int]) -> Reading:
-        """With further texts and numbers, seen while the code ran."""
+        """Return a copy with further texts and numbers, which were recorded while the code ran."""
         return replace(
             self,
             texts=tuple(dict.fromkeys((*self.texts, *texts))),

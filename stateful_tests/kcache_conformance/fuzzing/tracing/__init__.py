@@ -1,1 +1,1 @@
-"""Runs of the function on objects that note what it does with them."""
+"""Calls of the function with objects that record its accesses and comparisons."""

@@ -1,4 +1,4 @@
-"""A probe of a function: a run on objects that agree to everything, with notes of what it asks of them."""
+"""Probe of a function: a call with an object that supports every access, and records the accesses."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _MANIFEST = {
 
 @dataclass
 class Node:
-    """Notes of what was asked of one part of the object.
+    """The recorded accesses to one part of the object.
 
     Attributes:
-        children: by the name under which they were asked for.
-        by_attribute: some child was asked for as an attribute.
-        by_item: some child was asked for as an item.
-        element: of what it was iterated over as a list.
-        is_map: keys and values were asked for that have no fixed names.
-        is_text: it was treated as a text.
-        is_number: it was treated as a number.
-        is_called: it was called, so it is a method, of which a guess knows nothing.
-        takes_manifests: the function did not raise for a manifest; only known of the whole object.
+        children: accessed name -> accesses to that part.
+        by_attribute: whether a child was accessed as an attribute.
+        by_item: whether a child was accessed as an item.
+        element: accesses to the elements, if it was iterated over as a list.
+        is_map: whether keys and values without fixed names were accessed.
+        is_text: whether it was used as a text.
+        is_number: whether it was used as a number.
+        is_called: whether it was called: then it is a method, which cannot be inferred.
+        takes_manifests: whether the function did not raise for a manifest; only set for the whole object.
     """
 
     children: dict[str, Node] = field(default_factory=dict)
@@ -47,16 +47,16 @@ class Node:
     takes_manifests: bool = False
 
     def child(self, name: str) -> Node:
-        """The part called ``name``."""
+        """Return the record of the part called ``name``."""
         return self.children.setdefault(name, Node())
 
 
 class _Budget(Exception):
-    """The function goes on and on."""
+    """The function has made too many accesses."""
 
 
 def probe(function: Callable[[Any], Any]) -> Node:
-    """Notes of what ``function`` asks of its argument. Nothing that it raises, returns or changes matters."""
+    """Return the accesses of ``function`` to its argument; its errors, results and changes are ignored."""
     root = Node()
     for is_true in (True, False):
         steps = iter(range(_MOST_STEPS))
@@ -73,7 +73,7 @@ def probe(function: Callable[[Any], Any]) -> Node:
 
 @contextlib.contextmanager
 def _recursion_limit_kept() -> Iterator[None]:
-    """The recursion limit stays as it is, whatever the function sets it to."""
+    """Restore the recursion limit at the end, because the function may change it."""
     before = sys.getrecursionlimit()
     try:
         yield
@@ -82,7 +82,7 @@ def _recursion_limit_kept() -> Iterator[None]:
 
 
 class _Agreeable:
-    """Has every attribute and item, can be iterated over, compared, added and printed."""
+    """An object that supports every access: attributes, items, iteration, comparison, arithmetic and printing."""
 
     def __init__(self, node: Node, steps: Iterator[int], is_true: bool) -> None:
         self._probe = node, steps, is_true

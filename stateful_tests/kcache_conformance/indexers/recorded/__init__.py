@@ -1,5 +1,5 @@
-"""The recorded behaviour of the real client-go, as scenarios that any implementation can be held against.
+"""The recorded behaviour of the real client-go, as scenarios that any implementation can be compared with.
 
-``data/`` holds the recordings; ``data/FORMAT.md`` describes them, ``data/deviations.json`` says where kcache is better
-on purpose.
+``data/`` contains the recordings; ``data/FORMAT.md`` describes them; ``data/deviations.json`` lists the deliberate
+deviations of kcache.
 """

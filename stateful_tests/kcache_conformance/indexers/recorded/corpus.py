@@ -1,4 +1,4 @@
-"""Loads the recordings, and the list of deliberate deviations."""
+"""Corpus of the recordings, and the list of deliberate deviations."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ FILES = (
     "random-basic.jsonl",
     "random-listers.jsonl",
 )
-"""The recordings of stores, the most telling ones first."""
+"""The files with recordings of stores; the most useful files come first."""
 
 
 @dataclass(frozen=True)
 class Deviation:
-    """A rule by which kcache differs from client-go on purpose.
+    """A rule by which kcache deliberately differs from client-go.
 
     Attributes:
         rule: its name.
-        reason: why kcache's way is better.
+        reason: the reason why the behaviour of kcache is better.
         steps: scenario id -> semantics -> numbers of the steps whose outcome differs.
     """
 
@@ -47,31 +47,31 @@ class Deviation:
 
 
 def recordings(files: tuple[str, ...] = FILES) -> Iterator[Json]:
-    """The recordings as they stand in the files."""
+    """Yield the recordings, as parsed JSON."""
     for file in files:
         yield from map(json.loads, _lines(file))
 
 
 @functools.cache
 def legacy_outcomes() -> Mapping[str, Mapping[int, Json]]:
-    """Scenario id -> step -> the outcome in the classic generation, where it differs."""
+    """Scenario id -> step number -> outcome in the classic generation, for the steps where it differs."""
     return {line["id"]: {diff["step"]: diff for diff in line["diffs"]} for line in recordings(("legacy.jsonl",))}
 
 
 def scenarios(semantics: Semantics, files: tuple[str, ...] = FILES) -> Iterator[Scenario]:
-    """All scenarios that an Indexer made by a factory can run, translated."""
+    """Yield all scenarios that an Indexer from a factory can run, translated."""
     for recording in recordings(files):
         if not needs_transformer(recording):
             yield translate(recording, legacy_outcomes().get(recording["id"], {}), semantics)
 
 
 def scenario_count(files: tuple[str, ...] = FILES) -> int:
-    """How many :func:`scenarios` there are, told by the text of the files: to read it all takes a tenth of a second."""
+    """The number of :func:`scenarios`, from a text search: parsing all files would take a tenth of a second."""
     return sum('"transformer"' not in line for file in files for line in _lines(file))
 
 
 def needs_transformer(recording: Json) -> bool:
-    """Whether the store of a recording has a transformer, which a factory is not asked for."""
+    """Whether the store of a recording has a transformer, which target factories do not support."""
     return any("transformer" in (step.get("args") or {}) for step in recording["steps"])
 
 

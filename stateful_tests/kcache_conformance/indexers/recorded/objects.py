@@ -37,7 +37,7 @@ class RecordedObject:
 
 
 def read_object(literal: Json, variables: Mapping[str, object]) -> object:
-    """The object that a literal stands for; a new one each time, except for ``{"$var": name}``."""
+    """Return the object that a literal describes: a new object each time, except for ``{"$var": name}``."""
     if literal is None:
         return None
     match literal:
@@ -61,7 +61,7 @@ def read_object(literal: Json, variables: Mapping[str, object]) -> object:
 
 
 def reference_of(literal: Json, variables: Mapping[str, object]) -> str:
-    """How results name the object of a literal: its uid, or the literal itself as compact JSON."""
+    """The name of the object of a literal in results: its uid, or the literal itself as compact JSON."""
     if isinstance(literal, dict):
         if "$var" in literal:
             known = variables[literal["$var"]]
@@ -72,12 +72,12 @@ def reference_of(literal: Json, variables: Mapping[str, object]) -> str:
 
 
 def reference_text(reference: Json) -> str:
-    """A reference as it stands in a result, as text."""
+    """Text of a reference in a result."""
     return reference if isinstance(reference, str) else json.dumps(reference, separators=(",", ":"), sort_keys=True)
 
 
 class RecordedFunctionError(Exception):
-    """What the named functions raise where the recorded ones return an error."""
+    """The error that the named functions raise if the recorded Go functions return an error."""
 
 
 def _require(obj: object, message: str) -> RecordedObject:

@@ -1,4 +1,4 @@
-"""Holds an implementation against the recordings."""
+"""Comparison of an implementation with the recordings."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from .scenario import Scenario
 
 @dataclass
 class ReplayReport:
-    """What one scenario showed.
+    """Result of the replay of one scenario.
 
     Attributes:
-        finding: the first wrong outcome, if there is one.
-        steps: how many steps were compared.
-        skipped: operations that the implementation does not support -> how often they were left out.
-        coverage: operations by outcome.
+        finding: the first wrong outcome that is not known, if there is one.
+        steps: the number of steps that were compared.
+        skipped: operation that the implementation does not support -> number of steps that were skipped.
+        coverage: (operation, outcome) -> number of calls.
     """
 
     finding: Finding | None = None
@@ -48,10 +48,10 @@ def replay(
     watch: ProgressListener | None = None,
     is_known: Callable[[Finding], bool] = lambda _: False,
 ) -> ReplayReport:
-    """Run one scenario; each outcome must be client-go's, or kcache's where that is better on purpose.
+    """Run one scenario; each outcome must be the outcome of client-go, or of kcache where it deliberately differs.
 
-    What a write leaves behind whose index function fails must be as in kcache. A scenario ends early where it needs a
-    write that the implementation does not support, or has a finding that is known.
+    After a call whose index function failed, only the outcomes of kcache are accepted. A scenario ends early at a
+    write that the implementation does not support or whose finding is known, and at a call that a declaration excludes.
     """
     report = ReplayReport()
     indexes = () if INDEXES in target.unsupported else scenario.indexes
@@ -85,7 +85,7 @@ def replay(
         state, specified = model.respond(state, operation, observed)
         report.steps += 1
         report.coverage[name.value, "ok" if observed.error is None else observed.error] += 1
-        # Without indices some outcomes are others than those recorded; what a write leaves behind that failed, too.
+        # Some outcomes differ from the recorded ones without indices, and after a write that failed.
         is_as_recorded = specified == step.specified and not has_failed and not target.is_strict
         accepted = (specified, step.recorded) if is_as_recorded else (specified,)
         if not any(observed.agrees_with(outcome, strict_errors=strict_errors) for outcome in accepted):

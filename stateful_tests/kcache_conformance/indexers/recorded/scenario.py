@@ -1,4 +1,4 @@
-"""Recorded scenarios, translated into operations with the outcomes that client-go gave."""
+"""Recorded scenarios, translated into operations with the outcomes of client-go."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class RecordedStep:
 
     Attributes:
         number: its position in the recording; a ``dump`` there becomes several steps with one number.
-        operation: what to do.
-        recorded: what client-go gave.
-        specified: what the model gives; it differs where kcache deviates on purpose.
+        operation: the operation.
+        recorded: the outcome of client-go.
+        specified: the outcome of the model; it differs where kcache deliberately deviates.
     """
 
     number: int
@@ -37,9 +37,9 @@ class Scenario:
 
     Attributes:
         id: its name.
-        title: what it is about.
+        title: its subject, in a few words.
         indexes: the indices that the Indexer is created with.
-        semantics: which generation of client-go gave the outcomes.
+        semantics: the generation of client-go that returned the outcomes.
         steps: the operations.
         untranslated: recorded operations that are no calls of an Indexer; the tests of the reference cover them.
     """
@@ -53,7 +53,7 @@ class Scenario:
 
 
 def translate(recording: Json, legacy: Mapping[int, Json], semantics: Semantics) -> Scenario:
-    """The scenario of one recording; ``legacy`` holds the outcomes by step that older versions gave instead."""
+    """Translate one recording; ``legacy`` maps step numbers to the different outcomes of older versions."""
     translator = _Translator(recording["steps"], semantics)
     steps: list[RecordedStep] = []
     for number, step in enumerate(recording["steps"]):
@@ -70,7 +70,7 @@ def translate(recording: Json, legacy: Mapping[int, Json], semantics: Semantics)
 
 
 class _Translator:
-    """Follows a scenario with the model, so that it knows what is stored."""
+    """Translator of one scenario; it runs the steps on the model, so that it knows the stored objects."""
 
     def __init__(self, steps: Json, semantics: Semantics) -> None:
         self._functions: dict[str, str] = {}
@@ -167,11 +167,11 @@ class _Translator:
         if isinstance(literal, dict) and "$bind" in literal:
             self._variables[literal["$bind"]] = obj
         version = obj.metadata.resource_version if isinstance(obj, RecordedObject) else None
-        # One instance is one item: what is changed in place later is the business of a mutate step.
+        # One instance is one item: later changes in place are described by mutate steps.
         return self._items.setdefault(stamp, Item(self._key(obj, args), stamp, self._values(obj), version))
 
     def _stamp(self, obj: object, reference: str) -> str:
-        """The reference; probes that share one get a number."""
+        """A unique stamp of an object: its reference, with a number if another object has the same reference."""
         stamp, count = reference, 1
         while stamp in self._objects and self._objects[stamp] is not obj:
             count += 1

@@ -1,4 +1,4 @@
-"""A run as one self-contained HTML page: the calls in time, the order found, and the first call it cannot explain."""
+"""A page: one self-contained HTML file with the calls in time, an order, and the first call it cannot explain."""
 
 from .cutting import MOST_CALLS
 from .from_finding import page_of_finding, picture_of_finding

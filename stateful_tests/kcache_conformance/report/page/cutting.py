@@ -1,4 +1,4 @@
-"""Choice of the calls that are drawn: nobody reads a million boxes, and no browser draws them."""
+"""Selection of the calls to draw: a long history has more calls than a reader or a browser can handle."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from .picture import Picture
 
 MOST_CALLS = 5_000
 _BEFORE_THE_ERROR = 0.8
-"""Share of the calls that lie before the first error: it is they that tell how it came to it."""
+"""Share of the calls before the first error: they show its cause."""
 
 
 def drawn_calls(picture: Picture, most: int = MOST_CALLS) -> tuple[int, ...]:
-    """Positions of the calls around the first error, ordered by invocation; the core is always among them."""
+    """Return positions of the calls around the first error, ordered by invocation; the core is always included."""
     calls = picture.history.calls
     by_time = sorted(range(len(calls)), key=lambda position: calls[position].invoked)
     if len(by_time) <= most:
@@ -22,7 +22,7 @@ def drawn_calls(picture: Picture, most: int = MOST_CALLS) -> tuple[int, ...]:
 
 
 def cut_note(picture: Picture, drawn: int) -> str:
-    """Says that calls are left out; empty if none are."""
+    """Return a note that calls are left out; empty if none are."""
     count = len(picture.history.calls)
     if drawn == count:
         return ""

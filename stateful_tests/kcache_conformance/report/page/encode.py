@@ -1,4 +1,4 @@
-"""A picture as JSON that can stand in a page, whatever a target has written into it."""
+"""A picture as JSON that is safe within a page, whatever texts a target has."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u20
 
 
 def json_for_html(data: object) -> str:
-    """JSON in which nothing can end the script element that it stands in."""
+    """Return JSON in which nothing can end the surrounding script element."""
     return json.dumps(data, ensure_ascii=True, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)
 
 
 def encode_picture(picture: Picture) -> dict[str, Any]:
-    """What the script of the page draws. Calls are numbered as they are drawn: by invocation."""
+    """Return the data for the page's script. Calls are numbered as they are drawn: by invocation."""
     drawn = drawn_calls(picture)
     calls = [picture.history.calls[position] for position in drawn]
     threads = sorted({call.thread for call in calls}, key=lane_order)
@@ -75,7 +75,7 @@ def _call(call: Call, lane: int, placed: Placed, number: int, in_core: bool) -> 
 
 
 def _ticks(ticks: Sequence[int]) -> list[tuple[float, str]]:
-    """For each tick: how far it is from the first to the last, and how far from the first in ticks."""
+    """Return, for each tick, its position from 0 (first) to 1 (last), and its distance from the first as text."""
     if not ticks:
         return []
     first, length = ticks[0], max(ticks[-1] - ticks[0], 1)
@@ -83,7 +83,7 @@ def _ticks(ticks: Sequence[int]) -> list[tuple[float, str]]:
 
 
 def _order(picture: Picture, numbers: dict[int, int], spans: Sequence[tuple[int, int]]) -> dict[str, Any]:
-    """The order, step by step; what calls that are not drawn have changed is told with the next one that is."""
+    """Return the order as steps; changes of calls that are not drawn are added to the next call that is drawn."""
     steps: list[dict[str, Any]] = []
     ordered = [position for position in picture.order if position in numbers]
     points = iter(place_points([spans[numbers[position]] for position in ordered]))

@@ -26,7 +26,7 @@ from .texts import shown
 from .walking import walk_of
 
 _STOPS = frozenset({FindingKind.HANG, FindingKind.CRASH, FindingKind.DEADLOCK, FindingKind.LIVELOCK})
-"""After these, the last call of a sequential program never returned."""
+"""Kinds of findings after which the last call of a sequential program never returned."""
 
 _MOST_ROWS = 200
 
@@ -39,13 +39,13 @@ def page_of_finding(
     tables: tuple[Table, ...] = (),
     strict_errors: bool = False,
 ) -> Page:
-    """What is wrong, the calls that show it, and the command that shows it again.
+    """Return a page with the fault, the calls that show it, and the replay command.
 
     Args:
-        finding: what is wrong.
+        finding: the finding.
         target: the name of the implementation, for the command.
-        title: what was run; a command line.
-        tables: shown below those of the finding.
+        title: the command line of the run.
+        tables: shown below the tables of the finding.
         strict_errors: how the target was tested.
     """
     picture = picture_of_finding(finding, strict_errors=strict_errors)
@@ -77,7 +77,7 @@ def page_of_finding(
 
 
 def picture_of_finding(finding: Finding, *, strict_errors: bool = False) -> Picture | None:
-    """The calls of a finding; ``None`` if it is not about calls."""
+    """Return the calls of a finding as a picture; ``None`` if the finding has no calls."""
     program = finding.program
     if finding.kind in _STOPS and not finding.calls:
         finding = replace(finding, calls=tuple(_calls_as_they_ran(finding)))
@@ -99,7 +99,7 @@ def picture_of_finding(finding: Finding, *, strict_errors: bool = False) -> Pict
 
 
 def _calls_as_they_ran(finding: Finding) -> Iterator[Call]:
-    """The calls of a program that stands still, from its interleaving: the clock counts the steps."""
+    """Yield the calls of a program that stands still, from its interleaving; times count the steps."""
     told, threads = finding.interleaving, getattr(finding.program, "threads", ())
     made: Counter[int] = Counter()
     for call in () if told is None else told.calls:
@@ -112,13 +112,13 @@ def _calls_as_they_ran(finding: Finding) -> Iterator[Call]:
 
 
 def _is_about_indexer(finding: Finding) -> bool:
-    """Whether its calls are those of an Indexer, whose model says what it holds in between."""
+    """Whether its calls are calls of an Indexer, whose model has states between the calls."""
     of_indexer = isinstance(finding.program, Program) or finding.program is None
     return of_indexer and all(isinstance(call.operation, Operation) for call in finding.calls)
 
 
 def _furthest(finding: Finding) -> Picture:
-    """The calls with the closest order, and the call that it cannot explain, or that never returned."""
+    """Return the calls with the closest order, and the call that it cannot explain, or that never returned."""
     wrong = finding.core[0] if finding.core else None
     if wrong is None and finding.kind in _STOPS:
         wrong = next((at for at, call in enumerate(finding.calls) if call.returned is None), None)
@@ -127,7 +127,7 @@ def _furthest(finding: Finding) -> Picture:
 
 
 def _sequential(finding: Finding, program: Program) -> Picture:
-    """One lane: what the model gives up to the wrong step, and what was observed there."""
+    """Return a picture with one lane: the model's results up to the wrong step, and the observation there."""
     operations = list(program.operations())
     stopped = finding.step is None and finding.kind in _STOPS
     step = len(operations) - 1 if stopped else finding.step
@@ -151,7 +151,7 @@ def _sequential(finding: Finding, program: Program) -> Picture:
 
 
 def _history(finding: Finding, program: Program | None) -> History:
-    """The calls; those before the threads, which a finding without a core leaves out, with what the model gives."""
+    """Return the calls, with calls before the threads from the model: a finding without a core leaves these out."""
     calls = finding.calls
     if program is None:
         return History(tuple(sorted(_indexes(calls))), calls, Semantics.CLASSIC)
@@ -166,7 +166,7 @@ def _history(finding: Finding, program: Program | None) -> History:
 
 
 def _followed(program: Program, operations: list[Operation]) -> Iterator[tuple[Operation, Outcome]]:
-    """Each operation with what the model gives, one after another."""
+    """Yield each operation with its result by the model, one after another."""
     model = IndexerModel(program.semantics)
     state: State = model.initial(program.indexes)
     for operation in operations:
@@ -181,7 +181,7 @@ def _indexes(calls: tuple[Call, ...]) -> set[str]:
 
 
 def _program_tables(finding: Finding, picture: Picture | None) -> tuple[Table, ...]:
-    """What the threads were to do, where there are no calls to be seen."""
+    """Return a table of the calls of each thread, if there is no picture."""
     program = finding.program
     if program is None or picture is not None or not len(program):
         return ()

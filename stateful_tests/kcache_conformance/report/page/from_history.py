@@ -34,14 +34,14 @@ def picture_of_history(
     note: str = "",
     strict_errors: bool = False,
 ) -> Picture:
-    """The calls with an order that explains them, or all of them before the first error.
+    """Return the calls with an order that explains them, or for a violation all calls before the first error.
 
     Args:
         history: the calls.
-        status: what was found; for a violation, the first error is marked.
+        status: the verdict; for a violation, the first error is marked.
         core: positions of the calls that cannot all be right.
-        order: positions of the calls in an order that explains them, if the checker told one; else one is searched for.
-        note: what the reader must know of the calls.
+        order: positions of the calls in an order that explains them; if the checker returned none, one is searched for.
+        note: a note about the calls for the reader.
         strict_errors: how the history was judged.
     """
     if status is Status.VIOLATION:
@@ -64,13 +64,13 @@ def page_of_history(
     note: str = "",
     strict_errors: bool = False,
 ) -> Page:
-    """What ``check_linearizable`` says of a history, with its calls.
+    """Return a page with the verdict of ``check_linearizable`` on a history, and its calls.
 
     Args:
-        history: what was judged.
-        verdict: the answer.
-        title: what was run; a command line, or the name of a file.
-        note: what the reader must know of the calls.
+        history: the judged history.
+        verdict: the verdict.
+        title: the command line, or the name of the file.
+        note: a note about the calls for the reader.
         strict_errors: how it was judged.
     """
     core, order = positions_of(history, verdict.core), positions_of(history, verdict.order)
@@ -92,7 +92,7 @@ def page_of_history(
 
 
 def tables_of_calls(picture: Picture) -> tuple[Table, ...]:
-    """The calls of the core, for those who do not see the picture; all of them if there are few."""
+    """Return tables of the core's calls, for readers who cannot see the picture; of all calls if there are few."""
     calls = picture.history.calls
     tables = []
     if picture.core:
@@ -105,7 +105,7 @@ def tables_of_calls(picture: Picture) -> tuple[Table, ...]:
 
 
 def positions_of(history: History, calls: Iterable[Call]) -> tuple[int, ...]:
-    """Where these very calls stand in the history, or else calls that are equal; others are left out."""
+    """Return the positions of these calls in the history, by identity or else by equality; others are left out."""
     wanted = list(calls)
     positions = {id(call): position for position, call in enumerate(history.calls)} if wanted else {}
     found = []
@@ -119,7 +119,7 @@ def positions_of(history: History, calls: Iterable[Call]) -> tuple[int, ...]:
 
 
 def argument(text: str, anomaly: Anomaly | None) -> str:
-    """As a paragraph; without the class of the anomaly, which stands above it."""
+    """Return the text as a paragraph, without the class of the anomaly, which stands above it."""
     if anomaly is not None:
         text = text.removeprefix(f"{anomaly.value}: ")
     return sentences(text)

@@ -1,6 +1,6 @@
-"""Order that is drawn through the calls: one that explains them all, or all before the first error.
+"""Order to draw through the calls: an order of all calls, or of all calls before the first error.
 
-Every order keeps to real time. The verdict is not decided here; where no order is found in time none is drawn, and the
+Every order respects real time. The verdict is not decided here. If no order is found in time, none is drawn, and the
 page says so.
 """
 
@@ -24,11 +24,11 @@ from .cutting import MOST_CALLS
 
 _SECONDS = 1.0
 _SECONDS_FOR_EACH_CALL = 2e-4
-"""To go through a long history, which takes a quarter of it where nothing is hard."""
+"""Seconds to process a long history: four times of the need of a history without difficult parts."""
 
 _STEPS = 100_000
 _LONGEST_SEARCHED = 400
-"""What the search can take in time without a moment at which no call is open."""
+"""The most calls without a moment at which no call is open that the search can handle in time."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Drawn:
     Attributes:
         order: the calls in the order.
         stuck: the first call that it cannot explain; part of the order only if what it wrote was seen before.
-        expected: what the model gives there.
+        expected: the model's result there.
     """
 
     order: tuple[int, ...]
@@ -47,9 +47,9 @@ class Drawn:
 
 
 def explaining_order(history: History, *, strict_errors: bool = False) -> tuple[int, ...] | None:
-    """An order that explains all calls; ``None`` if none was found in time, or if there is none.
+    """Return an order that explains all calls; ``None`` if there is none, or none was found in time.
 
-    Of a history that is too long to be drawn, only what responds before the first call that is left out.
+    If the history is too long to draw, the order has only responses before the first call that is left out.
     """
     searcher = _Searcher(history, strict_errors)
     if len(history.calls) <= MOST_CALLS:
@@ -59,16 +59,16 @@ def explaining_order(history: History, *, strict_errors: bool = False) -> tuple[
 
 
 def order_to_first_error(history: History, core: Sequence[int], *, strict_errors: bool = False) -> Drawn:
-    """Where the calls of ``core`` cannot all be right: an order that explains all that was observed before an error.
+    """Return, for a core of calls that cannot all be right, an order that explains all observations before an error.
 
-    The error is the first response of the history that nothing explains, which may lie before those of the core: these
-    are only a part that is easily argued about. If it cannot be found, the last response of the core is marked.
+    The error is the first response of the history that has no explanation. It may precede the core, which is only a
+    part that is easy to argue about. If it cannot be found, the last response of the core is marked.
     """
     return _Searcher(history, strict_errors).to_first_error(core)
 
 
 class _Found(NamedTuple):
-    """``order`` is ``None`` if there is none, or, with ``gave_up``, if none was found in time."""
+    """The result of a search: ``order`` is ``None`` if there is none, or with ``gave_up``, if time ran out."""
 
     order: tuple[int, ...] | None
     gave_up: bool = False
@@ -83,7 +83,7 @@ class _Searcher:
         self._deadline = self._new_deadline()
 
     def to_first_error(self, core: Sequence[int]) -> Drawn:
-        """See :func:`order_to_first_error`. What explains all before some response explains all before earlier ones."""
+        """Search as in :func:`order_to_first_error`. An order up to a response explains earlier responses, too."""
         answered = [position for position, call in enumerate(self._calls) if call.returned is not None]
         answered.sort(key=lambda position: (_end(self._calls[position]), position))
         accused = set(answered).intersection(core) or set(answered)
@@ -107,9 +107,9 @@ class _Searcher:
         return Drawn((), answered[-1]) if order is None else self._drawn(order, answered[explained])
 
     def observed_before(self, moment: int, error: int = -1) -> list[tuple[int, Call]]:
-        """The calls that had begun, with their positions; those without a response by then are pending.
+        """Return the calls that had begun, with their positions; calls without a response by then are pending.
 
-        Of responses at the same moment, those of calls that stand before ``error`` count as earlier.
+        Responses of calls before ``error`` count as earlier than other responses at the same moment.
         """
         return [
             (position, call if (_end(call), position) < (moment, error) else replace(call, returned=None, outcome=None))
@@ -118,7 +118,7 @@ class _Searcher:
         ]
 
     def by_stretches(self, calls: Iterable[tuple[int, Call]]) -> _Found:
-        """Search one stretch after another; where one goes wrong, together with the one before it."""
+        """Search the stretches one by one; if one has no order, repeat it together with the stretch before it."""
         done: list[tuple[list[tuple[int, Call]], State, tuple[int, ...]]] = []
         state = self._initial
         for stretch in _stretches([(position, call) for position, call in calls if _matters(call)]):
@@ -140,7 +140,7 @@ class _Searcher:
         return _Found(tuple(position for _, _, order in done for position in order))
 
     def _before(self, error: int) -> _Found:
-        """An order of what was observed before the response of ``error``; what was then open may be part of it."""
+        """Return an order of the observations before the response of ``error``; calls open then may be part of it."""
         call = self._calls[error]
         assert call.returned is not None, "a call that never returned explains nothing, and needs no explanation"
         observed = self.observed_before(call.returned, error)
@@ -173,7 +173,7 @@ class _Searcher:
 
 
 def _stretches(calls: list[tuple[int, Call]]) -> Iterator[list[tuple[int, Call]]]:
-    """Cut where no call is open: what lies before has happened before."""
+    """Split the calls where no call is open: calls before a split precede calls after it in real time."""
     stretch: list[tuple[int, Call]] = []
     latest = float("-inf")
     for position, call in sorted(calls, key=lambda entry: entry[1].invoked):
@@ -187,7 +187,7 @@ def _stretches(calls: list[tuple[int, Call]]) -> Iterator[list[tuple[int, Call]]
 
 
 def _matters(call: Call) -> bool:
-    """A read that never returned tells nothing."""
+    """Whether a call matters: a read that never returned has no effect."""
     return call.returned is not None or call.operation.is_write
 
 

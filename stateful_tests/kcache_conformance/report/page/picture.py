@@ -1,4 +1,4 @@
-"""Picture on a page, as plain data."""
+"""Pictures and pages as plain data."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .walking import Walk
 
 @dataclass(frozen=True)
 class Picture:
-    """Calls as they overlapped in time, and the order drawn through them. Calls are named by position in the history.
+    """Calls as they overlapped in time, and an order drawn through them. Calls are named by position in the history.
 
     Attributes:
         history: the calls.
-        order: the calls that the model could follow, one after another; empty if no order is drawn.
+        order: the calls that the model can follow, one after another; empty if no order is drawn.
         core: the calls that cannot all be right.
         first_error: the first call that the order cannot explain.
-        note: what the reader must know, for example that there is no order because the search gave up.
-        expected: what the model gives at ``first_error``, after the order; ``None`` if that is not known.
-        has_states: whether what the model holds between the calls of the order can be told: of Indexers.
+        note: a note for the reader, for example that there is no order because the search gave up.
+        expected: the model's result at ``first_error``, after the order; ``None`` if it is unknown.
+        has_states: whether the model's states between the calls can be shown, as for Indexers.
     """
 
     history: History
@@ -45,7 +45,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Detail:
-    """A text in which every blank counts."""
+    """A preformatted text."""
 
     heading: str
     text: str
@@ -56,16 +56,16 @@ class Page:
     """One page.
 
     Attributes:
-        title: what was run.
+        title: the command line or the name of the run.
         status: the verdict.
-        headline: one sentence: what came out.
-        paragraphs: why.
-        label: the class of what is wrong, if it has a name.
+        headline: the result in one sentence.
+        paragraphs: the reasons.
+        label: the class of the fault, if it has a name.
         picture: the calls, if there is a history.
-        tables: what is to be read in rows.
-        details: what is to be read line by line.
-        command: runs it again; empty if nothing can.
-        walk: the interleaving, to be walked through step by step.
+        tables: further data as tables.
+        details: preformatted texts.
+        command: the command that replays it; empty if there is none.
+        walk: the interleaving, step by step.
     """
 
     title: str

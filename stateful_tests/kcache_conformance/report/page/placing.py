@@ -1,4 +1,4 @@
-"""Places of calls and of the points of the order in logical time.
+"""Positions of calls, and of the points of an order, in logical time.
 
 Each tick at which anything happened is a slot, and so is the interval between one tick and the next: tick ``t`` is slot
 ``2t``, what follows it ``2t + 1``. A call covers the slots from its invocation to its response. A point of the order
@@ -19,8 +19,8 @@ class Placed:
 
     Attributes:
         ticks: the ticks at which anything happened.
-        spans: for each call the first and the last slot; a pending one reaches to the end.
-        rows: for each call the row in its lane; only calls that overlap although their thread is the same need several.
+        spans: for each call the first and the last slot; a pending call lasts to the end.
+        rows: for each call the row in its lane; only overlapping calls of the same thread need several rows.
     """
 
     ticks: tuple[int, ...]
@@ -29,7 +29,7 @@ class Placed:
 
 
 def place_calls(calls: Sequence[Call]) -> Placed:
-    """The slots and rows of ``calls``, which are ordered by invocation."""
+    """Return the slots and rows of ``calls``, which are ordered by invocation."""
     happened = {call.invoked for call in calls} | {call.returned for call in calls if call.returned is not None}
     ticks = tuple(sorted(happened))
     slots = {tick: 2 * number for number, tick in enumerate(ticks)}
@@ -49,7 +49,7 @@ def place_calls(calls: Sequence[Call]) -> Placed:
 
 
 def place_points(spans: Sequence[tuple[int, int]]) -> tuple[int, ...]:
-    """For the calls of an order, which keeps to real time, the slot of each point."""
+    """Return the slot of each point for the calls of an order that respects real time."""
     earliest: list[int] = []
     for first, _ in spans:
         earliest.append(max(first, earliest[-1] if earliest else 0))

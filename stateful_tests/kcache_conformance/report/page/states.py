@@ -14,30 +14,30 @@ from .texts import shown
 
 @dataclass(frozen=True)
 class Difference:
-    """What one call, or several, changed.
+    """The changes made by one or several calls.
 
     Attributes:
-        items: (key, the item stored there now); ``None`` where there is none any more.
-        facts: (name, text) of what else is different now; an empty text where it is gone.
+        items: (key, the item stored there now); ``None`` if the item was removed.
+        facts: (name, text) of other changed properties; an empty text if the property is gone.
     """
 
     items: tuple[tuple[str, str | None], ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
 
     def then(self, later: Difference) -> Difference:
-        """Both, one after the other."""
+        """Return both differences, one after the other, as one."""
         return Difference(
             tuple((dict(self.items) | dict(later.items)).items()), tuple((dict(self.facts) | dict(later.facts)).items())
         )
 
 
 def initial_facts(history: History) -> tuple[tuple[str, str], ...]:
-    """What is to be said of the Indexer before the first call."""
+    """Return (name, text) of the Indexer's properties before the first call."""
     return tuple(_facts(model_of(history).initial(history.indexes)).items())
 
 
 def differences(history: History, order: Sequence[int]) -> Iterator[Difference]:
-    """What each call of ``order`` changes."""
+    """Yield the difference made by each call of ``order``."""
     model = model_of(history)
     state = model.initial(history.indexes)
     for position in order:

@@ -1,4 +1,4 @@
-"""Texts of a target, made fit to be shown."""
+"""Texts of a target, prepared for display."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ _MOST_ARGUMENTS = 100
 
 
 def shown(text: str) -> str:
-    """``text`` without control characters and lone surrogates, and not longer than anybody reads."""
+    """Return ``text`` without control characters and lone surrogates, cut to ``LONGEST_TEXT`` characters."""
     if len(text) > LONGEST_TEXT:
         text = f"{text[:LONGEST_TEXT]}... ({len(text) - LONGEST_TEXT} more characters)"
     return printable(text)
 
 
 def sentences(*texts: str) -> str:
-    """One after another, each with a full stop; empty texts are left out."""
+    """Join texts, each with a full stop; empty texts are left out."""
     return " ".join(text if text[-1] in ".!?" else f"{text}." for text in texts if text)
 
 
 def tick_text(tick: int) -> str:
-    """A moment, or how long something took, in ticks of the clock of the history."""
+    """Return a moment or a duration in ticks of the history's clock as text."""
     try:
         return f"{tick:,}"
     except ValueError:  # Python refuses to write out integers of several thousand digits
@@ -29,7 +29,7 @@ def tick_text(tick: int) -> str:
 
 
 def argument_texts(operation: object) -> tuple[tuple[str, str], ...]:
-    """(name, text) of each argument, in full; nothing where the text of a call says it all."""
+    """Return (name, text) of each argument, in full; empty if the text of a call already shows them."""
     found: list[tuple[str, str]] = list(getattr(operation, "in_full", ()))
     cut = found[:_MOST_ARGUMENTS]
     if len(found) > len(cut):

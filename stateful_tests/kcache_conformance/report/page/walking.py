@@ -1,4 +1,4 @@
-"""An interleaving to be walked through: its steps, one after another, and the source beside them."""
+"""A walk through an interleaving: its steps, one after another, and the source beside them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _AROUND: Final = 2
 """Lines of source that are shown before and after one that ran."""
 
 _MOST_LINES: Final = 400
-"""Of all files together: more than anybody scrolls through beside the steps."""
+"""The most lines of source of all files together."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class WalkStep:
 
     Attributes:
         thread: its position among the columns.
-        place: ``FILE:LINE``, as the lines of source are named; empty if the step is in none.
-        code: what stands there; empty if the step before is at the same line.
-        text: what was done.
-        switch: how the thread that ran before was left; empty if it is the same thread.
-        is_wrong: whether it gives the result that nothing explains.
+        place: ``FILE:LINE``, as the lines of source are named; empty if the step has none.
+        code: the source line; empty if the previous step is at the same line.
+        text: the action.
+        switch: how the previous thread was left; empty if it is the same thread.
+        is_wrong: whether it has the result without an explanation.
     """
 
     thread: int
@@ -45,7 +45,7 @@ class WalkStep:
 
 @dataclass(frozen=True)
 class SourceLine:
-    """A line of source; where ``number`` is 0, lines are left out."""
+    """A line of source; ``number`` is 0 for a gap of omitted lines."""
 
     number: int
     place: str
@@ -54,12 +54,12 @@ class SourceLine:
 
 @dataclass(frozen=True)
 class Walk:
-    """All steps, with what stands beside them.
+    """All steps, with the source beside them.
 
     Attributes:
         threads: the names of the columns.
         steps: in order.
-        sources: (file, its lines), as far as something ran there.
+        sources: (file, its lines), around the lines that ran.
     """
 
     threads: tuple[str, ...]
@@ -68,7 +68,7 @@ class Walk:
 
 
 def walk_of(told: Interleaving | None) -> Walk | None:
-    """The steps that the text of the interleaving shows; ``None`` if there are none."""
+    """Return the steps that the text of the interleaving shows; ``None`` if there are none."""
     if told is None or not told.events:
         return None
     wanted = sorted(rows_to_show(told) | named_positions(told))
@@ -121,7 +121,7 @@ def _sources(events: Sequence[InterleavingEvent]) -> Iterator[tuple[str, tuple[S
 
 
 def _source(path: str, lines: Mapping[int, str]) -> list[str]:
-    """The lines of a file as it ran; none if it is another one by now."""
+    """Return the lines of a file as it ran; empty if the file has changed."""
     try:
         found = Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError):
@@ -131,7 +131,7 @@ def _source(path: str, lines: Mapping[int, str]) -> list[str]:
 
 
 def _lines(file: str, source: Sequence[str], ran: Mapping[int, str]) -> Iterator[SourceLine]:
-    """The lines that ran, with those around them where the file can be read."""
+    """Yield the lines that ran, with lines around them if the file can be read."""
     if source:
         near = {line + by for line in ran for by in range(-_AROUND, _AROUND + 1)}
         numbers = sorted(number for number in near if 0 < number <= len(source))

@@ -1,4 +1,4 @@
-"""Page writer: one file that needs nothing else, asks for nothing, and runs no script but its own."""
+"""Page writer: writes one file that needs no other file, makes no requests, and runs no script but its own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write_page(file: Path, page: Page) -> None:
 
 
 def page_text(page: Page) -> str:
-    """The whole document."""
+    """Return the whole document."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined  # few runs write a page
     from markupsafe import Markup
 
@@ -57,7 +57,7 @@ def _template(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """As a Content-Security-Policy names a text that may stand in the page."""
+    """Return the hash by which a Content-Security-Policy allows a text in the page."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
@@ -66,7 +66,7 @@ def _cut(text: str) -> str:
 
 
 def _printable(page: Page) -> Page:
-    """Without control characters, whoever wrote the texts."""
+    """Return the page without control characters."""
     return replace(
         page,
         title=printable(page.title),

@@ -1,1 +1,1 @@
-"""State as a value: what an execution leaves in the modules under test."""
+"""State as a value: the comparison and the restoration of state in the modules under test."""

@@ -1,11 +1,11 @@
-"""The shared state of a target in canonical form: equal if and only if the target cannot tell two states apart.
+"""Canonical form of the shared state of a target: two forms are equal only if the target cannot distinguish the states.
 
-Objects become a flat sequence of tokens, in the order in which a walk from the roots meets them. What can change has a
-number, and is that number wherever it is met again: aliasing counts, addresses do not. The order of dicts counts, and
-the order in which sets happen to iterate. Functions count by their code and what they close over, the objects of the
-harness by their stamps, locks by who holds them.
+Objects become a flat sequence of tokens, in the order of a walk from the roots. A mutable object gets a number, and is
+represented by this number when the walk meets it again: aliasing counts, addresses do not. The order of dicts counts,
+and the iteration order of sets. Functions count by their code, closures, defaults and attributes; objects of the
+harness by their stamps; locks by whether they are free; RLocks by owner and count.
 
-What keeps state out of sight - iterators, generators, files, weak references - makes a state opaque.
+Objects with hidden state - iterators, generators, files, weak references - make a state opaque.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ Reader = Callable[[Any], None]
 
 
 class CanonicalState:
-    """Reads states. One object serves a search; :meth:`start` begins a new state.
+    """Reader of states. One object serves a search; :meth:`start` begins a new state.
 
     Attributes:
-        tokens: the state so far.
-        numbers: id -> number of each object that can change, in the order of the walk.
-        objects: these objects.
-        opaque: the first thing met that cannot be read; ``None`` if there was none.
+        tokens: the tokens of the state so far.
+        numbers: id -> number of each mutable object, in the order of the walk.
+        objects: the mutable objects, by number.
+        opaque: the last object or structure, of any state, that could not be read; ``None`` if there was none.
     """
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ class CanonicalState:
         self.objects: list[object] = []
 
     def read(self, roots: Iterable[object]) -> None:
-        """Add the tokens of all that can be reached from ``roots``."""
+        """Add the tokens of all objects that are reachable from ``roots``."""
         try:
             self._walk(roots)
         except RecursionError:
@@ -115,13 +115,13 @@ class CanonicalState:
                 reader(item)
 
     def number(self, item: object) -> None:
-        """Give a number to something that can change; its type is the first of its tokens."""
+        """Assign a number to a mutable object; add its type as its first token."""
         self.numbers[id(item)] = len(self.objects)
         self.objects.append(item)
         self.tokens.append(type(item))
 
     def _learn(self, kind: type) -> Reader:
-        """Find out, once per type, how its objects are read."""
+        """Return the reader for objects of a type; called once per type."""
         if issubclass(kind, Stamped):
             return self._stamped
         if issubclass(kind, VirtualRLock):
@@ -134,7 +134,7 @@ class CanonicalState:
             return self._opaque
         return self._reader_of_instances(kind)
 
-    # Things that never change.
+    # Immutable objects.
 
     def _value(self, item: object) -> None:
         self.tokens += (type(item), item)
@@ -143,7 +143,7 @@ class CanonicalState:
         self.tokens += (float, repr(item))
 
     def keep(self, item: object) -> None:
-        """Keep something alive that counts by its identity."""
+        """Keep an object alive that counts by its identity."""
         self._kept[id(item)] = item
 
     def _constant(self, item: object) -> None:
@@ -171,7 +171,7 @@ class CanonicalState:
         self.opaque = f"{kind.__module__}.{kind.__qualname__}"
         self.tokens.append(kind)
 
-    # Things that may.
+    # Mutable objects.
 
     def _stamped(self, item: Stamped) -> None:
         self.number(item)
@@ -233,7 +233,7 @@ class CanonicalState:
         self._walk((item.default_factory,))
 
     def _reader_of_instances(self, kind: type) -> Reader:
-        """The reader for a class defined in Python: its attributes, and what it inherits from a built-in."""
+        """Return the reader for a class defined in Python: it reads attributes, slots and the built-in base."""
         base = next(base for base in kind.__mro__ if base in BASES)
         inherited = READ_BASE.get(base)
         slots = [

@@ -1,4 +1,4 @@
-"""Types of objects that have their state where it can be read."""
+"""Types of objects whose complete state can be read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 
 VALUES: tuple[type, ...] = (bool, bytes, complex, range, decimal.Decimal, datetime.date, datetime.datetime)
 VALUES += (datetime.time, datetime.timedelta, datetime.timezone)
-"""What counts by its value, and never changes."""
+"""Immutable types; their objects count by value."""
 
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()), types.MappingProxyType)
 _DESCRIPTORS: tuple[type, ...] = (
@@ -34,7 +34,7 @@ CONSTANTS: tuple[Any, ...] = (
     logging.Logger,
 )
 CONSTANTS += (enum.Enum, re.Pattern, types.EllipsisType, types.NotImplementedType, *_DESCRIPTORS)
-"""What counts by its identity: it lives as long as the modules do, and what it holds is nobody's business."""
+"""Types whose objects count by identity: they live as long as the modules, and their content is ignored."""
 
 BASES: tuple[type, ...] = (
     object,
@@ -75,15 +75,15 @@ READ_BASE: dict[type, Callable[[Any], Iterable[object]]] = {
 
 
 def is_thread(kind: type) -> bool:
-    """Whether it is a Thread, of whichever copy of ``threading``."""
+    """Whether a type is a subclass of ``Thread`` of any copy of ``threading``."""
     return any(base.__name__ == "Thread" and base.__module__ == "threading" for base in kind.__mro__)
 
 
 def is_readable(kind: type) -> bool:
-    """Whether all state of such objects is in attributes, or in a built-in that is known.
+    """Whether the complete state of objects of a type is in attributes, or in a known built-in base.
 
-    A class in C has room for more than its slots; a class that is told when its objects die, or that has attributes of
-    its own for each thread, depends on more than what can be reached.
+    Not readable: a class in C with room for more than its slots, a class with ``__del__``, and thread-local data. The
+    behaviour of the latter two depends on more than the reachable objects.
     """
     for owner in kind.__mro__:
         if owner in BASES:

@@ -1,7 +1,7 @@
-"""Weak containers that modules and classes keep: an execution enters its objects there, which are dead before the next.
+"""Weak containers of modules and classes: without the explorer, objects of an execution are gone before the next one.
 
-The explorer may still know these objects, for the trace of an execution holds them. So they are taken out again. So is
-what modules of the standard library keep that is made when it is first asked for, as :mod:`urllib.request` does.
+The trace of an execution may keep such objects alive, so they are removed from the containers. Objects that modules of
+the standard library create lazily and keep, as :mod:`urllib.request` does, are removed as well.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ _WEAK: Final = (weakref.WeakSet, weakref.WeakKeyDictionary, weakref.WeakValueDic
 
 
 class WeakRegistries:
-    """The weak containers in the globals of modules, and in the attributes of their classes; what is not made yet.
+    """Weak containers in the globals of modules and in the attributes of their classes; lazy globals and caches.
+
+    Lazy globals are names of library modules (:data:`~.private_packages.LIBRARY`) that are ``None`` at first.
 
     Args:
         modules: private copies that no execution has used yet.
@@ -33,7 +35,7 @@ class WeakRegistries:
         self._caches = [one for space in of_library for one in space.values() if hasattr(one, "cache_clear")]
 
     def restore(self) -> None:
-        """Let the containers hold what they held at first, and the names of the library stand for nothing that did."""
+        """Restore the content of the containers, set the lazy globals to ``None`` again, and clear the caches."""
         for space, name in self._unmade:
             if space.get(name) is not None:
                 space[name] = None
@@ -54,5 +56,5 @@ def _containers(module: ModuleType) -> Iterator[Any]:
 
 
 def _entries(container: Any) -> Any:
-    """The references of a container; what the container itself uses, so no code of keys is called to look at them."""
+    """Return a copy of the container's internal references; this runs no code of the keys."""
     return container.data.copy()

@@ -1,13 +1,13 @@
-"""The ``_sqlite3`` of a virtual world: the one of the process, but whoever finds a database locked lets others go on.
+"""Module ``_sqlite3`` of a virtual world: the real module, but waits for a locked database let other threads go on.
 
-All virtual threads are one thread of the process: while SQLite waits in C for a lock, whoever holds it stands still. So
-connections are made without a busy timeout, and what SQLite would wait for is waited for here, on the virtual clock:
-the call is made again when another call has ended. SQLite gives up at once, and so does this, when a transaction that
-has read wants to write while another one writes (https://sqlite.org/c3ref/busy_handler.html), and when a table of a
-shared cache is locked.
+All virtual threads run in one thread of the process: while SQLite waits in C for a lock, the holder of the lock cannot
+go on. So connections are opened without a busy timeout, and this module waits on the virtual clock instead: a call is
+repeated when another call has ended. SQLite and this module fail at once if a transaction that has read wants to write
+while another transaction writes (https://sqlite.org/c3ref/busy_handler.html), and if a table of a shared cache is
+locked.
 
 Each call is one step. A query reads all of its rows at once: a cursor that was read in part would keep its lock for as
-long as the explorer knows the cursor.
+long as the explorer holds a reference to the cursor.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _DEFERRED: Final = re.compile(r"begin\b(?!\s*(immediate|exclusive))", re.IGNOREC
 _COMMIT: Final = re.compile(r"(commit|end|release)\b", re.IGNORECASE)
 _TIMEOUT: Final = re.compile(r"pragma\s+busy_timeout\s*(?:=\s*([+-]?\d+)|\(\s*([+-]?\d+)\s*\))?", re.IGNORECASE)
 _SYNCHRONOUS: Final = re.compile(r"pragma\s+(?:\w+\.)?synchronous\s*(?:=\s*(\w+)|\(\s*(\w+)\s*\))?", re.IGNORECASE)
-"""Asks for what survives a crash of the machine, which takes most of the time, and which no thread can see."""
+"""The pragma for durability after a power loss. It is switched off: it is slow, and no thread can observe it."""
 _opened: Final[list[Any]] = []
-"""The connections of the last execution, of whichever world: files and databases in memory are there for all."""
+"""The connections of the last execution in any world: all worlds share files and databases in memory."""
 _cursors: Final[list[weakref.ref[Any]]] = []
 _LEVELS: Final = {"0": 0, "off": 0, "1": 1, "normal": 1, "2": 2, "full": 2, "3": 3, "extra": 3}
 
@@ -53,7 +53,7 @@ class _Waiting(Wakeup):
 
 
 class Databases(Changing):
-    """The databases of one execution; one lock guards all, for a connection may attach any number of them."""
+    """The databases of one execution. One lock guards them all, because a connection may attach several databases."""
 
     def __init__(self, network: Network) -> None:
         super().__init__(network)
@@ -61,7 +61,7 @@ class Databases(Changing):
         self._wakeup = type("_Waiting", (_Waiting,), {"scheduler": self.scheduler, "__slots__": ()})
 
     def start_over(self) -> None:
-        """Close what an execution has left open: files are about to be made anew, and locks are about to be taken."""
+        """Close the connections that an execution has left open: they hold files and locks that the next one needs."""
         self._watchers = []
         for cursor in filter(None, (made() for made in _cursors)):
             with contextlib.suppress(_sqlite3.Error):
@@ -72,10 +72,10 @@ class Databases(Changing):
                 _sqlite3.Connection.close(_opened.pop())
 
     def attempt(self, connection: Any, does: Callable[[], T], *, commits: bool = False) -> T:
-        """Make a call as one step; again and again, if it finds the database locked, within the timeout.
+        """Perform a call as one step. If the database is locked, repeat it after other calls, until the timeout.
 
         Raises:
-            sqlite3.Error: the call did, or nobody unlocked the database in time.
+            sqlite3.Error: the call raised it, or the database was not unlocked in time.
         """
         deadline, is_last = None, False
         if self.scheduler.live:
@@ -102,7 +102,7 @@ class Databases(Changing):
 
 
 def make_sqlite_module(databases: Databases) -> ModuleType:
-    """A module that stands in for ``_sqlite3``."""
+    """Create the stand-in for ``_sqlite3``."""
     scheduler = databases.scheduler
     real_cursor: Any = _sqlite3.Cursor
     real_connection: Any = _sqlite3.Connection
@@ -142,7 +142,7 @@ def make_sqlite_module(databases: Databases) -> ModuleType:
             return self._run(sql, lambda: real_cursor.execute(self, sql, parameters))
 
         def executemany(self, sql: str, parameters: Iterable[Any], /) -> Any:
-            """Run a statement for each of the parameters."""
+            """Run a statement once for each set of parameters."""
             rows = list(parameters)
             return self._run(sql, lambda: real_cursor.executemany(self, sql, rows))
 
@@ -158,15 +158,15 @@ def make_sqlite_module(databases: Databases) -> ModuleType:
             return [self._kcache_rows.popleft() for _ in range(size)]
 
         def fetchone(self) -> Any:
-            """The next row."""
+            """Return the next row; ``None`` if there is none."""
             return next(iter(self._taken(1)), None)
 
         def fetchmany(self, size: int | None = None) -> list[Any]:
-            """The next rows."""
+            """Return the next ``size`` rows, ``arraysize`` by default."""
             return self._taken(self.arraysize if size is None else size)
 
         def fetchall(self) -> list[Any]:
-            """All further rows."""
+            """Return all remaining rows."""
             return self._taken(None)
 
         def __iter__(self) -> Iterator[Any]:
@@ -201,7 +201,7 @@ def make_sqlite_module(databases: Databases) -> ModuleType:
             _opened.append(self)
 
         def require_thread(self) -> None:
-            """Raise what SQLite raises in another thread than the one that made the connection."""
+            """Raise SQLite's ProgrammingError if another thread created the connection and it checks threads."""
             maker, current = self._kcache_maker, scheduler.current
             if maker is not None and maker != current and scheduler.live and not scheduler.aborting:
                 raise _sqlite3.ProgrammingError(
@@ -210,28 +210,28 @@ def make_sqlite_module(databases: Databases) -> ModuleType:
                 )
 
         def would_wait(self, error: Any, commits: bool) -> bool:
-            """Whether SQLite would wait: not in the middle of a transaction, where that could be for ever."""
+            """Whether SQLite would wait after ``error``. It does not in a transaction that has read: a deadlock."""
             code = error.sqlite_errorcode
             return code & 0xFF == _BUSY and code != _BUSY_SNAPSHOT and (commits or not self._kcache_has_read)
 
         def has_begun(self, sql: str) -> None:
-            """A statement was run."""
+            """Record after a statement whether the open transaction has read or written."""
             self._kcache_has_read = self.is_open and self.in_transaction and not _begins(_DEFERRED, sql)
 
         def set_timeout(self, milliseconds: str | None) -> None:
-            """A pragma asks for the timeout, or sets it."""
+            """Set the timeout as ``pragma busy_timeout`` does; ``None`` (the pragma reads it) changes nothing."""
             if milliseconds is not None:
                 self.busy_seconds = max(0, int(milliseconds)) / 1000
                 self.set("busy_timeout = 0")
 
         def set(self, pragma: str) -> list[Any]:
-            """Set something of the connection, or ask for it."""
+            """Run a pragma of the connection; return its rows."""
             plain = real_connection.cursor(self, real_cursor)
             plain.row_factory = None
             return list(real_cursor.fetchall(real_cursor.execute(plain, f"pragma {pragma}")))
 
         def cursor(self, factory: Any = Cursor) -> Any:
-            """A cursor."""
+            """Create a cursor."""
             self.require_thread()
             return super().cursor(factory)
 
@@ -240,7 +240,7 @@ def make_sqlite_module(databases: Databases) -> ModuleType:
             return self.cursor().execute(*args)
 
         def executemany(self, *args: Any) -> Any:
-            """Run a statement for each of the parameters, with a new cursor."""
+            """Run a statement once for each set of parameters, with a new cursor."""
             return self.cursor().executemany(*args)
 
         def executescript(self, *args: Any) -> Any:
@@ -253,15 +253,15 @@ def make_sqlite_module(databases: Databases) -> ModuleType:
             self._kcache_has_read = False
 
         def commit(self) -> None:
-            """Commit."""
+            """Commit the transaction."""
             self._ended(super().commit)
 
         def rollback(self) -> None:
-            """Roll back."""
+            """Roll the transaction back."""
             self._ended(super().rollback)
 
         def close(self) -> None:
-            """Close it."""
+            """Close the connection."""
             self.require_thread()
             databases.attempt(self, super().close)
             self.is_open = False
@@ -281,7 +281,7 @@ def make_sqlite_module(databases: Databases) -> ModuleType:
             return False
 
     def connect(*args: Any, **kwargs: Any) -> Any:
-        """``sqlite3.connect``."""
+        """Open a connection like ``sqlite3.connect``."""
         factory = (dict(zip(_POSITIONAL, args, strict=False)) | kwargs).get("factory", Connection)
         return factory(*args, **kwargs)
 
@@ -295,7 +295,7 @@ def make_sqlite_module(databases: Databases) -> ModuleType:
 
 @contextlib.contextmanager
 def _unwatched() -> Iterator[None]:
-    """While this is entered, no trace function meets the functions in Python that SQLite calls for itself."""
+    """Context without a trace function: SQLite calls Python functions of its own, which must not be traced."""
     watcher = sys.gettrace()
     sys.settrace(None)
     try:
@@ -305,7 +305,7 @@ def _unwatched() -> Iterator[None]:
 
 
 def _match(pattern: re.Pattern[str], sql: str) -> re.Match[str] | None:
-    """The match of a pattern behind blanks and comments."""
+    """Match a pattern after leading whitespace and comments."""
     blank = _COMMENTS.match(sql)
     return pattern.match(sql, 0 if blank is None else blank.end())
 

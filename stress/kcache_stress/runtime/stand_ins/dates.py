@@ -1,8 +1,8 @@
-"""Time that ``datetime`` tells: the virtual one, where instrumented code asks a class of that module itself.
+"""Virtual time for ``datetime``: instrumented code that calls a class of ``datetime`` reads the virtual clock.
 
-The classes of ``datetime`` are kept as they are, for their objects go into code that is not instrumented, and come out
-of it. Where instrumented code looks up ``now``, ``utcnow`` or ``today``, it gets a function of ours in place of the one
-in C, and calls that. What asks for the time in another way reads the real clock, which is no part of a proof.
+The classes of ``datetime`` are not replaced, because their objects are passed to and from code that is not
+instrumented. When instrumented code looks up ``now``, ``utcnow`` or ``today``, it gets a function of kcache in place of
+the method in C. Code that gets the time in another way reads the real clock; such an execution is no part of a proof.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ _ASKING: Final[dict[str, Callable[..., Any]]] = {"now": _now, "utcnow": _utcnow,
 
 
 def dates(wall: Callable[[], float]) -> Callable[[object], object]:
-    """A function that gives back what it is given, or what asks the virtual clock in its place.
+    """Return a function that maps a callee that reads the real clock to one that reads the virtual clock.
+
+    It returns every other callee unchanged.
 
     Args:
         wall: returns the seconds since the epoch, by the virtual clock.

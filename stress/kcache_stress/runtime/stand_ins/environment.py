@@ -1,11 +1,11 @@
-"""Answers to what executions ask of the process beside threads and time: randomness, unique ids, other processes.
+"""Environment of executions: repeatable randomness and unique ids, and functions that start other processes.
 
-Each is the same in each execution: what a thread gets depends on which thread it is and what it got before, so that no
-order of threads shows in it. While an execution is under way the functions of the process are replaced, for whoever
-holds them in a module of the standard library gets ours, too; nothing is replaced between executions.
+The values are equal in each execution: the value that a thread gets depends only on the thread and on its earlier
+calls, not on the order of threads. During an execution the functions of the real modules are replaced, so that modules
+of the standard library use the replacements, too. Between executions nothing is replaced.
 
-Not controlled are the identity of the process, which only changes from one process to the next, addresses (`id()`, and
-the order of a set of objects that are hashed by it).
+Not controlled: the process id, which only differs from one process to the next, and addresses (`id()`, and the order of
+a set of objects that are hashed by address).
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from .process_settings import ProcessSettings
 _DOUBLING: Final = ("fork", "forkpty")
 _STARTING: Final = ("posix_spawn", "posix_spawnp", "system")
 _NANOSECONDS_100: Final = 0x1EE83A5_0000_0000
-"""A time of the virtual epoch's year, as the ids of :func:`uuid.uuid1` count it."""
+"""A time in the format of :func:`uuid.uuid1`: 100-nanosecond intervals since 1582-10-15."""
 
 
 class Environment(Replaced):
-    """While this is entered, an execution is under way.
+    """Context of one execution, in which functions of the process are replaced.
 
     Args:
-        scheduler: runs its threads.
-        network: has the pipes that they make.
-        settings: of the process, as each execution finds them.
+        scheduler: runs the threads of the execution.
+        network: contains the pipes that they create.
+        settings: the settings of the process with which each execution begins.
     """
 
     __slots__ = ("_generators", "_issued", "_scheduler", "_settings")
@@ -62,26 +62,26 @@ class Environment(Replaced):
         )
 
     def _starting_programs(self) -> Iterator[tuple[ModuleType, str, object]]:
-        """The function in C that all of `subprocess` comes to, where that is imported."""
+        """Yield the replacement of the function in C that all of `subprocess` calls, if `subprocess` is imported."""
         module = sys.modules.get("subprocess")
         if module is not None and hasattr(module, "_fork_exec"):
             yield module, "_fork_exec", self._doubted(module._fork_exec)
 
     def start_over(self) -> None:
-        """Forget what an execution was given, and put back what it has changed."""
+        """Restore the settings that an execution has changed, and restart the random numbers and ids."""
         self._settings.restore()
         self._generators.clear()
         self._issued.clear()
 
     def urandom(self, size: int) -> bytes:
-        """``os.urandom``."""
+        """Return ``size`` bytes in place of ``os.urandom``: a repeatable sequence for each thread."""
         thread = self._scheduler.current
         if thread not in self._generators:
             self._generators[thread] = random.Random(f"kcache {thread}")
         return self._generators[thread].randbytes(size)
 
     def _time_based(self) -> tuple[bytes, int]:
-        """What :func:`uuid.uuid1` is made of: a later one for each call of a thread, a node for each thread."""
+        """Return the bytes for :func:`uuid.uuid1`: the time grows with each call; each thread has its own node."""
         thread = self._scheduler.current
         issued = self._issued[thread] = self._issued.get(thread, 0) + 1
         stamp = _NANOSECONDS_100 + issued

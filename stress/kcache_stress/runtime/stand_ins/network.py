@@ -1,7 +1,7 @@
-"""Network under virtual sockets and pipes: links of two streams, ports, descriptors, and waits for a change of them.
+"""Network under virtual sockets and pipes: links of two streams, ports, descriptors, and waits for their changes.
 
-Each link, and each port, has a virtual lock of its own, under which alone it is looked at and changed. Who has to wait
-leaves a wakeup with it: a lock that the next change releases. So all that a scheduler has to know of them is locks.
+Each link, and each port, has its own virtual lock, which guards every read and change. A thread that has to wait adds a
+wakeup to it: a lock that the next change releases. So the scheduler sees nothing but locks.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from ..threads.virtual_thread import Timed
 T = TypeVar("T")
 
 FIRST_DESCRIPTOR: Final = 1_000_000
-"""Above all that the process can have."""
+"""Larger than any descriptor of the process."""
 _OF_A_THREAD: Final = 10_000
 _FIRST_PORT: Final = 49_152
 _PORTS_OF_A_THREAD: Final = 500
 ROOM: Final = 212_992
-"""Bytes that may be on their way in one direction: what Linux grants by default."""
+"""Bytes that may be in transit in one direction: the default of Linux."""
 
 
 class Wakeup(VirtualLock):
-    """What a thread waits for that waits for a change: taken when it is made, and released by the change."""
+    """Lock that a thread waits for until something changes: held when it is created, and released by the change."""
 
     __slots__ = ()
     what: str = "data, room or a connection that never comes"
@@ -42,18 +42,18 @@ class Wakeup(VirtualLock):
 
     @property
     def is_of_system(self) -> bool:
-        """Whether it is over for a reason that lies outside."""
+        """Whether the wait is over because of a descriptor of the system."""
         return False
 
     def ring(self) -> None:
-        """Let it go on; several changes may."""
+        """Release the lock; several changes may do so."""
         scheduler = self.scheduler
         if scheduler.live and not scheduler.aborting:
             scheduler.point(RELEASE, self, None)
         self.free = True
 
     def wait(self, deadline: float | None) -> bool:
-        """Whether it was rung before the virtual time was ``deadline``."""
+        """Wait for :meth:`ring`; return whether it came before the virtual time ``deadline`` (``None``: no limit)."""
         scheduler = self.scheduler
         if deadline is not None:
             if scheduler.live and not scheduler.aborting:
@@ -67,10 +67,10 @@ class Wakeup(VirtualLock):
 
 
 class Changing:
-    """Something that is changed under its lock, and that threads wait for.
+    """Object with a lock, whose changes threads can wait for.
 
     Attributes:
-        lock: guards it.
+        lock: guards the object.
     """
 
     def __init__(self, network: Network) -> None:
@@ -78,24 +78,24 @@ class Changing:
         self._watchers: list[Wakeup] = []
 
     def watch(self, wakeup: Wakeup) -> None:
-        """Ring at the next change; the lock is held."""
+        """Ring ``wakeup`` at the next change. The caller holds the lock."""
         self._watchers.append(wakeup)
 
     def changed(self) -> None:
-        """Ring for all who wait; the lock is held."""
+        """Wake all waiting threads. The caller holds the lock."""
         watchers, self._watchers = self._watchers, []
         for wakeup in watchers:
             wakeup.ring()
 
 
 class Stream:
-    """Bytes on their way in one direction.
+    """Bytes in transit in one direction.
 
     Attributes:
         data: the bytes.
-        has_writer: whether more may come.
-        has_reader: whether anybody may take them.
-        is_broken: whether the next one who finds nothing is told that the other side went away without reading.
+        has_writer: whether more bytes may come.
+        has_reader: whether the bytes can still be read.
+        is_broken: whether the next read without data raises ECONNRESET: the other side closed without reading.
     """
 
     def __init__(self) -> None:
@@ -104,10 +104,10 @@ class Stream:
         self.is_broken = False
 
     def take(self, size: int, *, peeks: bool = False) -> bytes | None:
-        """Up to ``size`` bytes; none at all at the end, ``None`` if there are none yet.
+        """Return up to ``size`` bytes; empty at the end of the stream, ``None`` if there are no bytes yet.
 
         Raises:
-            OSError: the writer went away without reading what it was sent.
+            OSError: the writer closed without reading the bytes that it was sent.
         """
         if self.data or size == 0:
             taken = bytes(self.data[:size])
@@ -120,10 +120,10 @@ class Stream:
         return None if self.has_writer and self.has_reader else b""
 
     def put(self, data: Any) -> int | None:
-        """How many of the bytes were put; ``None`` if there is no room.
+        """Append bytes as far as there is room; return their number, ``None`` if there is no room.
 
         Raises:
-            OSError: nobody will read them.
+            OSError: no reader or no writer is left.
         """
         if not (self.has_writer and self.has_reader):
             raise system_error(errno.EPIPE)
@@ -135,24 +135,24 @@ class Stream:
 
     @property
     def is_readable(self) -> bool:
-        """Whether :meth:`take` would give something."""
+        """Whether :meth:`take` would return bytes or fail."""
         return bool(self.data) or not (self.has_writer and self.has_reader) or self.is_broken
 
     @property
     def is_writable(self) -> bool:
-        """Whether :meth:`put` would, or fail."""
+        """Whether :meth:`put` would append bytes or fail."""
         return len(self.data) < ROOM or not (self.has_writer and self.has_reader)
 
 
 class _Open:
-    """What a descriptor stands for.
+    """Open file of a descriptor.
 
-    As on Linux, closing it ends no call that is under way: it is let go of when the last of them returns.
+    As on Linux, closing the descriptor ends no call in progress: the file is released when the last call returns.
 
     Attributes:
-        link: what is locked, watched and changed.
-        users: how many calls are under way.
-        is_closed: whether its descriptor is.
+        link: the object that is locked, watched and changed.
+        users: number of calls in progress.
+        is_closed: whether the descriptor is closed.
     """
 
     def __init__(self, link: Changing | None) -> None:
@@ -166,30 +166,30 @@ class _Open:
         return self._link
 
     def close(self) -> None:
-        """Close it."""
+        """Close the descriptor."""
         with self.link.lock:
             self.is_closed = True
             if not self.users:
                 self.let_go()
 
     def leave(self) -> None:
-        """A call is over; the lock is held."""
+        """Record that a call is over. The caller holds the lock."""
         self.users -= 1
         if self.is_closed and not self.users:
             self.let_go()
 
     def let_go(self) -> None:
-        """Nobody uses it any more; the lock is held."""
+        """Release the file: no call uses it any more. The caller holds the lock."""
         raise NotImplementedError
 
     @property
     def is_readable(self) -> bool:
-        """Whether a read would not wait; the lock is held."""
+        """Whether a read would not wait. The caller holds the lock."""
         raise NotImplementedError
 
     @property
     def is_writable(self) -> bool:
-        """Whether a write would not wait; the lock is held."""
+        """Whether a write would not wait. The caller holds the lock."""
         raise NotImplementedError
 
 
@@ -197,11 +197,11 @@ class End(_Open):
     """One end of a link: it reads from one stream and writes to another.
 
     Attributes:
-        incoming: what it reads; ``None`` for the writing end of a pipe.
-        outgoing: what it writes; ``None`` for the reading end of a pipe.
+        incoming: the stream that it reads; ``None`` for the writing end of a pipe.
+        outgoing: the stream that it writes; ``None`` for the reading end of a pipe.
         name: its address.
         peer: the address of the other end.
-        waits: whether reads and writes by its descriptor do.
+        waits: whether ``os.read`` and ``os.write`` of its descriptor block.
     """
 
     def __init__(
@@ -216,28 +216,28 @@ class End(_Open):
 
     @property
     def is_readable(self) -> bool:
-        """Whether a read would not wait; the lock is held."""
+        """Whether a read would not wait. The caller holds the lock."""
         return self.incoming is not None and self.incoming.is_readable
 
     @property
     def is_writable(self) -> bool:
-        """Whether a write would not wait; the lock is held."""
+        """Whether a write would not wait. The caller holds the lock."""
         return self.outgoing is not None and self.outgoing.is_writable
 
     def take(self, size: int, *, peeks: bool = False) -> bytes | None:
-        """As :meth:`Stream.take`."""
+        """Read like :meth:`Stream.take`."""
         if self.incoming is None:
             raise system_error(errno.EBADF)
         return self.incoming.take(size, peeks=peeks)
 
     def put(self, data: Any) -> int | None:
-        """As :meth:`Stream.put`."""
+        """Write like :meth:`Stream.put`."""
         if self.outgoing is None:
             raise system_error(errno.EBADF)
         return self.outgoing.put(data)
 
     def shut(self, *, reads: bool, writes: bool) -> None:
-        """Read or write no more; the lock is held."""
+        """Shut down reading, writing or both. The caller holds the lock."""
         if reads and self.incoming is not None:
             self.incoming.has_reader = False
         if writes and self.outgoing is not None:
@@ -245,19 +245,19 @@ class End(_Open):
         self.link.changed()
 
     def let_go(self, *, resets: bool = False) -> None:
-        """Tell the other end; ``resets`` if nobody will ever have read what it sent."""
+        """Shut the end down. If it has unread data, or with ``resets``, the other end's next read is reset."""
         if self.outgoing is not None and self.incoming is not None and (resets or self.incoming.data):
             self.outgoing.is_broken = True
         self.shut(reads=True, writes=True)
 
 
 class Port(_Open):
-    """An address that somebody may listen on.
+    """An address that a socket may listen on.
 
     Attributes:
-        address: where it is.
-        most: how many connections may wait to be accepted; -1 if nobody listens.
-        waiting: these connections, each the server's end.
+        address: the address.
+        most: the backlog of connections that wait to be accepted; -1 if no socket listens.
+        waiting: the server's ends of these connections, oldest first.
     """
 
     def __init__(self, network: Network, address: Any) -> None:
@@ -269,19 +269,19 @@ class Port(_Open):
 
     @property
     def is_readable(self) -> bool:
-        """Whether a connection can be accepted; the lock is held."""
+        """Whether a connection can be accepted. The caller holds the lock."""
         return bool(self.waiting)
 
     @property
     def is_writable(self) -> bool:
-        """Never: nothing is written to it."""
+        """False: a port cannot be written."""
         return False
 
     def bind(self) -> None:
-        """Take it.
+        """Bind the port.
 
         Raises:
-            OSError: somebody has it.
+            OSError: another socket has bound it.
         """
         with self.link.lock:
             if self.is_bound:
@@ -289,15 +289,15 @@ class Port(_Open):
             self.is_bound, self.is_closed = True, False
 
     def listen(self, most: int) -> None:
-        """Let others connect."""
+        """Listen for connections."""
         with self.link.lock:
             self.most = max(most, 0)
 
     def connect(self, network: Network, name: Any) -> End | None:
-        """The client's end of a new connection; ``None`` if too many wait already; the lock is held.
+        """Return the client's end of a new connection; ``None`` if the backlog is full. The caller holds the lock.
 
         Raises:
-            OSError: nobody listens here.
+            OSError: no socket listens here.
         """
         if self.most < 0:
             raise system_error(errno.ECONNREFUSED)
@@ -308,17 +308,17 @@ class Port(_Open):
         return client
 
     def accept(self) -> End | None:
-        """The server's end of the oldest connection; ``None`` if there is none; the lock is held.
+        """Return the server's end of the oldest connection; ``None`` if there is none. The caller holds the lock.
 
         Raises:
-            OSError: nobody listens here any more.
+            OSError: no socket listens here any more.
         """
         if self.most < 0:
             raise system_error(errno.EINVAL)
         return self.waiting.popleft() if self.waiting else None
 
     def shut(self) -> None:
-        """Listen no more: who waits in :meth:`accept` is told, and connections that nobody accepted are reset."""
+        """Stop listening: calls that wait in :meth:`accept` fail, and connections that were not accepted are reset."""
         self.most, given_up = -1, list(self.waiting)
         self.waiting.clear()
         self.link.changed()
@@ -327,20 +327,20 @@ class Port(_Open):
                 end.let_go(resets=True)
 
     def let_go(self) -> None:
-        """Give the address back."""
+        """Release the address and stop listening."""
         self.is_bound = False
         self.shut()
 
 
 class Network:
-    """All that virtual sockets and pipes of a sandbox share.
+    """State that the virtual sockets and pipes of a sandbox share.
 
     Args:
-        scheduler: of the threads that use it.
+        scheduler: the scheduler of the threads that use the network.
 
     Attributes:
-        ends: descriptor -> what it stands for. given: how many were. make_wakeup: makes what a thread waits for.
-        default_timeout: how long calls of new sockets wait; ``None`` for ever.
+        ends: open descriptor -> its file. given: (kind, thread) -> last number used. make_wakeup: type of wakeups.
+        default_timeout: most seconds that calls of new sockets wait; ``None`` for no limit.
     """
 
     def __init__(self, scheduler: Scheduler) -> None:
@@ -355,11 +355,11 @@ class Network:
         self.given: dict[tuple[str, int], int] = {}
 
     def make_lock(self) -> VirtualLock:
-        """A new lock."""
+        """Create a lock."""
         return self._lock_type()
 
     def start_over(self) -> None:
-        """Forget what an execution has opened."""
+        """Forget the descriptors and ports of an execution."""
         self.default_timeout = self._first_timeout
         self.ends.clear()
         self._ports.clear()
@@ -371,42 +371,42 @@ class Network:
             self.scheduler.doubts[f"{where(sys._getframe(2))}: {why}"] = None
 
     def set_default_timeout(self, timeout: float | None) -> None:
-        """Let new sockets wait so long: in this execution, or in all if a module says so when it is imported."""
+        """Set the timeout of new sockets: for this execution, or for all if a module sets it when it is imported."""
         self.default_timeout = timeout
         if self.scheduler.loading:
             self._first_timeout = timeout
 
     def _next(self, what: str) -> int:
-        """Counts what a thread was given: no order of threads shows in it."""
+        """Return the next number of a kind for the running thread: it does not depend on the order of threads."""
         key = what, self.scheduler.current
         given = self.given[key] = self.given.get(key, -1) + 1
         return given
 
     def descriptor(self, end: Any) -> int:
-        """A new descriptor; none is used twice in an execution."""
+        """Return a new descriptor of ``end``; no number is used twice in an execution."""
         number = FIRST_DESCRIPTOR + (self.scheduler.current - HUB) * _OF_A_THREAD + self._next("descriptors")
         self.ends[number] = end
         return number
 
     def knows(self, descriptor: object) -> bool:
-        """Whether a number is one of its descriptors, open or not."""
+        """Whether a number is a virtual descriptor, open or not."""
         return isinstance(descriptor, int) and descriptor >= FIRST_DESCRIPTOR
 
     def end_of(self, descriptor: int) -> Any:
-        """What a descriptor stands for.
+        """Return the file of a descriptor.
 
         Raises:
-            OSError: nothing.
+            OSError: the descriptor is not open.
         """
         if self.scheduler.live:
             self.scheduler.touch(self, descriptor, READ)
-        self._doubt("descriptors")  # first: this runs code of the standard library, in which threads may be switched
+        self._doubt("descriptors")  # before the lookup: this runs standard library code that may switch threads
         if descriptor not in self.ends:
             raise system_error(errno.EBADF)
         return self.ends[descriptor]
 
     def forget(self, descriptor: int) -> Any:
-        """What a descriptor stood for, which stands for nothing from now on."""
+        """Remove a descriptor and return its file."""
         if self.scheduler.live and not self.scheduler.aborting:
             self.scheduler.touch(self, descriptor, WRITE)
         if descriptor not in self.ends:
@@ -414,30 +414,30 @@ class Network:
         return self.ends.pop(descriptor)
 
     def free_port(self) -> int:
-        """The number of a port that nobody was given."""
+        """Return an unused port number."""
         return _FIRST_PORT + (self.scheduler.current - HUB) * _PORTS_OF_A_THREAD + self._next("ports")
 
     def port(self, place: Any, address: Any) -> Port:
-        """The port at a place, which is the same for all that the address may be written like."""
+        """Return the port with the key ``place``; all spellings of an address have the same key."""
         self._doubt("addresses")
         return self._ports.get(place) or self._ports.setdefault(place, Port(self, address))
 
     def linked(self, name: Any = "", peer: Any = "") -> tuple[End, End]:
-        """The two ends of a new link that goes both ways."""
+        """Create a bidirectional link; return its two ends."""
         link, there, back = Changing(self), Stream(), Stream()
         return End(link, back, there, name, peer), End(link, there, back, peer, name)
 
     def pipe(self) -> tuple[End, End]:
-        """The reading and the writing end of a new pipe."""
+        """Create a pipe; return its reading end and its writing end."""
         link, stream = Changing(self), Stream()
         return End(link, stream, None), End(link, None, stream)
 
     def attempt(self, thing: _Open, does: Callable[[], T | None], timeout: float | None) -> T:
-        """What ``does`` gives under the lock of a thing, as soon as that is something.
+        """Call ``does`` under the lock of ``thing`` after each change until it returns a result; return the result.
 
         Raises:
-            TimeoutError: it took longer than ``timeout`` seconds.
-            BlockingIOError: it was 0.
+            TimeoutError: there was no result within ``timeout`` seconds.
+            BlockingIOError: the timeout is 0, and the first call returned ``None``.
         """
         deadline, is_first = None, True
         while True:
@@ -467,13 +467,13 @@ class Network:
     def ready(
         self, things: Sequence[_Open | None], reads: Sequence[bool], timeout: float | None, make: Callable[[], Wakeup]
     ) -> list[bool]:
-        """For each of the things, whether it can be read, or be written; waits until one can, or too long.
+        """Return for each of the things whether it is ready; wait until one is ready or the timeout is over.
 
         Args:
-            things: the things; ``None`` for a socket that is neither connected nor listens.
-            reads: for each, whether it is to be read.
-            timeout: how long to wait; ``None`` for ever.
-            make: makes what is waited for.
+            things: the files; ``None`` for a socket that is neither connected nor listens.
+            reads: for each file, whether it must be readable; if not, it must be writable.
+            timeout: most seconds to wait; ``None`` for no limit.
+            make: creates the wakeup to wait for.
         """
         deadline = None
         while True:

@@ -1,7 +1,7 @@
-"""Pipes of a virtual world: ``os.pipe``, and what is done with its descriptors.
+"""Pipes of a virtual world: ``os.pipe``, and the functions of ``os`` for its descriptors.
 
-Not done: files of descriptors (`os.fdopen`), handing descriptors to other processes, duplicates, whole pieces.
-Descriptors of the system, and those that other processes are started with, are left alone.
+Not supported: files of descriptors (`os.fdopen`), passing descriptors to other processes, duplicates, atomic writes.
+Descriptors of the system, and pipes that ``subprocess``, ``multiprocessing`` or ``asyncio`` open, are real ones.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _LEFT_ALONE: Final = frozenset({"subprocess", "multiprocessing", "asyncio"})
 
 
 def pipe_functions(network: Network) -> dict[str, Callable[..., Any]]:
-    """The functions of ``os`` that know virtual descriptors, by name."""
+    """Create the functions of ``os`` that support virtual descriptors; name -> function."""
     real: dict[str, Any] = {
         name: getattr(os, name, None) for name in ("pipe", "read", "write", "close", "set_blocking", "get_blocking")
     }

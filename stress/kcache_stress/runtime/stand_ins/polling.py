@@ -1,8 +1,8 @@
-"""The ``select`` of a virtual world: ``select.select`` and ``select.poll``; the rest of it is missing, as on Windows.
+"""Module ``select`` of a virtual world: ``select.select`` and ``select.poll``; the other functions are missing.
 
-Descriptors of the system may stand beside virtual ones, as that of inotify does beside a pipe that ends its thread. The
-system is asked whether they are ready whenever a thread could go on; a thread waits for whichever comes first. What it
-does then is no part of a proof: no event tells when they change.
+A call may mix descriptors of the system with virtual ones: for example inotify's, and a pipe that ends its thread. The
+system is asked whether they are ready whenever a thread could go on; a thread waits for the first ready descriptor.
+Such an execution is no part of a proof, because no event reports when a descriptor of the system becomes ready.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _WRITE: Final = getattr(select, "POLLOUT", 4)
 _INVALID: Final = getattr(select, "POLLNVAL", 32)
 
 Asked = tuple[int, bool]
-"""A descriptor, and whether it is to be read; else it is to be written."""
+"""A descriptor, and whether the caller wants to read it; if not, the caller wants to write it."""
 
 
 class OutsideWakeup(Wakeup):
-    """Rung by a change in the virtual world, and free as soon as a descriptor of the system is ready, too.
+    """A wakeup that is also free as soon as a descriptor of the system is ready.
 
     Attributes:
-        asked: these descriptors.
+        asked: the descriptors of the system.
     """
 
     __slots__ = ("_is_rung", "asked")
@@ -58,10 +58,10 @@ class OutsideWakeup(Wakeup):
 
 
 def ready(network: Network, asked: Iterable[Asked], timeout: float | None) -> list[Asked]:
-    """Those that are ready; waits until one is, for so many seconds at most.
+    """Return the ready descriptors; wait until one is ready, for at most ``timeout`` seconds (``None``: forever).
 
     Raises:
-        OSError: some descriptor stands for nothing.
+        OSError: a virtual descriptor is not open.
     """
     asked = list(asked)
     outside = [one for one in asked if one[0] < FIRST_DESCRIPTOR]
@@ -81,7 +81,7 @@ def ready(network: Network, asked: Iterable[Asked], timeout: float | None) -> li
 
 
 def _is_ready(one: Asked) -> bool:
-    """Whether the system says so; what is closed, or can not be asked for, is: it fails when it is used."""
+    """Whether a descriptor of the system is ready. A closed or invalid descriptor is ready: its use will fail."""
     descriptor, is_read = one
     try:
         found = select.select([descriptor] if is_read else [], [] if is_read else [descriptor], [], 0)
@@ -91,7 +91,7 @@ def _is_ready(one: Asked) -> bool:
 
 
 class _Select:
-    """``select.select``: no function, for `selectors` keeps it in a class, where that would become a method."""
+    """``select.select`` as an object: `selectors` stores it in a class, where a function would become a method."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
@@ -117,35 +117,35 @@ class _Select:
 class Poll:
     """``select.poll()``."""
 
-    network: Network  # given by the subclass that a sandbox makes
+    network: Network  # set by the subclass that `make_select_module` creates
 
     def __init__(self) -> None:
         self._masks: dict[int, int] = {}
 
     def register(self, fd: Any, eventmask: int = _READ | _WRITE) -> None:
-        """Look at a descriptor from now on."""
+        """Add a descriptor."""
         self._masks[_descriptor(fd)] = eventmask
 
     def modify(self, fd: Any, eventmask: int) -> None:
-        """Look for something else.
+        """Change the events of a descriptor.
 
         Raises:
-            OSError: it is not registered.
+            OSError: the descriptor is not registered.
         """
         if _descriptor(fd) not in self._masks:
             raise system_error(errno.ENOENT)
         self.register(fd, eventmask)
 
     def unregister(self, fd: Any) -> None:
-        """Look at it no more.
+        """Remove a descriptor.
 
         Raises:
-            KeyError: it is not registered.
+            KeyError: the descriptor is not registered.
         """
         del self._masks[_descriptor(fd)]
 
     def poll(self, timeout: float | None = None) -> list[tuple[int, int]]:
-        """Descriptors and what they are ready for; waits so many milliseconds at most, if not for ever."""
+        """Return ``(descriptor, ready events)`` pairs; wait at most ``timeout`` milliseconds, or forever (``None``)."""
         masks = dict(self._masks)
         closed = [fd for fd in masks if self.network.knows(fd) and fd not in self.network.ends]
         if closed:
@@ -163,7 +163,7 @@ def _descriptor(file: Any) -> int:
 
 
 def make_select_module(network: Network) -> ModuleType:
-    """A module that stands in for ``select``: `selectors` makes do with it."""
+    """Create the stand-in for ``select``; it has the functions that `selectors` needs."""
     module = ModuleType("select")
     module.__dict__.update(select=_Select(network), error=OSError)
     if hasattr(select, "poll"):

@@ -1,9 +1,9 @@
-"""Settings of the process that tests change for a while: an execution that is given up does not put them back.
+"""Process settings that tests change temporarily: an execution that is given up does not restore them.
 
-The next execution would begin with them. So each finds those that were there when the modules had been loaded. The
-*switch interval* has no meaning for virtual threads: they have one of their own, and that of the process stays.
+So each execution begins with the settings from the end of the import of the modules. The *switch interval* has no
+meaning for virtual threads: they read and write a value of their own, and the real switch interval does not change.
 
-What the process writes to, and its filters of warnings, are left alone: the harness itself replaces them for a while.
+The standard streams and the filters of warnings are not restored: the harness itself replaces them temporarily.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from typing import Any, Final
 
 _set_real_interval: Final = sys.setswitchinterval
 _get_real_interval: Final = sys.getswitchinterval
-"""An execution finds others in their place."""
+"""The real functions: during an execution, ``sys`` has replacements."""
 
 
 class ProcessSettings:
-    """What the environment variables and the switch interval are to be as an execution begins."""
+    """Environment variables and switch interval with which each execution begins."""
 
     def __init__(self) -> None:
         self._environment: dict[str, str] | None = None
-        self._encoded: object = None  # compared before each execution, which takes a tenth of the time
+        self._encoded: object = None  # compared before each execution: ten times as fast as comparing `os.environ`
         self._switch_interval = self._first_interval = _get_real_interval()
 
     def keep(self) -> None:
-        """Let each execution begin with what is set now, if this is the first time that it is asked for."""
+        """Record the present settings as the settings for each execution; only the first call has an effect."""
         if self._environment is None:
             self._environment = dict(os.environ)
             self._encoded = dict(_encoded())
 
     def restore(self) -> None:
-        """Put back what an execution has changed."""
+        """Restore the settings that an execution has changed."""
         self._switch_interval = self._first_interval
-        if _get_real_interval() != self._first_interval > 0:  # by what runs before the first thread is known of
+        if _get_real_interval() != self._first_interval > 0:  # changed by code that ran before `sys` was replaced
             _set_real_interval(self._first_interval)
         if self._environment is not None and _encoded() != self._encoded:
             for name in os.environ.keys() - self._environment.keys():
@@ -42,14 +42,14 @@ class ProcessSettings:
             os.environ.update(self._environment)
 
     def getswitchinterval(self) -> float:
-        """``sys.getswitchinterval``."""
+        """Return the virtual interval in seconds, like ``sys.getswitchinterval``."""
         return self._switch_interval
 
     def setswitchinterval(self, interval: float) -> None:
-        """``sys.setswitchinterval``.
+        """Set the virtual interval in seconds, like ``sys.setswitchinterval``.
 
         Raises:
-            ValueError: it is not positive.
+            ValueError: the interval is not positive.
         """
         if interval <= 0:
             raise ValueError("switch interval must be strictly positive")
@@ -57,6 +57,6 @@ class ProcessSettings:
 
 
 def _encoded() -> dict[Any, Any]:
-    """The environment variables as ``os.environ`` holds them."""
+    """Return the dict in which ``os.environ`` holds the encoded variables."""
     held: dict[Any, Any] = vars(os.environ)["_data"]
     return held

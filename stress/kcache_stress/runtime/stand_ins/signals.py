@@ -1,7 +1,7 @@
-"""The ``signal`` of a virtual world: handlers can be set, and none is ever called.
+"""Module ``signal`` of a virtual world: handlers can be set, but none is ever called.
 
-Not done: delivering signals, alarms and timers, waiting for a signal. A controlled thread that sends one or waits for
-one is refused.
+Not supported: delivering signals, alarms and timers, waiting for a signal. If a controlled thread sends a signal or
+waits for one, the execution ends.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _USING: Final = (
 
 
 def make_signal_module(scheduler: Scheduler) -> ModuleType:
-    """A module that stands in for ``signal``."""
+    """Create the stand-in for ``signal``."""
     handlers: dict[int, Any] = {}
     wakeup = [-1]
 
@@ -37,7 +37,7 @@ def make_signal_module(scheduler: Scheduler) -> ModuleType:
             scheduler.touch(module, number, kind)
 
     def set_handler(signalnum: Any, handler: Any) -> Any:
-        # The whole body of a test is a thread, too: in production it is the main one.
+        # If the program is the body of a test, its only thread (0) counts as the main thread, as in production.
         if scheduler.current not in (HUB, 0) or (scheduler.current == 0 and scheduler.program_actors != 1):
             raise ValueError("signal only works in main thread of the main interpreter")
         before = get_handler(signalnum)

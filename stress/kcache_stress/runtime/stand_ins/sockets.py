@@ -1,10 +1,10 @@
-"""The ``_socket`` of a virtual world: streams within the process. ``socket`` is the source of your Python on top of it.
+"""Module ``_socket`` of a virtual world: streams within the process. ``socket`` runs from Python's source on top of it.
 
-There are connections by TCP within one host, whatever it is called, and by names as those of Unix, and pairs of
-sockets. Not done: datagrams and raw sockets, other hosts, what options change, out-of-band data, ancillary data,
-descriptors in other processes. A connection is made, and closed, in one step; what was sent is received in as large
-pieces as were asked for; a send to a socket that was closed fails at once. A socket that is dropped without being
-closed stays open. Descriptors are no numbers of the system, and no number is used again.
+Supported: TCP connections within one host, Unix domain sockets, socket pairs. Not supported: datagrams and raw sockets,
+other hosts, effects of options, out-of-band data, ancillary data, descriptors in other processes. A connection is
+created, and closed, in one step. A receive returns as much of the available data as was requested. A send to a socket
+that was closed fails at once. A socket that is dropped without being closed stays open. Descriptors are not numbers of
+the system, and no number is used again in an execution.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Socket:
     """``_socket.socket``.
 
     Attributes:
-        proto: as given.
-        timeout: how long calls wait; ``None`` for ever.
+        proto: the protocol number; 0 by default.
+        timeout: most seconds that calls wait; ``None`` for no limit.
     """
 
     __slots__ = ("_descriptor", "_end", "_family", "_options", "_type", "proto", "timeout")
-    network: Network  # given by the subclass that a sandbox makes
+    network: Network  # set by the subclass that `make_socket_module` creates
 
     def __init__(self, family: int = -1, type: int = -1, proto: int = -1, fileno: int | None = None) -> None:
         self._family = int(_socket.AF_INET) if family == -1 else family
@@ -53,15 +53,15 @@ class Socket:
 
     @property
     def family(self) -> int:
-        """The family of its addresses."""
+        """Address family."""
         return self._family
 
     @property
     def type(self) -> int:
-        """The kind of socket."""
+        """Socket type, such as ``SOCK_STREAM``."""
         return self._type
 
-    # What it is now: others may connect or close it meanwhile.
+    # State: other threads may connect or close the socket meanwhile.
 
     def _touch(self, slot: str, kind: int) -> None:
         scheduler = self.network.scheduler
@@ -89,7 +89,7 @@ class Socket:
             self.network.ends[self._descriptor] = end
 
     def _place(self, address: Any) -> tuple[Any, Any]:
-        """An address in full, and the name that ports go by."""
+        """Return the complete address, and the key of its port in the network."""
         if self._family == _UNIX:
             return address, (_UNIX, address)
         host, port = address[:2]
@@ -107,7 +107,7 @@ class Socket:
     # Connections.
 
     def bind(self, address: Any) -> None:
-        """Take an address."""
+        """Bind the socket to an address."""
         if self._look() is not None:
             raise system_error(errno.EINVAL)
         name, place = self._place(address)
@@ -116,7 +116,7 @@ class Socket:
         self._become(port)
 
     def listen(self, backlog: int = 128) -> None:
-        """Let others connect."""
+        """Listen for connections."""
         port = self._look()
         if not isinstance(port, Port):
             raise system_error(errno.EINVAL)
@@ -130,7 +130,7 @@ class Socket:
         return self.network.descriptor(end), end.peer
 
     def connect(self, address: Any) -> None:
-        """Connect to whoever listens there."""
+        """Connect to the socket that listens at ``address``."""
         if isinstance(self._look(), End):
             raise system_error(errno.EISCONN)
         name, place = self._place(address)
@@ -139,7 +139,7 @@ class Socket:
         self._become(self.network.attempt(port, lambda: port.connect(self.network, own), self._waits()))
 
     def connect_ex(self, address: Any) -> int:
-        """As :meth:`connect`, but the number of the error is returned."""
+        """Connect like :meth:`connect`; return the number of the error, or 0."""
         try:
             self.connect(address)
         except TimeoutError:
@@ -149,7 +149,7 @@ class Socket:
         return 0
 
     def shutdown(self, how: int) -> None:
-        """Read or write no more."""
+        """Shut down reading, writing or both."""
         end = self._look()
         if end is None:
             raise system_error(errno.ENOTCONN)
@@ -160,7 +160,7 @@ class Socket:
                 end.shut(reads=how != _socket.SHUT_WR, writes=how != _socket.SHUT_RD)
 
     def close(self) -> None:
-        """Let go of it; calls that are under way go on."""
+        """Close the socket; calls that are in progress go on."""
         descriptor, end = self.detach(), self._end
         if descriptor < 0:
             return
@@ -169,45 +169,45 @@ class Socket:
             end.close()
 
     def detach(self) -> int:
-        """Let go of the descriptor, which stays open."""
+        """Return the descriptor, which stays open, and detach it from the socket."""
         self._touch("_end", WRITE)
         descriptor, self._descriptor = self._descriptor, -1
         return descriptor
 
     def fileno(self) -> int:
-        """The descriptor; -1 if it is closed."""
+        """Return the descriptor; -1 if the socket is closed."""
         self._touch("_end", READ)
         return self._descriptor
 
     # Data.
 
     def send(self, data: Any, flags: int = 0) -> int:  # noqa: ARG002
-        """Send as much as there is room for; how much that was."""
+        """Send as many bytes as there is room for; return their number."""
         end, view = self._connected(), memoryview(data).cast("B")
         return self.network.attempt(end, lambda: end.put(view), self._waits())
 
     def sendall(self, data: Any, flags: int = 0) -> None:
-        """Send all of it."""
+        """Send all bytes."""
         view = memoryview(data).cast("B")
         while view:
             view = view[self.send(view, flags) :]
 
     def recv(self, size: int, flags: int = 0) -> bytes:
-        """Receive what is there, up to ``size`` bytes."""
+        """Receive the available data, up to ``size`` bytes; wait for the first byte."""
         if size < 0:
             raise ValueError("negative buffersize in recv")
         end, peeks = self._connected(), bool(flags & _socket.MSG_PEEK)
         return self.network.attempt(end, lambda: end.take(size, peeks=peeks), self._waits(flags))
 
     def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
-        """As :meth:`recv`, into a buffer; how many bytes there were."""
+        """Receive like :meth:`recv`, into a buffer; return the number of bytes."""
         view = memoryview(buffer).cast("B")
         data = self.recv(nbytes or len(view), flags)
         view[: len(data)] = data
         return len(data)
 
     def recvfrom(self, size: int, flags: int = 0) -> tuple[bytes, Any]:
-        """As :meth:`recv`, with where it is from, which connections do not tell."""
+        """Receive like :meth:`recv`; return the data and ``None`` as the sender, as connections do."""
         return self.recv(size, flags), None
 
     def _waits(self, flags: int = 0) -> float | None:
@@ -215,7 +215,7 @@ class Socket:
         return 0 if flags & getattr(_socket, "MSG_DONTWAIT", 0) else self.timeout
 
     def sendto(self, *_: Any) -> NoReturn:
-        """Not there."""
+        """Refuse the call: datagrams are not supported."""
         refuse(self.network.scheduler, f"uses socket.sendto: {WHY}", sys._getframe(1))
 
     sendmsg = recvmsg = recvmsg_into = recvfrom_into = sendto
@@ -223,19 +223,19 @@ class Socket:
     # Settings.
 
     def settimeout(self, timeout: float | None) -> None:
-        """Let calls wait so long."""
+        """Set the most seconds that calls wait; ``None`` for no limit."""
         if timeout is not None and timeout < 0:
             raise ValueError("Timeout value out of range")
         self._touch("timeout", WRITE)
         self.timeout = None if timeout is None else float(timeout)
 
     def gettimeout(self) -> float | None:
-        """How long calls wait."""
+        """Return the most seconds that calls wait; ``None`` for no limit."""
         self._touch("timeout", READ)
         return self.timeout
 
     def setblocking(self, flag: bool) -> None:
-        """Let calls wait, or not."""
+        """Let calls wait without limit, or not at all."""
         self.settimeout(None if flag else 0.0)
 
     def getblocking(self) -> bool:
@@ -243,24 +243,24 @@ class Socket:
         return self.gettimeout() != 0
 
     def getsockname(self) -> Any:
-        """Its own address."""
+        """Return the socket's own address."""
         end = self._look()
         if end is None:
             return "" if self._family == _UNIX else ("0.0.0.0", 0)
         return end.address if isinstance(end, Port) else end.name
 
     def getpeername(self) -> Any:
-        """The address of the other side."""
+        """Return the address of the other end."""
         return self._connected().peer
 
     def setsockopt(self, level: int, option: int, value: Any, length: int | None = None) -> None:  # noqa: ARG002
-        """Note it; it changes nothing."""
+        """Store the option; it has no effect."""
         self._look()
         self._touch("_options", WRITE)
         self._options[level, option] = value
 
     def getsockopt(self, level: int, option: int, length: int = 0) -> Any:
-        """What was noted; 0 if nothing was."""
+        """Return the stored value, or a default: 0, empty bytes if ``length`` is set, the type for ``SO_TYPE``."""
         self._look()
         self._touch("_options", READ)
         default: Any = b"" if length else 0
@@ -270,7 +270,7 @@ class Socket:
 
 
 _HOST: Final = "virtual"
-"""The name of the host that all is on."""
+"""Name of the only host."""
 
 
 def _is_here(host: Any) -> bool:
@@ -278,7 +278,7 @@ def _is_here(host: Any) -> bool:
 
 
 def make_socket_module(network: Network) -> ModuleType:
-    """A module that stands in for ``_socket``."""
+    """Create the stand-in for ``_socket``."""
     scheduler: Scheduler = network.scheduler
     own = {"network": network, "__slots__": (), "__module__": "_socket"}
     socket: Any = type("socket", (Socket,), own)

@@ -1,1 +1,1 @@
-"""Virtual threads: what schedules them, what they wait for, and ``threading`` on top of them."""
+"""Virtual threads: their scheduler, clock and locks, and ``threading`` on top of them."""

@@ -1,9 +1,9 @@
-"""The virtual clock, and when it moves for threads that do nothing but read it.
+"""Virtual clock, including its progress for threads that only read it.
 
-Each reading takes one tick, so that a test that reads the clock often sees no time pass. A loop that waits for a moment
-by reading the clock (``while time.monotonic() < deadline: pass``) would never end by ticks. Such a loop therefore waits
-like a sleeping thread: until another thread has done something, or until no thread can go on. Only then does time
-move, to the nearest moment that the loop can be waiting for.
+Each reading takes one tick (1 microsecond by default), so a test that reads the clock often sees almost no time pass. A
+loop that waits for a moment by reading the clock (``while time.monotonic() < deadline: pass``) would need too many
+ticks. The loop therefore waits like a sleeping thread: until another thread has done something, or until no thread can
+go on. Only then the time moves, to the nearest moment that the loop can be waiting for.
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ from .scheduler import Scheduler
 from .virtual_thread import NEVER, Timed
 
 EPOCH_SECONDS: Final = 1_700_000_000.0
-"""What ``time.time()`` returns when an execution begins."""
+"""Value of ``time.time()`` in seconds when an execution begins."""
 
 TIME_WAS_MADE: Final = "time was made to pass"
 
 _IDLE_READINGS: Final = 5
-"""Readings in the same state, with nothing but reads between them, that show a loop. Few: each is one more step."""
+"""Readings in the same state, with only reads between them, that show a loop. Few, because each is one more step."""
 _LOCKED_READINGS: Final = 50
-"""Readings in the same state, with locks taken and given back between them."""
+"""Readings in the same state, with locks acquired and released between them, that show a loop."""
 _WORKING_READINGS: Final = 200
 _WORKING_EVENTS: Final = 5_000
-"""Readings, or events, after which time moves for a loop that reads the clock where it asks whether to go on."""
+"""Readings, or events, after which time moves for a loop that does work and reads the clock in its condition."""
 _MOST_READINGS: Final = 2_000
 _MOST_EVENTS: Final = 50_000
-"""After so many readings, any other loop is taken for one that works until a moment comes. A ``while`` loop is after so
-many events, too. Many, as a loop over the entries of a cache ends by itself, and they must not expire meanwhile."""
+"""After so many readings, any other loop counts as a loop that works until a deadline; a ``while`` loop also after so
+many events. Large, because a loop over the entries of a cache ends by itself, and they must not expire meanwhile."""
 _MOST_GUESSED: Final = 10.0
-"""Seconds that time moves for a loop that works and shows no moment: less than anything lives that is to live long."""
+"""Most seconds that time moves for a working loop without a known deadline: less than long-lived entries live."""
 
 _FIRST_STEP: Final = 0.001
 _GROWTH: Final = 0.1
-"""Where no moment is in sight, time moves by this share of what it has moved so far: it overshoots by no more."""
+"""If no deadline is known, time moves by this share of the distance so far; it overshoots by no more than the share."""
 
 _LEAST_NANOSECONDS: Final = 1_000
 _LEAST_DURATION: Final = 1_000_000
-"""A reading in nanoseconds is at least one tick, and nobody waits for less than a millisecond."""
+"""In nanoseconds. A reading is at least one tick (1 microsecond); a wait is assumed to last at least 1 millisecond."""
 _MOST_DURATION: Final = EPOCH_SECONDS / 10
-"""Nobody waits for years: such a number is a time itself, not a number of seconds to add to one."""
+"""In seconds. A larger number is taken for a time since the epoch, not for a duration: no wait lasts for years."""
 _DOES_NOTHING: Final = frozenset({READ, QUERY, PAUSE})
 _LOCKING: Final = frozenset({ACQUIRE, TRY, RELEASE})
 _CONTAINERS: Final = (list, dict, set, deque, bytearray)
@@ -62,16 +62,16 @@ _State: TypeAlias = "tuple[object, ...]"
 
 
 class TimeToPass:
-    """The wait of a thread that reads the clock in a loop: for something that another thread does.
+    """The wait of a thread that reads the clock in a loop. It ends when another thread does something.
 
     Args:
-        scheduler: of the thread.
-        frame: that reads.
-        since: the length of the trace at the reading before: what another thread has done since may end the loop.
+        scheduler: the scheduler of the thread.
+        frame: the frame that reads the clock.
+        since: length of the trace at the previous reading. Later events of other threads may end the loop.
         is_made: see below.
 
     Attributes:
-        is_made: whether time moves further than the loop may need: it works, or no moment is in sight.
+        is_made: whether time may move further than the loop needs: the loop does work, or no deadline is known.
     """
 
     def __init__(self, scheduler: Scheduler, frame: FrameType, since: int, *, is_made: bool) -> None:
@@ -87,7 +87,7 @@ class TimeToPass:
 
     @property
     def free(self) -> bool:
-        """Whether another thread has done something since."""
+        """Whether another thread has changed anything since the previous reading, or :meth:`end` was called."""
         trace = self._scheduler.trace
         while not self._is_over and self._seen < len(trace):
             event, self._seen = trace[self._seen], self._seen + 1
@@ -95,7 +95,7 @@ class TimeToPass:
         return self._is_over
 
     def end(self) -> None:
-        """The wait is over."""
+        """Mark the wait as over."""
         self._is_over = True
 
 
@@ -104,12 +104,13 @@ class Readings:
     """The readings of one thread since it last waited.
 
     Attributes:
-        count: all of them.
-        seen: the length of the trace at the last one.
-        done: the kinds of the events since then by which the thread has changed anything.
-        states: call that reads -> the state of the thread at its last reading, and how many readings found the same;
-            empty once the thread has changed anything. ``is_locking``: it has taken locks since.
-        moved: the seconds that time has moved for these readings.
+        count: number of readings.
+        seen: length of the trace at the last reading.
+        done: kinds of the thread's events since then that changed anything.
+        states: call site of a reading -> the thread's state at its last reading, and the number of readings in a row
+            in an equal state; emptied when the thread changes anything but locks.
+        is_locking: whether the thread has used locks since ``states`` was emptied.
+        moved: seconds that time has moved for these readings.
     """
 
     count: int = 0
@@ -121,13 +122,13 @@ class Readings:
 
 
 class Clock:
-    """The virtual time of a scheduler; an object of its own, which sleeping threads wait for."""
+    """The virtual time of a scheduler. Sleeping threads wait for this object."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
 
     def read(self) -> float:
-        """Seconds since the execution began; no two readings give the same."""
+        """Return the seconds since the execution began; each reading lets at least one tick pass."""
         scheduler = self._scheduler
         if scheduler.live:
             scheduler.touch(scheduler, "now", WRITE)
@@ -149,7 +150,7 @@ class Clock:
         haste.seen = haste.seen or f"{haste.where}: {TIME_WAS_MADE} though threads could go on, as {_place(frame)} sees"
 
     def sleep(self, seconds: float) -> None:
-        """Wait until that much time has passed, which others may use."""
+        """Let the running thread wait for ``seconds`` of virtual time; other threads run meanwhile."""
         scheduler = self._scheduler
         if seconds < 0:
             raise ValueError("sleep length must be non-negative")
@@ -160,7 +161,7 @@ class Clock:
             scheduler.wait_idle(TRY, NEVER, deadline)
 
     def _passes(self, readings: Readings, frame: FrameType | None) -> bool:
-        """Wait if the thread seems to do nothing but wait for time to pass; whether it has passed."""
+        """Wait if the thread seems to do nothing but wait for time to pass; return whether time has moved."""
         scheduler = self._scheduler
         self._look_on()
         since, kinds = readings.seen, readings.done
@@ -174,7 +175,7 @@ class Clock:
         readings.is_locking = readings.is_locking or bool(kinds)
         site = frame.f_code, frame.f_lasti
         before, same = readings.states.get(site, (None, 0))
-        state = () if before is None else tuple(_state_of(frame))  # most places read the clock once
+        state = () if before is None else tuple(_state_of(frame))  # slow, and most places read the clock only once
         same = same + 1 if before == state else 0
         readings.states[site] = state, same
         is_idle = same >= (_LOCKED_READINGS if readings.is_locking else _IDLE_READINGS)
@@ -184,7 +185,7 @@ class Clock:
         return self._wait(readings, frame, since, is_idle=is_idle)
 
     def _look_on(self) -> None:
-        """Note what threads have done since any of them read the clock: each event is looked at once."""
+        """Record the changes that threads have made since the last reading by any thread; visit each event once."""
         scheduler = self._scheduler
         trace = scheduler.trace
         for at in range(scheduler.clock_seen, len(trace)):
@@ -194,14 +195,17 @@ class Clock:
         scheduler.clock_seen = len(trace)
 
     def _is_long(self, readings: Readings, frame: FrameType) -> bool:
-        """Whether a loop that does some work seems to go on until a moment comes."""
+        """Whether a loop that does some work seems to run until a deadline."""
         now, events = self._scheduler.now, len(self._scheduler.trace)
         if readings.count > (_WORKING_READINGS if events > _MOST_EVENTS and is_in_while(frame) else _MOST_READINGS):
             return True
         return is_at_condition(frame) and any(moment > now for moment in _moments(frame, now))
 
     def _wait(self, readings: Readings, frame: FrameType, since: int, *, is_idle: bool) -> bool:
-        """Wait until another thread has done something, or until nothing else can go on and time has moved."""
+        """Wait until another thread has done something (return False), or until time has moved (return True).
+
+        Time moves only if no other thread can go on, or if the wait becomes due (see :class:`~.virtual_thread.Timed`).
+        """
         scheduler = self._scheduler
         now = scheduler.now
         moment = min((moment for moment in _moments(frame, now) if moment > now + scheduler.tick), default=inf)
@@ -212,7 +216,7 @@ class Clock:
             moment = now + max(_FIRST_STEP, _GROWTH * readings.moved)
         wait = TimeToPass(scheduler, frame, since, is_made=is_made)
         if scheduler.live:
-            waitable = wait if is_idle else NEVER  # else two that work would free each other without end
+            waitable = wait if is_idle else NEVER  # or else two working loops would end each other's waits forever
             if waitable.free or scheduler.point_timed(wait, Timed(scheduler, waitable, moment, is_patient=True)):
                 wait.end()
                 return False
@@ -232,7 +236,7 @@ class Clock:
 
 
 def _does_nothing(event: Event, scheduler: Scheduler) -> bool:
-    """Whether an event leaves everything but the clock as it was."""
+    """Whether an event changes nothing except the clock."""
     _, kind, obj, slot = event
     return kind in _DOES_NOTHING or (kind == TRY and not slot) or (kind == WRITE and obj is scheduler)
 
@@ -242,7 +246,7 @@ def _place(frame: FrameType) -> str:
 
 
 def _state_of(frame: FrameType) -> Iterator[object]:
-    """What a loop would change if it did anything: where the thread is, and its variables, but for times."""
+    """Yield the position of the thread and its variables without times: a loop that only waits changes none of them."""
     for outer in own_frames(frame):
         yield outer.f_code
         yield outer.f_lasti
@@ -258,7 +262,7 @@ def _state_of(frame: FrameType) -> Iterator[object]:
 
 
 def _shown(value: Any) -> Iterator[object]:
-    """A value as far as a loop would change it; a float may be a reading of the clock, and so may a huge number."""
+    """Yield the parts of a value that a working loop would change. Floats and huge integers may be clock readings."""
     if type(value) in (bool, int, str, bytes):
         yield type(value)
         yield 0 if type(value) is int and value > EPOCH_SECONDS * 1e9 else value
@@ -276,7 +280,7 @@ def _variables(value: object) -> dict[str, object]:
 
 
 def _moments(frame: FrameType, now: float) -> Iterator[float]:
-    """The moments that a thread may wait for: times that its variables hold, and a time plus a number of seconds."""
+    """Yield the moments that a thread may wait for: times in its variables, and each time plus each duration."""
     for outer in own_frames(frame):
         held = list(variables_of(outer).values())
         held += [variable for value in held for variable in list(_variables(value).values())]
@@ -292,7 +296,7 @@ def _moments(frame: FrameType, now: float) -> Iterator[float]:
 
 
 def _times(value: Any, now: float) -> Iterator[float]:
-    """The virtual times for which a number can stand; a whole number of seconds is no reading, but a duration."""
+    """Yield the virtual times that a number may stand for. A whole number of seconds is a duration, not a reading."""
     if type(value) is float:
         if value >= EPOCH_SECONDS:
             yield value - EPOCH_SECONDS

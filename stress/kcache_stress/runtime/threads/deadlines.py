@@ -1,13 +1,13 @@
-"""Waits that end as virtual time passes: which of them are next, and which end together.
+"""Deadlines: the waits that end as virtual time passes, and the order in which they end.
 
-The virtual clock is exact, the clock of real threads is not: of two threads that sleep for the same second, either may
-wake first, and the other one may wake before the first has done anything. So waits that are to end at about the same
-time may end in any order, and together.
+The virtual clock is exact, the clock of real threads is not: if two threads sleep for one second, either may wake
+first, and the second may wake before the first has done anything. So waits with about the same deadline may end in any
+order, and together.
 
-A short wait may also end while other threads can go on: they are slow. Code that reads the clock then sees that time
-has passed. So a test fails if it asserts how long something takes. On a machine that stands still for a while, it would
-fail, too. Such an execution is *hurried*. It is no proof of a race: see :func:`~..counterexample.replayed` and
-:func:`~..investigation.investigate`.
+A short wait may also end while other threads can go on: these threads are slow. Code that reads the clock then sees
+that time has passed. So a test fails if it asserts how long something takes; it would also fail on a machine that
+freezes for a while. Such an execution is *hurried*. It is no proof of a race: see :func:`~..counterexample.replayed`
+and :func:`~..investigation.investigate`.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ if TYPE_CHECKING:
     from .scheduler import Scheduler
 
 TOLERANCE: Final = 0.05
-"""How many seconds may lie between the ends of two waits that end in any order.
+"""Seconds: two waits whose deadlines differ by at most this much may end in any order.
 
-No program can rely on less: a busy machine wakes a thread that late, and a thread that has been woken may be
+No program can rely on a smaller difference: a busy machine wakes a thread that late, and a woken thread may be
 interrupted for several switch intervals (5 ms each in CPython) before it does anything.
 """
 
 SHORTEST: Final = 0.001
-"""A wait with a shorter timeout is a way to poll: no time passes that counts."""
+"""Seconds. A wait with a shorter timeout is polling; the time that it takes does not count."""
 
 MOST_TIES: Final = 4
-"""How often in one execution waits may end together: each time doubles the interleavings of threads that poll."""
+"""Number of times in one execution that waits may end together: each doubles the interleavings of polling threads."""
 
 
 @dataclass
 class Haste:
-    """Time that has passed while threads could go on: they were slow.
+    """Time that has passed while threads could go on: these threads were slow.
 
     Attributes:
-        hides: what threads that read the clock do not learn of.
-        where: the first wait that ended then.
-        seen: ``FILE:LINE: what``, if code has read the clock after that; else empty.
-        behind: thread -> the seconds that have passed while it could go on.
-        seconds: those that have passed while any thread could go on.
+        hides: the part of this time that is hidden from threads that read the clock.
+        where: place of the first wait that ended while threads could go on.
+        seen: ``FILE:LINE: what``, if code has read the clock after that wait; else empty.
+        behind: thread -> the seconds that have passed while the thread could go on.
+        seconds: the seconds that have passed while any thread could go on.
     """
 
     hides: HiddenTime = HiddenTime.NOTHING
@@ -59,12 +59,12 @@ class Haste:
     seconds: float = 0.0
 
     def start_over(self) -> None:
-        """A new execution begins."""
+        """Reset the times for a new execution."""
         self.where = self.seen = ""
         self.behind, self.seconds = {}, 0.0
 
     def add(self, seconds: float, threads: Sequence[int], where: str) -> None:
-        """So many seconds pass while these threads can go on."""
+        """Record that ``seconds`` pass while ``threads`` can go on, because the wait at ``where`` ends."""
         if threads:
             self.where = self.where or where
             self.seconds += seconds
@@ -72,14 +72,14 @@ class Haste:
             self.behind[thread] = self.behind.get(thread, 0.0) + seconds
 
     def hidden(self, thread: int) -> float:
-        """The seconds that a thread does not learn of."""
+        """Return the seconds that are subtracted from the clock when ``thread`` reads it."""
         if self.hides is HiddenTime.NOTHING:
             return 0.0
         return self.behind.get(thread, 0.0) if self.hides is HiddenTime.OWN else self.seconds
 
 
 def next_timeouts(threads: Mapping[int, VirtualThread], now: float, tolerance: float = TOLERANCE) -> list[int]:
-    """The threads whose wait is the next to end; the one that ends first comes first."""
+    """Return the threads whose waits end next, within ``tolerance`` of the first deadline; sorted by deadline."""
     timed = sorted(
         (thread.waits_for.deadline, number)
         for number, thread in threads.items()
@@ -89,7 +89,7 @@ def next_timeouts(threads: Mapping[int, VirtualThread], now: float, tolerance: f
 
 
 def let_end_together(scheduler: Scheduler, ended: Timed) -> None:
-    """A wait has timed out: those that are to end at about the same time may end now, too."""
+    """Record that the running thread's wait has timed out. Mark the waits with about the same deadline as due."""
     others = [thread for number, thread in scheduler.actors.items() if number != scheduler.current]
     is_early = ended.is_early or (not ended.is_due and any(map(_can_go_on, others)))
     seconds = ended.deadline - scheduler.now
@@ -111,10 +111,13 @@ def let_end_together(scheduler: Scheduler, ended: Timed) -> None:
 
 
 def _waiters() -> object:
-    """The queue of the condition on which the running thread waits, from which it removes itself; ``None`` if none."""
+    """Return the waiter queue of the condition on which the running thread waits; ``None`` if it waits on none.
+
+    The thread removes itself from this queue.
+    """
     frame: FrameType | None = sys._getframe()
     while frame is not None:
-        # The module is executed once more for the threads of the explorer: its functions are no longer those of here.
+        # The virtual `threading` is a second copy of the module, so its functions are not `Condition.wait` itself.
         if frame.f_code.co_name == Condition.wait.__name__ and frame.f_globals.get("__name__") == Condition.__module__:
             found: object = getattr(frame.f_locals.get("self"), "_waiters", None)
             if found is not None:
@@ -124,7 +127,7 @@ def _waiters() -> object:
 
 
 def _can_go_on(thread: VirtualThread) -> bool:
-    """Whether a thread can go on although no time passes; the running one waits for something that is not free."""
+    """Whether a thread can go on if no time passes. The running thread's wait is not free, so it cannot."""
     wait = thread.waits_for
     if isinstance(wait, Timed):
         return not thread.finished and (wait.is_due or wait.waitable.free)
@@ -132,13 +135,16 @@ def _can_go_on(thread: VirtualThread) -> bool:
 
 
 def _is_late(thread: VirtualThread, now: float) -> bool:
-    """Whether a wait of a thread was to end long ago."""
+    """Whether the deadline of a thread's wait was at least :data:`SHORTEST` seconds ago."""
     wait = thread.waits_for
     return not thread.finished and isinstance(wait, Timed) and wait.deadline + SHORTEST <= now
 
 
 def let_time_pass(scheduler: Scheduler, deadline: float | None) -> bool:
-    """Outside an exploration, nobody can go on: move the clock to the first deadline. Whether there was one."""
+    """Move the clock to the first deadline, and run the threads whose waits end then. Return whether a deadline exists.
+
+    This is called outside an exploration if no thread can go on. ``deadline`` is the hub's; ``None`` if it has none.
+    """
     waits = [(thread, thread.waits_for) for thread in scheduler.actors.values()]
     timed = [(thread, wait) for thread, wait in waits if isinstance(wait, Timed)]
     deadlines = [wait.deadline for _, wait in timed]

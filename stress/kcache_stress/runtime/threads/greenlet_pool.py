@@ -1,4 +1,4 @@
-"""Greenlets that wait for something to do: to make one for each virtual thread would take longer than most threads."""
+"""Pool of idle greenlets: creating a greenlet for each virtual thread would take longer than most threads run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ class GreenletPool:
     """Greenlets that serve one thread after another.
 
     Args:
-        serve: what each of them runs: it switches to the greenlet that it is given, and gets its first thread.
+        serve: the function that each greenlet runs. It switches to the greenlet that is its argument; the value of this
+            switch is the first thread to serve.
     """
 
     def __init__(self, serve: Callable[[greenlet.greenlet], None]) -> None:
@@ -20,7 +21,10 @@ class GreenletPool:
         self._made_on_the_way: list[greenlet.greenlet] = []
 
     def fill(self, count: int) -> None:
-        """Make greenlets here, where the stack is low, and let go of those that were made deep in some recursion."""
+        """Create greenlets up to ``count``; drop greenlets that :meth:`take` created, maybe deep in a recursion.
+
+        The harness calls this where the stack is low, so that the greenlets have many frames left.
+        """
         if self._made_on_the_way:
             self._idle = [made for made in self._idle if made not in self._made_on_the_way]
             self._made_on_the_way.clear()
@@ -28,7 +32,7 @@ class GreenletPool:
             self._idle.append(self._make())
 
     def take(self) -> greenlet.greenlet:
-        """One that is ready to serve."""
+        """Return a greenlet that is ready to serve; create one if the pool is empty."""
         if self._idle:
             return self._idle.pop()
         made = self._make()
@@ -36,11 +40,11 @@ class GreenletPool:
         return made
 
     def give_back(self, idle: greenlet.greenlet) -> None:
-        """What has served comes back."""
+        """Put a greenlet back that has served its thread."""
         self._idle.append(idle)
 
     def _make(self) -> greenlet.greenlet:
-        """It has as many frames left as whoever makes it."""
+        """Create a greenlet. It has as many frames left until the recursion limit as its creator."""
         made = greenlet.greenlet(self._serve)
         made.switch(greenlet.getcurrent())
         return made

@@ -1,4 +1,4 @@
-"""Modules of the standard library that a sandbox has for itself, and what is special when they are loaded again."""
+"""Standard library modules of which a sandbox has its own copy, and special cases when they are loaded again."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from typing import Any, Final
 
 
 def make_builtins(importer: Callable[..., ModuleType], hooks: Mapping[str, object]) -> ModuleType:
-    """A ``builtins`` whose imports are ``importer``; what code writes to it, all code of the sandbox reads.
+    """Create a ``builtins`` whose ``__import__`` is ``importer``; all code of the sandbox shares it.
 
-    Instrumented code finds its hooks there: whoever looks at the globals of a module sees what it defines.
+    It contains the hooks of instrumented code. So the globals of a module contain only names that the module defines.
     """
     module = ModuleType("builtins")
     module.__dict__.update({**vars(builtins), **hooks})
@@ -34,7 +34,13 @@ def make_builtins(importer: Callable[..., ModuleType], hooks: Mapping[str, objec
 
 
 def make_importlib(meet: Callable[[str], object], active: Callable[[], AbstractContextManager[None]]) -> ModuleType:
-    """An ``importlib`` whose ``import_module`` and ``util.find_spec`` find what import statements find."""
+    """Create an ``importlib`` whose ``import_module`` and ``util.find_spec`` find the same modules as imports.
+
+    Args:
+        meet: called with the full name of each module before the lookup; raises ModuleNotFoundError if the
+            module counts as not installed.
+        active: returns the context in which the imports of the sandbox are in effect.
+    """
 
     def full_name_of(name: str, package: str | None) -> str:
         return importlib.util.resolve_name(name, package) if name.startswith(".") else name
@@ -43,7 +49,7 @@ def make_importlib(meet: Callable[[str], object], active: Callable[[], AbstractC
         full_name = full_name_of(name, package)
         try:
             meet(full_name)
-        except ModuleNotFoundError:  # it is taken for a package that is not installed
+        except ModuleNotFoundError:  # the package counts as not installed
             if "." in full_name:
                 raise
             return None
@@ -53,7 +59,7 @@ def make_importlib(meet: Callable[[str], object], active: Callable[[], AbstractC
     def import_module(name: str, package: str | None = None) -> ModuleType:
         full_name = full_name_of(name, package)
         found = sys.modules.get(full_name)
-        if found is not None:  # no code of importlib runs then, of which nothing would be known
+        if found is not None:  # without a call of importlib, whose code is not visible
             return found
         meet(full_name)
         with active():
@@ -66,7 +72,10 @@ def make_importlib(meet: Callable[[str], object], active: Callable[[], AbstractC
 
 
 def make_plain_functools(private: ModuleType) -> ModuleType:
-    """The ``functools`` of code that is not instrumented: caches in C, but locks, if it has any, that are virtual."""
+    """Create the ``functools`` of code that is not instrumented: caches in C, but ``cached_property`` of ``private``.
+
+    The lock of ``cached_property`` (until Python 3.11) is then virtual.
+    """
     module = ModuleType("functools")
     module.__dict__.update(vars(functools))
     module.__dict__["cached_property"] = private.__dict__["cached_property"]
@@ -111,9 +120,9 @@ class _PySimpleQueue:
 
 
 def with_simple_queue(tree: ast.Module) -> ast.Module:
-    """The tree of ``queue`` with a ``SimpleQueue`` each of whose calls is one step, as they are in C.
+    """Replace ``_PySimpleQueue`` in the tree of ``queue``: each call of a method is one step, as in C.
 
-    In that of the standard library in Python a queue may have an item that nobody can get yet.
+    In the standard library's Python version, a queue may contain an item that no thread can get yet.
     """
     (made,) = ast.parse(_SIMPLE_QUEUE).body
     assert isinstance(made, ast.ClassDef)
@@ -124,7 +133,7 @@ def with_simple_queue(tree: ast.Module) -> ast.Module:
 
 
 def make_queue_accelerator(queue: Callable[[], ModuleType]) -> ModuleType:
-    """The ``_queue`` that goes with a private ``queue``, which asks for it, in vain, while it is being made."""
+    """Create the ``_queue`` of a private ``queue``. While ``queue`` is being executed, it has no ``SimpleQueue``."""
 
     def simple_queue(name: str) -> Any:
         if name == "SimpleQueue" and name in vars(queue()):
@@ -137,9 +146,9 @@ def make_queue_accelerator(queue: Callable[[], ModuleType]) -> ModuleType:
 
 
 class Replaced:
-    """While this is entered, names of modules of the process mean something else, as far as the modules have them.
+    """Context in which names of real modules have other values; names that a module does not have are ignored.
 
-    A class, and whole dicts at once, for it is entered in each execution: a generator would take several times as long.
+    It is entered in each execution. It is a class and updates whole dicts because a generator is several times slower.
     """
 
     __slots__ = ("_real", "_replacing")
@@ -164,13 +173,13 @@ class Replaced:
 
 
 def no_process_hooks() -> AbstractContextManager[None]:
-    """What copies ask for when the process forks or ends is no business of the real process, while this is entered."""
+    """Context in which fork and exit handlers of the copies are ignored: they must not run in the real process."""
     return Replaced((os, "register_at_fork", _ignored), (atexit, "register", _ignored))
 
 
 @contextlib.contextmanager
 def found_as(name: str, module: ModuleType) -> Iterator[None]:
-    """While this is entered, ``sys.modules`` has a module under a name: enumerations look for their own one there."""
+    """Context in which ``sys.modules[name]`` is ``module``: enumerations look their own module up there."""
     before = sys.modules.get(name)
     sys.modules[name] = module
     try:
@@ -183,7 +192,7 @@ def found_as(name: str, module: ModuleType) -> Iterator[None]:
 
 @contextlib.contextmanager
 def import_settings_restored() -> Iterator[None]:
-    """When this is left, ``sys.path`` and ``sys.meta_path`` are again what they were."""
+    """Context that restores ``sys.path`` and ``sys.meta_path`` at its end."""
     path, finders = sys.path[:], sys.meta_path[:]
     try:
         yield
@@ -192,27 +201,27 @@ def import_settings_restored() -> Iterator[None]:
 
 
 def own_idents(get_ident: Callable[[], int]) -> AbstractContextManager[None]:
-    """While this is entered, code of the process that keeps something for each thread tells virtual ones apart.
+    """Context in which ``reprlib`` and ``dataclasses`` distinguish virtual threads.
 
-    That is what stops an endless ``repr``: whoever shows an object that another thread is showing must not be told that
-    it contains itself.
+    They stop an endless ``repr`` by the identity of the thread. With one identity for all virtual threads, an object
+    whose ``repr`` runs in another thread would seem to contain itself.
     """
-    copied = SimpleNamespace(get_ident=get_ident)  # dataclasses have that code once more, until Python 3.12
+    copied = SimpleNamespace(get_ident=get_ident)  # until Python 3.12, dataclasses have a copy of the code of reprlib
     return Replaced((reprlib, "get_ident", get_ident), (dataclasses, "_thread", copied))
 
 
 def settle_module(module: ModuleType, *, instrumented: bool) -> None:
-    """Make a copy that was just loaded do the same in each execution."""
+    """Change a copy that was just loaded so that it behaves the same in each execution; affects only ``logging``."""
     if module.__name__ != "logging":
         return
-    for registers in ("_addHandlerRef", "_register_at_fork_reinit_lock"):  # for the end, and for forks, of the process
+    for registers in ("_addHandlerRef", "_register_at_fork_reinit_lock"):  # for the exit and for forks of the process
         module.__dict__[registers] = _ignored
     if not instrumented:
         _settle_logging(module)
 
 
 def _settle_logging(copy: Any) -> None:
-    """What is logged at all is the process's business; it is not cached, for the cache is filled under a lock."""
+    """Use the process's ``logging.disable`` level, and do not cache ``isEnabledFor``: a lock guards the cache."""
 
     def is_enabled_for(self: Any, level: int) -> bool:
         return not self.disabled and logging.root.manager.disable < level >= self.getEffectiveLevel()

@@ -1,4 +1,4 @@
-"""Virtual locks: what ``_thread.lock`` and ``_thread.RLock`` are to real threads."""
+"""Virtual locks: the counterparts of ``_thread.lock`` and ``_thread.RLock`` for virtual threads."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _LONGEST_TIMEOUT: Final = _thread.TIMEOUT_MAX
 
 
 class _Lock:
-    """What both kinds of locks are.
+    """Base class of both kinds of locks.
 
     Attributes:
-        free: whether nobody holds it.
-        maker: number of the thread that made it.
-        owner: number of the thread that took it; meaningful while it is not free.
+        free: whether no thread holds the lock.
+        maker: number of the thread that created it.
+        owner: number of the thread that acquired it; meaningful while the lock is not free.
     """
 
     __slots__ = ("__weakref__", "free", "maker", "owner")
-    scheduler: Scheduler  # given by the subclass that a sandbox makes
+    scheduler: Scheduler  # set by the subclass that `make_thread_module` creates
 
     def __init__(self) -> None:
         self.free = True
@@ -31,7 +31,7 @@ class _Lock:
         self.owner = -1
 
     def release(self) -> None:
-        """Give it back."""
+        """Release the lock."""
         raise NotImplementedError
 
     def __exit__(
@@ -40,7 +40,7 @@ class _Lock:
         self.release()
 
     def locked(self) -> bool:
-        """Whether somebody holds it (an ``RLock`` tells from Python 3.14 on)."""
+        """Whether a thread holds the lock (CPython's ``RLock`` has this method since Python 3.14)."""
         if self.scheduler.live:
             self.scheduler.point(QUERY, self, None)
         return not self.free
@@ -54,12 +54,12 @@ class _Lock:
 
 
 class VirtualLock(_Lock):
-    """``_thread.lock``: not re-entrant, may be released by any thread."""
+    """``_thread.lock``: not re-entrant; any thread may release it."""
 
     __slots__ = ()
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Take it; see ``_thread.lock.acquire``."""
+        """Acquire the lock; see ``_thread.lock.acquire``."""
         scheduler = self.scheduler
         if not wait_for_lock(self, blocking, timeout):
             return False
@@ -71,10 +71,10 @@ class VirtualLock(_Lock):
     acquire_lock = acquire
 
     def release(self) -> None:
-        """Give it back.
+        """Release the lock.
 
         Raises:
-            RuntimeError: nobody holds it.
+            RuntimeError: no thread holds it.
         """
         scheduler = self.scheduler
         if scheduler.live and not scheduler.aborting:
@@ -92,10 +92,10 @@ class VirtualLock(_Lock):
 
 
 class VirtualRLock(_Lock):
-    """``_thread.RLock``: may be taken again by the thread that holds it.
+    """``_thread.RLock``: the thread that holds the lock may acquire it again.
 
     Attributes:
-        count: how often it holds it.
+        count: number of times that the owner has acquired it and not released it.
     """
 
     __slots__ = ("count",)
@@ -105,7 +105,7 @@ class VirtualRLock(_Lock):
         self.count = 0
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Take it; see ``_thread.RLock.acquire``."""
+        """Acquire the lock; see ``_thread.RLock.acquire``."""
         scheduler = self.scheduler
         if not self.free and self.owner == scheduler.current:
             self.count += 1
@@ -120,7 +120,7 @@ class VirtualRLock(_Lock):
     __enter__ = acquire
 
     def release(self) -> None:
-        """Give it back once.
+        """Release the lock once.
 
         Raises:
             RuntimeError: the calling thread does not hold it.
@@ -143,7 +143,7 @@ class VirtualRLock(_Lock):
         return self.count if self._is_owned() else 0
 
     def _release_save(self) -> tuple[int, int]:
-        """Give it back altogether; what :meth:`_acquire_restore` needs (used by ``threading.Condition``)."""
+        """Release the lock completely; return the argument of :meth:`_acquire_restore`. For ``threading.Condition``."""
         saved = self.count, self.owner
         if not self._is_owned():
             raise RuntimeError("cannot release un-acquired lock")
@@ -164,7 +164,7 @@ class VirtualRLock(_Lock):
 
 
 def wait_for_lock(lock: VirtualLock | VirtualRLock, blocking: bool, timeout: float) -> bool:
-    """Wait as long as the caller wants to; whether the lock may be taken."""
+    """Wait for a lock, at most for ``timeout`` seconds; return whether the caller may acquire it."""
     scheduler = lock.scheduler
     if blocking and timeout == -1:
         if scheduler.live and not scheduler.aborting:
@@ -176,7 +176,7 @@ def wait_for_lock(lock: VirtualLock | VirtualRLock, blocking: bool, timeout: flo
     if blocking and timeout != 0:
         deadline = scheduler.deadline(timeout)
         if scheduler.live and not scheduler.aborting:
-            # Not `lock.free`: it may have been given back since the wait was over, while the clock was moved.
+            # Not `lock.free`: after a timeout, the lock may have been released while the clock was moved.
             return scheduler.point_timed(lock, Timed(scheduler, lock, deadline))
         if not lock.free:
             return scheduler.wait_idle(TRY, lock, deadline)

@@ -1,4 +1,4 @@
-"""The innermost loop that a thread is in, by its frames and their code."""
+"""Loops: detection of the innermost loop that a thread is in, from its frames and their bytecode."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Final, NamedTuple
 from ...stacks import is_harness
 
 _MOST_FRAMES: Final = 20
-"""The innermost frames that are looked at: a loop that waits is near, and stacks may be deep."""
+"""Number of innermost frames that are inspected: a polling loop is near the top, and stacks may be deep."""
 
 
 def caller_of(frame: FrameType | None) -> FrameType | None:
-    """The innermost frame that is none of the harness."""
+    """Return the innermost frame, from ``frame`` outwards, that does not belong to the harness."""
     while frame is not None and is_harness(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
@@ -28,7 +28,7 @@ def is_of_library(frame: FrameType) -> bool:
 
 
 def own_frames(frame: FrameType | None) -> Iterator[FrameType]:
-    """The frames of a thread, the innermost first, without those of the harness and of the standard library."""
+    """Yield the frames of a thread, innermost first, without frames of the harness and of the standard library."""
     for _ in range(_MOST_FRAMES):
         frame = caller_of(frame)
         if frame is None:
@@ -39,13 +39,13 @@ def own_frames(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def is_in_while(frame: FrameType | None) -> bool:
-    """Whether the innermost loop that a thread is in goes on while something holds; it ends by itself if not."""
+    """Whether the innermost loop that a thread is in is a ``while`` loop. A ``for`` loop ends by itself."""
     found = _innermost_loop(frame)
     return found is not None and not found[1].is_for
 
 
 def is_at_condition(frame: FrameType) -> bool:
-    """Whether a thread is where its innermost loop, a ``while`` loop, asks whether to go on: in its first line."""
+    """Whether a thread is at the condition of its innermost loop: the first line of a ``while`` loop."""
     found = _innermost_loop(frame)
     return found is not None and not found[1].is_for and found[0].f_lineno == found[1].line
 
@@ -59,7 +59,7 @@ def _innermost_loop(frame: FrameType | None) -> tuple[FrameType, _Loop] | None:
 
 
 class _Loop(NamedTuple):
-    """The offsets of a loop, from where it begins anew to where it goes back, and its first line."""
+    """A loop: the offsets of the jump target and of the jump back, and the first line."""
 
     begin: int
     end: int

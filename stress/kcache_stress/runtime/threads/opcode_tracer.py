@@ -1,8 +1,8 @@
-"""Lets threads be switched at opcodes of any Python frame, of code that was not rewritten.
+"""Opcode tracer: switches threads at opcodes of any Python frame, also in code that is not instrumented.
 
-The interpreter calls a trace function before each opcode; a thread that is left sits in that call. It works with
-greenlets because of :func:`sys.call_tracing`: whoever goes on is traced, too, and when the thread comes back to its own
-call, that ends for the interpreter as well.
+The interpreter calls a trace function before each opcode; a preempted thread is paused inside this call. With greenlets
+this needs :func:`sys.call_tracing`: it turns tracing on for the thread that goes on. When the paused thread is resumed,
+its own call of the trace function ends normally.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 _Trace: TypeAlias = "Callable[[FrameType, str, Any], Any]"
 
 THREADING_CLASSES: Final = frozenset({"Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier"})
-"""The classes of ``threading`` whose accesses are visible. What Thread does behind its locks is bookkeeping."""
+"""The classes of ``threading`` whose accesses are events. Accesses inside Thread are bookkeeping under its locks."""
 
 _PYTEST: Final = f"{os.sep}_pytest{os.sep}"
 _PLUGGY: Final = f"{os.sep}pluggy{os.sep}"
 _CALLS_A_FIXTURE: Final = "call_fixture_func"
-"""The function of pytest that calls each fixture, within hooks."""
+"""The function of pytest that calls each fixture; hooks call it."""
 _USED_BY_TESTS: Final = tuple(
     f"{_PYTEST}{name}"
     for name in ("monkeypatch.", "recwarn.", "capture.", "logging.", "python_api.", "raises.", "pytester.", "assertion")
 )
-"""Parts of pytest that a test calls while its threads run: what they do there counts."""
+"""Parts of pytest that a test calls while its threads run: their opcodes count."""
 _USED_BY_PYTEST: Final = frozenset(
     {"inspect", "enum", "typing", "types", "abc", "collections.abc", "collections", "functools", "dataclasses", "re"}
     | {"pathlib", "pathlib._local", "pathlib._os", "posixpath", "ntpath", "genericpath", "os", "fnmatch", "shutil"}
@@ -63,31 +63,31 @@ _LOCAL: Final = frozenset(
     POP_JUMP_BACKWARD_IF_NONE POP_JUMP_BACKWARD_IF_NOT_NONE MATCH_MAPPING MATCH_SEQUENCE
     """.split()  # noqa: SIM905 (a table)
 )
-"""What concerns the frame alone, in any version; what is not named here counts. An object may die in some of these, and
-its finalizer run: it is switched in the finalizer, not before it."""
+"""Opcodes, of any version, that touch only the frame; every other opcode counts. In some of these an object may die and
+its finalizer run: threads are then switched in the finalizer, not before it."""
 
 _CHECKED_AFTERWARDS: Final = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX", "RESUME", "WITH_EXCEPT_START"})
 _CHECKED_BEFORE: Final = ("JUMP_BACKWARD", "POP_JUMP_BACKWARD")
 
 
 def is_machinery(file: str) -> bool:
-    """Whether code of a file runs the threads, or imports: it is no part of what they do."""
+    """Whether a file belongs to the machinery (greenlet, import system, harness, test setup), not to the target."""
     return file.startswith(_MACHINERY) or is_harness(file) or sets_tests_up(file)
 
 
 def sets_tests_up(file: str) -> bool:
-    """Whether code of a file is that of pytest which calls fixtures and tests: it touches nothing of theirs."""
+    """Whether a file is code of pytest or pluggy that calls fixtures and tests: it touches none of their objects."""
     return (_PYTEST in file and not any(part in file for part in _USED_BY_TESTS)) or _PLUGGY in file
 
 
 def is_of_a_hook(frame: FrameType | None) -> bool:
-    """Whether a hook of a plugin of pytest, such as that of anyio, is at work: it is no fixture of the test."""
+    """Whether a frame runs below a hook of a pytest plugin, such as anyio's, and not below a fixture of the test."""
     while frame is not None and not is_harness(frame.f_code.co_filename) and HOOK_MARK not in frame.f_globals:
         if frame.f_code.co_name == _CALLS_A_FIXTURE:
             return False
         caller = frame.f_back
         if _PLUGGY in frame.f_code.co_filename and caller is not None and _PYTEST in caller.f_code.co_filename:
-            return True  # not the hooks of another program that is built like pytest
+            return True  # called by pytest: other programs use pluggy as well
         frame = caller
     return False
 
@@ -103,11 +103,12 @@ class OpcodeTracer:
     """The trace function of the threads of one scheduler.
 
     Args:
-        scheduler: runs them; each opcode that counts is a PAUSE, of the code and the offset.
-        with_gil: whether only those opcodes count at which an interpreter with a global lock can switch.
+        scheduler: runs the threads. Each opcode that counts is a PAUSE event; its object is the code, its slot the
+            offset.
+        with_gil: whether only opcodes count at which an interpreter with a GIL can switch threads.
 
     Attributes:
-        pauses: while this is not 0, what begins is not traced.
+        pauses: number of active :meth:`paused` contexts; if it is not 0, new frames are not traced.
     """
 
     def __init__(self, scheduler: Scheduler, *, with_gil: bool) -> None:
@@ -118,9 +119,9 @@ class OpcodeTracer:
 
     @contextlib.contextmanager
     def installed(self) -> Iterator[None]:
-        """While this is entered, threads that come to :meth:`enter` are traced; then whoever traced before."""
+        """Context in which threads that call :meth:`enter` are traced; afterwards restore the previous tracer."""
         before = sys.gettrace()
-        sys._getframe().f_trace_opcodes = True  # some versions look for opcodes only if this was asked for before
+        sys._getframe().f_trace_opcodes = True  # some versions trace opcodes only if a frame has requested it before
         sys.settrace(self._begin)
         try:
             yield
@@ -128,12 +129,12 @@ class OpcodeTracer:
             sys.settrace(before)
 
     def enter(self) -> None:
-        """Trace the running greenlet from now on: each has a switch of its own in some versions."""
+        """Trace the running greenlet from now on: in some versions each greenlet has its own trace setting."""
         sys.settrace(self._begin)
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
-        """While this is entered, what begins is not traced: an import, which runs once, is no part of an execution."""
+        """Context in which new frames are not traced, such as for an import: it runs once, in one execution only."""
         self.pauses += 1
         try:
             yield
@@ -151,12 +152,12 @@ class OpcodeTracer:
             return None
         if known[1] is not None:
             frame.f_trace_lines = False
-            frame.f_trace = known[1]  # from Python 3.13 on, opcodes are looked for only where there is one already
+            frame.f_trace = known[1]  # set first: since Python 3.13, `f_trace_opcodes` needs an existing `f_trace`
             frame.f_trace_opcodes = True
         return known[1]
 
     def _tracer(self, code: CodeType) -> _Trace | None:
-        """What is called before each opcode of ``code``; ``None`` if nothing in it counts."""
+        """Return the local trace function for frames of ``code``; ``None`` if no opcode in it counts."""
         if _is_bookkeeping(code):
             return None
         points = switch_points(code, with_gil=self._with_gil)
@@ -171,7 +172,8 @@ class OpcodeTracer:
                 if left <= 0:
                     scheduler.pause_in_tracer(code, offset)
                     if has_cells:
-                        # Until Python 3.12 what variables were before the call is put back after it.
+                        # Until Python 3.12, the interpreter restores the variables after the trace function to their
+                        # values before it. Reading `f_locals` refreshes the saved values.
                         _ = frame.f_locals
                 scheduler.trace.append((scheduler.current, PAUSE, code, offset))
             return opcode
@@ -182,14 +184,14 @@ class OpcodeTracer:
 def _is_bookkeeping(code: CodeType) -> bool:
     file = code.co_filename
     if file == _weakrefset.__file__ and code.co_name == "_remove":
-        return True  # `threading` keeps its threads in such a set, and whoever looks on keeps them alive longer
+        return True  # `threading` keeps its threads in a WeakSet, and a trace of its callback keeps them alive longer
     if file == threading.__file__:
         return code.co_qualname.partition(".")[0] not in THREADING_CLASSES
     return is_machinery(file)
 
 
 def switch_points(code: CodeType, *, with_gil: bool) -> frozenset[int]:
-    """The offsets of the opcodes of ``code`` before which a thread may be left."""
+    """Return the offsets of the opcodes of ``code`` before which a thread may be preempted."""
     return frozenset(_under_the_gil(code) if with_gil else _anywhere(code))
 
 
@@ -197,7 +199,7 @@ def _anywhere(code: CodeType) -> set[int]:
     points = set()
     prefix: int | None = None
     for instruction in dis.get_instructions(code):
-        if instruction.opname == "EXTENDED_ARG":  # some versions tell of it instead of what it belongs to
+        if instruction.opname == "EXTENDED_ARG":  # some versions call the tracer here, not at the prefixed opcode
             prefix = instruction.offset if prefix is None else prefix
             continue
         if instruction.opname not in _LOCAL:
@@ -209,7 +211,7 @@ def _anywhere(code: CodeType) -> set[int]:
 
 
 def _under_the_gil(code: CodeType) -> set[int]:
-    """Where the interpreter looks whether another thread wants to run."""
+    """Return the offsets at which the interpreter checks whether another thread requests the GIL."""
     points = set()
     before = ""
     for instruction in dis.get_instructions(code):

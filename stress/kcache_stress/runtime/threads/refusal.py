@@ -1,4 +1,4 @@
-"""Ends an execution in which the code under test does what no scheduler controls."""
+"""Refusal: the end of an execution in which the code under test does something that the scheduler cannot control."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BYPASSED: Final = (
 
 
 def is_bypassed(error: BaseException | None) -> bool:
-    """Whether an error says that a descriptor is bad, and code that the harness does not stand for says so."""
+    """Whether an error is EBADF, raised by code outside the harness: the code does not know virtual descriptors."""
     if not (isinstance(error, OSError) and error.errno == errno.EBADF):
         return False
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
@@ -32,11 +32,11 @@ def is_bypassed(error: BaseException | None) -> bool:
 
 
 def refuse(scheduler: Scheduler, why: str, frame: FrameType | None) -> NoReturn:
-    """The execution ends here and counts for nothing; the result will name the line at which ``frame`` is, and ``why``.
+    """End the execution and discard it. The result names the line of ``frame`` in the user's code, and ``why``.
 
     Raises:
         UncontrolledError: in the harness.
-        Aborted: in a thread, as soon as it is unwound.
+        Aborted: in a thread, which is unwound by it.
     """
     if not scheduler.aborting:
         scheduler.give_up(UncontrolledError(f"{where(frame)} {why}"))
@@ -46,5 +46,5 @@ def refuse(scheduler: Scheduler, why: str, frame: FrameType | None) -> NoReturn:
 
 
 def system_error(number: int) -> OSError:
-    """The error of a system call that fails with this ``errno``."""
+    """Return the error of a system call that fails with this ``errno``."""
     return OSError(number, os.strerror(number))

@@ -1,11 +1,11 @@
-"""Virtual threads: greenlets in one OS thread, of which exactly one runs until a strategy says otherwise.
+"""Scheduler of virtual threads: greenlets in one OS thread. One of them runs until the strategy chooses another.
 
-Before each visible event a virtual thread comes to :meth:`Scheduler.point`. Most of the time it goes straight on: the
-strategy has allowed it a number of events, and a counter is all that is looked at. Otherwise it notes what it is about
-to do, and the strategy chooses who is next.
+Before each visible event, a virtual thread calls :meth:`Scheduler.point`. Usually the thread goes on at once: the
+strategy has allowed it a number of events, and only a counter is checked. If the counter is used up, the thread records
+its next event as pending, and the strategy chooses the next thread.
 
-Outside an exploration - while an Indexer is made, filled and read back - the hub (the greenlet of the harness) does the
-work. If it has to wait, the target's own threads run until it need not.
+Outside an exploration - while an Indexer is created, filled and read back - the hub (the greenlet of the harness) does
+the work. If the hub has to wait, the target's own threads run until the wait is over.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 MOST_PROGRAM_THREADS: Final = 128  # introduced to `threading` beforehand; the code under test may start any number
 
 TICK: Final = 1e-6
-"""The seconds that pass with each reading of the clock, unless :attr:`Scheduler.tick` says otherwise."""
+"""Seconds that pass with each reading of the clock: the default of :attr:`Scheduler.tick`."""
 _SPARE_GREENLETS = 4
 _SWALLOWED_ABORTS = 20
 _ROOM_TO_CHOOSE = 100
-"""Frames that a strategy may need above a thread that has used up its own."""
+"""Frames that a strategy may need on top of the stack of a thread that has reached the recursion limit."""
 _ABORTED_EVENTS = 200
-"""How many events an aborted thread may still do, to clean up, before it is aborted again."""
+"""Number of events that an aborted thread may perform to clean up before it is aborted again."""
 
 
 class Scheduler:
@@ -54,33 +54,33 @@ class Scheduler:
         steps_are_events: whether threads may be switched before every access.
 
     Attributes:
-        tracer: lets threads be switched at opcodes, if that is wanted.
+        tracer: switches threads at opcodes; ``None`` if threads are not switched at opcodes.
         touch: reports an access of the virtual primitives themselves: :meth:`access` or :meth:`note`.
         steps_are_events: whether threads may be switched before every event; if not, accesses belong to the step that
             the last other event began.
         lets_die: whether objects may die in an execution (:mod:`~..weak_objects`).
-        loading: whether modules are being imported: they may start no threads, which would be there but once.
-        is_stuck: whether an execution had to be given up in a real wait, and so will all others.
+        loading: whether modules are being imported. They may not start threads: these would exist in one execution.
+        is_stuck: whether an execution was given up in a real wait; all further executions are then given up, too.
         live: whether events count: true while a program's threads are explored.
-        left: how many further events the running thread may do before the strategy is asked again, plus one.
+        left: number of events that the running thread may perform before the strategy is asked again, plus one.
         current: number of the running virtual thread; ``HUB`` for the harness itself.
         trace: the events of the execution.
-        watched: ids of objects whose events are followed by a choice. asks_at_starts: so are starts of threads.
-        actors: number -> thread; those of the program come first. next_number: of the next one.
-        program_actors: how many threads the program has. ident_gap: how far off the identities of others are.
-        now: the virtual time, in seconds; ``tick`` of them pass with each reading, ``polled`` did so far.
-        clock_reads: thread -> its readings since its last wait with a timeout. clock_seen: how many events it saw.
-        timeouts_left: how many waits may still time out although something else could happen.
-        ties_left: how often waits may still be due together, so that who has been woken first need not go on first.
+        watched: ids of objects; a choice follows each of their events. asks_at_starts: a choice follows thread starts.
+        actors: number -> thread; threads of the program come first. next_number: number of the next thread.
+        program_actors: number of the program's threads. ident_gap: added to the identities of all other threads.
+        now: the virtual time in seconds. tick: seconds per reading of the clock. polled: seconds of all readings.
+        clock_reads: thread -> its readings since its last wait with a timeout. clock_seen: number of events they cover.
+        timeouts_left: number of waits that may still time out although another thread could go on.
+        ties_left: number of times that waits may still become due together; due waits may end in any order.
         timeouts: see :class:`~..execution.Execution`.
-        timeouts_withheld: the place of a wait that would have been allowed to time out, had there been more of these.
-        ends_any_time: whether each wait may time out at any moment; else ``was_patient`` if one had to wait for others.
+        timeouts_withheld: place of a wait that could not time out because ``timeouts_left`` or ``ties_left`` was 0.
+        ends_any_time: whether each wait may time out at any moment. was_patient: whether a patient wait blocked.
         tolerance, haste: see :mod:`~.deadlines`.
-        failures: what escaped from threads of the target. preemptions: how often a thread was left that could go on.
-        equal_actors: which do the same; tells_identities: whether any of them has asked who it is.
-        doubts: why the execution is no part of a proof; is_choosing: whether a strategy is at work, not a thread.
-        is_patient: asked where a wait with a timeout begins: whether it is never cut short; ``longest``: nor is this.
-        on_idle_start: called where the hub starts a thread. watcher: their trace function without a tracer, if any.
+        failures: exceptions that ended threads of the target. preemptions: switches from a thread that could go on.
+        equal_actors: threads with equal work. tells_identities: whether any thread has asked for its identity.
+        doubts: reasons why the execution is no part of a proof. is_choosing: whether the strategy runs, not a thread.
+        is_patient: called when a timed wait begins: whether to never cut it short. longest: nor waits of such seconds.
+        on_idle_start: called when the hub starts a thread. watcher: the threads' trace function if tracer is None.
     """
 
     def __init__(self, *, steps_are_events: bool = True) -> None:
@@ -112,10 +112,10 @@ class Scheduler:
         self._strategy_failure: BaseException | None = None
         self._aborted_events = self.program_actors = self.next_number = self.preemptions = 0
 
-    # What running threads call.
+    # Methods that running threads call.
 
     def access(self, obj: object, slot: object, kind: int) -> None:
-        """The running thread is about to read (0) or write (1) ``slot`` of ``obj``."""
+        """Report that the running thread is about to read (0) or write (1) ``slot`` of ``obj``."""
         if self.live:
             obj = weakly(obj) if self.lets_die else obj
             left = self.left = self.left - 1
@@ -126,7 +126,7 @@ class Scheduler:
                 self.left = 0
 
     def note(self, obj: object, slot: object, kind: int) -> None:
-        """As :meth:`access`, where accesses are no occasion to switch: it belongs to the running step."""
+        """Report an access like :meth:`access`, but without a choice: it belongs to the running step."""
         if self.live:
             trace = self.trace
             trace.append((self.current, kind, weakly(obj) if self.lets_die else obj, slot))
@@ -135,24 +135,24 @@ class Scheduler:
                 self.pause()
 
     def pause(self) -> None:
-        """An occasion to switch without an access of its own: a new step begins."""
-        if self.live:  # as :meth:`point`, which is slower
+        """Begin a new step: the strategy may switch threads here, without an access."""
+        if self.live:  # the same as :meth:`point`, but faster
             left = self.left = self.left - 1
             if left <= 0:
                 self._pause((PAUSE, None, None), None)
             self.trace.append((self.current, PAUSE, None, None))
 
     def pause_in_tracer(self, code: CodeType, offset: int) -> None:
-        """As :meth:`pause`, from within the trace function, which has seen that it is time for a choice."""
+        """Ask the strategy, like :meth:`pause`, from the trace function; the caller has counted ``left`` down."""
         self._pause((PAUSE, code, offset), None, is_tracing=True)
 
     def step(self, obj: object, slot: object, kind: int) -> None:
-        """As :meth:`note`, for an access that is a step of its own."""
+        """Report an access like :meth:`note`, but as a step of its own."""
         self.pause()
         self.note(obj, slot, kind)
 
     def point(self, kind: int, obj: object, waits_for: Waitable | None) -> None:
-        """The running thread is about to do something else to ``obj``, as soon as ``waits_for`` is free."""
+        """Report an event of another ``kind`` at ``obj``; the thread first waits until ``waits_for`` is free."""
         left = self.left = self.left - 1
         if left <= 0 or not (waits_for is None or waits_for.free):
             self._pause((kind, obj, None), waits_for)
@@ -169,7 +169,7 @@ class Scheduler:
         self.trace.append((self.current, kind, obj, slot))
 
     def point_timed(self, obj: object, timed: Timed) -> bool:
-        """As :meth:`point`, for a wait that may also time out; returns whether it did not."""
+        """Report a wait like :meth:`point`, for a wait that may time out; return whether it did not time out."""
         left = self.left = self.left - 1
         if left <= 0 or not timed.waitable.free:
             self._pause((TRY, obj, None), timed)
@@ -180,7 +180,7 @@ class Scheduler:
         return free
 
     def deadline(self, timeout: float) -> float:
-        """When a wait with a timeout that begins now is to end; this reads the clock."""
+        """Return the virtual time at which a wait that begins now times out; this reads the clock."""
         if timeout >= SHORTEST:
             self.clock_reads.pop(self.current, None)
         if self.live:
@@ -188,12 +188,12 @@ class Scheduler:
         return self.now + timeout
 
     def wait_idle(self, kind: int, waitable: Waitable, deadline: float | None = None) -> bool:
-        """Outside an exploration: come back when ``waitable`` is free or the virtual time is ``deadline``.
+        """Wait, outside an exploration, until ``waitable`` is free or ``deadline`` has come; return whether it is free.
 
-        A thread of the target may wait here from before an exploration into it; ``kind`` is what it then does.
+        A wait of a target's thread may begin before an exploration and end in it; its event then has this ``kind``.
 
         Raises:
-            SetupDeadlockError: nobody will ever free it.
+            SetupDeadlockError: no thread will ever free it.
             Aborted: the execution is being given up.
         """
         if self.aborting:
@@ -220,15 +220,15 @@ class Scheduler:
         return waitable.free
 
     def settle(self) -> None:
-        """Outside an exploration: run the target's own threads until each of them waits."""
+        """Run the target's own threads, outside an exploration, until each of them waits."""
         while (waiting := next((thread for thread in self.actors.values() if thread.enabled), None)) is not None:
             self.run_idle(waiting)
 
     def start(self, work: Callable[[], object], number: int | None = None) -> int:
         """Start a virtual thread and return its number.
 
-        During an exploration it runs to its first event at once, so that what it does next is known. Otherwise it
-        waits for :meth:`wait_idle` or :meth:`settle`.
+        During an exploration the thread runs to its first event at once, so that its next event is known. Otherwise
+        it runs in :meth:`wait_idle` or :meth:`settle`.
         """
         if number is None:
             number, self.next_number = self.next_number, self.next_number + 1
@@ -246,26 +246,26 @@ class Scheduler:
 
     @property
     def lets_time_pass(self) -> bool:
-        """Whether time passes for threads that sleep if all others only ask for something again and again."""
+        """Whether time passes for sleeping threads while all other threads only poll."""
         return self.longest < inf
 
     def enabled(self) -> list[int]:
-        """The threads that can go on now."""
-        threads = self.actors.items()  # as `VirtualThread.enabled`, which is slower
+        """Return the numbers of the threads that can go on now."""
+        threads = self.actors.items()  # the same as `VirtualThread.enabled`, but faster
         return [n for n, of in threads if not of.finished and (of.waits_for is None or of.waits_for.free)]
 
     def next_timeouts(self) -> list[int]:
-        """The threads whose timeout is the next to end: who goes on when nobody else can. The first comes first."""
+        """Return the threads whose waits time out next, by deadline: they go on if no other thread can."""
         return next_timeouts(self.actors, self.now, self.tolerance)
 
     def program_is_over(self) -> bool:
         """Whether all threads of the program have ended."""
-        for number in range(self.program_actors):  # noqa: SIM110 (this is asked at every choice)
+        for number in range(self.program_actors):  # noqa: SIM110 (this runs at every choice)
             if not self.actors[number].finished:
                 return False
         return True
 
-    # What the harness calls.
+    # Methods that the harness calls.
 
     def explore(
         self, works: Sequence[Callable[[], object]], choose: Callable[[int], int], timeouts: int, ties: int = MOST_TIES
@@ -273,9 +273,9 @@ class Scheduler:
         """Run one thread for each of ``works`` until :meth:`stop` is called.
 
         Args:
-            works: what the threads of the program do.
-            choose: ``choose(running)`` says who is next, and sets ``left`` to how many events it may do.
-            timeouts: how many waits may time out although something else could happen.
+            works: the functions that the threads of the program run.
+            choose: ``choose(running)`` returns the number of the next thread, and sets ``left``.
+            timeouts: number of waits that may time out although another thread could go on.
             ties: see :attr:`ties_left`.
         """
         self._hub = greenlet.getcurrent()
@@ -300,25 +300,25 @@ class Scheduler:
         self.raise_failure()
 
     def stop(self) -> int:
-        """Called by a strategy instead of naming a thread: the execution is over."""
+        """End the execution; a strategy returns the result of this call instead of the number of a thread."""
         self._stopped = True
         return HUB
 
     def give_up(self, failure: BaseException) -> None:
-        """The execution is over, for a reason that its threads are not to see; the calling one waits to be unwound."""
+        """End the execution with ``failure``, which its threads do not see; the calling thread waits to be unwound."""
         self._strategy_failure, self._stopped = failure, True
         if self.current != HUB:
             self._hub.switch()
 
     def raise_failure(self) -> None:
-        """Raise why an execution was given up, if it was."""
+        """Raise the failure with which an execution was given up, if there is one."""
         if self._strategy_failure is not None:
             raise self._strategy_failure
 
     def reset(self, program_actors: int = 0) -> None:
-        """Unwind what is left of an execution, forget its threads, and get ready for a program with that many."""
+        """Unwind the threads of the last execution, forget them, and prepare for ``program_actors`` threads."""
         self.live = False
-        trace, self.trace = self.trace, []  # what threads do while they are unwound is no part of the execution
+        trace, self.trace = self.trace, []  # events during unwinding are no part of the execution
         if left_over := [thread for thread in self.actors.values() if not thread.finished]:
             self._abort(left_over)
         self.actors.clear()
@@ -335,10 +335,10 @@ class Scheduler:
         namespaces.clear()
         start_over(are_used=self.lets_die)
 
-    # Inside.
+    # Private methods.
 
     def _trace_on(self) -> None:
-        """The running greenlet comes from another one, which may have sat in a trace function: it is to be traced."""
+        """Turn tracing on after a switch: the greenlet that ran before may have been in a trace function."""
         if self.tracer is not None and not self.aborting:
             self.tracer.enter()
         elif self._is_watched and self.live and not self.aborting:
@@ -348,29 +348,29 @@ class Scheduler:
         return contextlib.nullcontext() if self.tracer is None else self.tracer.installed()
 
     def _serve(self, maker: greenlet.greenlet) -> None:
-        """A pooled greenlet: does the work of one thread after another."""
+        """Run the work of one thread after another: the function of a pooled greenlet."""
         thread = self._awaited(maker)
         del maker
         while True:
             try:
                 self._trace_on()
                 if not self.steps_are_events:
-                    self.pause()  # else what comes before its first event would be part of whoever starts it
+                    self.pause()  # otherwise its first accesses would belong to the step of the thread that starts it
                 thread.work()
             except Aborted:
                 pass
             except BaseException as error:
                 if not self.aborting:
                     self.failures.append(error)
-            # Let go of what the target made: it must not die, and finalize, in the midst of the next execution. This is
-            # still part of the thread: others may come in between.
+            # Drop the references to objects of the target: they must not die, and be finalized, during the next
+            # execution. Finalizers here still run as part of this thread: it may be preempted in them.
             thread.work, thread.handled = object, None
             thread.finished = True
             thread.greenlet = thread.pending = thread.waits_for = None
             thread = self._finish()
 
     def _finish(self) -> VirtualThread:
-        """The running thread is done; returns the next one that its greenlet is to serve."""
+        """Give the greenlet of the ended thread back to the pool; return the next thread that it serves."""
         self._pool.give_back(greenlet.getcurrent())
         if self._starter is not None:
             following, self._starter = self._starter, None
@@ -381,12 +381,12 @@ class Scheduler:
         return self._awaited(following)
 
     def _awaited(self, following: greenlet.greenlet) -> VirtualThread:
-        """The thread that an idle greenlet is to serve next; meanwhile, another greenlet goes on."""
+        """Switch to ``following``; return the next thread that the now idle greenlet has to serve."""
         while True:
             try:
                 given: VirtualThread = following.switch()
                 return given
-            except Aborted:  # its thread is unwound before it has begun
+            except Aborted:  # thrown before the thread has begun
                 following = self._hub
 
     def _pause(self, pending: Pending, waits_for: Waitable | None, *, is_tracing: bool = False) -> None:
@@ -405,21 +405,21 @@ class Scheduler:
             else:
                 following.switch()
                 self._trace_on()
-        thread.waits_for = thread.handled = None  # what it holds of an exception must not outlive it
+        thread.waits_for = thread.handled = None  # a reference to the exception must not keep it alive
 
     def _after_choice(self, running: int) -> greenlet.greenlet:
-        """The greenlet that the strategy wants to run next; the hub's if the execution is over."""
+        """Return the greenlet of the thread that the strategy chooses; the hub's greenlet if the execution is over."""
         if self._stopped:
             return self._hub
         chosen, limit = HUB, sys.getrecursionlimit()
-        sys.setrecursionlimit(limit)  # refused as deep down as that: the limit could not be lowered again afterwards
+        sys.setrecursionlimit(limit)  # raises RecursionError if the limit could not be lowered again at this depth
         sys.setrecursionlimit(limit + _ROOM_TO_CHOOSE)
         if (tracer := self.tracer) is not None:
             tracer.pauses += 1
         try:
             self.is_choosing = True
             chosen = self._choose(running)
-        except BaseException as error:  # nothing that the threads should see
+        except BaseException as error:  # threads must not see it
             self._strategy_failure = error
             self._stopped = True
         finally:
@@ -439,8 +439,8 @@ class Scheduler:
     def _time_out(self, wait: Timed) -> None:
         if self.timeouts_left > 0 and not (wait.is_due or wait.is_patient or wait.is_overdue):
             self.timeouts_left -= 1
-        let_end_together(self, wait)  # first of all: from here on it is open which of them goes on
-        # The clock is shared: who read it before, or began a wait, is to be tried after this too.
+        let_end_together(self, wait)  # before the write: from here on, any of these waits may end first
+        # The clock is shared: a write, so that the search also tries earlier readings and waits after this timeout.
         self.touch(self, "now", WRITE)
         self.now = max(self.now, wait.deadline)
 
@@ -455,7 +455,7 @@ class Scheduler:
         self._trace_on()
 
     def run_idle(self, thread: VirtualThread) -> None:
-        """Outside an exploration: let a thread go on until it waits."""
+        """Run a thread, outside an exploration, until it waits."""
         self._hub = greenlet.getcurrent()
         self.current = thread.number
         with NoCollections(), self._own_idents, self._traced():
@@ -483,11 +483,11 @@ class Scheduler:
                 running.throw(Aborted)
                 self.live, self.current = False, HUB
                 if not thread.finished:
-                    self._abandoned.append(running)  # it refused to end; let go, it would be aborted again
+                    self._abandoned.append(running)  # it did not end; without a reference it would be aborted again
                     thread.finished = True
 
     def _abort_again(self) -> None:
-        """An aborted thread does further events: let it clean up, but not go on for ever."""
+        """Let an aborted thread clean up, but not go on forever: after some events, abort it again, then suspend it."""
         self._aborted_events += 1
         if self._aborted_events < _ABORTED_EVENTS:
             return

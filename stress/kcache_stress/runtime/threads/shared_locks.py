@@ -1,8 +1,9 @@
 """Virtual locks for the modules that a sandbox shares with the process, such as the standard library's.
 
-All virtual threads are one thread of the process: a second one would take a real ``RLock`` that the first one holds.
-While controlled code runs, the shared modules therefore find the virtual ``threading``, and virtual locks in place of
-those that they made when they were imported. In between, and while something is imported, they find the real ones.
+All virtual threads run in one thread of the process: a second virtual thread could acquire a real ``RLock`` that the
+first one holds. While controlled code runs, the globals of the shared modules therefore refer to the virtual
+``threading``, and to virtual locks in place of the locks that were created at import. At other times, and during
+imports, they refer to the real objects.
 """
 
 from __future__ import annotations
@@ -29,21 +30,21 @@ _NAMES: Final = {
 _REAL: Final = {id(module): (module.__name__, "") for module in _NAMES} | {
     id(vars(module)[name]): (module.__name__, name) for module, names in _NAMES.items() for name in names
 }
-"""The id of what has a virtual counterpart -> the module of that, and its name there; without one, it is the module."""
+"""id of a real object with a virtual counterpart -> module and name of the counterpart; without name, the module."""
 _LOCKS: Final = (type(_thread.allocate_lock()), _thread.RLock)
 _KNOWN: Final[dict[str, tuple[dict[str, Any], int, list[str]]]] = {}
-"""Of modules of the standard library: their globals, how many these are, and which of them each sandbox looks at."""
+"""Module of the standard library -> its globals, their number, and the names that each sandbox must inspect."""
 
 
 class SharedLocks:
-    """While this is entered, shared modules take virtual locks. It may be entered again meanwhile.
+    """Context in which shared modules use virtual locks; it is re-entrant.
 
     Args:
-        virtual: gives the virtual copy of a module.
-        covers: whether a module is shared, and may be entered by controlled code.
+        virtual: returns the virtual copy of a module.
+        covers: whether a module is shared, and controlled code may enter it.
 
     Attributes:
-        is_entered: whether shared modules find the virtual locks.
+        is_entered: whether shared modules use the virtual locks now.
     """
 
     def __init__(self, virtual: Callable[[str], ModuleType], covers: Callable[[str], bool]) -> None:
@@ -70,7 +71,7 @@ class SharedLocks:
 
     @contextlib.contextmanager
     def suspended(self) -> Iterator[None]:
-        """While this is entered, shared modules find the real locks; those imported meanwhile are covered then."""
+        """Context in which shared modules use the real locks. At its end, newly imported modules are covered, too."""
         if not self.is_entered:
             yield
             return
@@ -82,12 +83,12 @@ class SharedLocks:
             self._show()
 
     def start_over(self) -> None:
-        """Free the locks that an execution has left taken."""
+        """Free the locks that an execution has not released."""
         for lock in self._locks.values():
             lock._at_fork_reinit()
 
     def cover_unit(self, unit: str) -> None:
-        """A package is shared from now on: look at its modules again."""
+        """Inspect the modules of a package again, because the package is shared from now on."""
         with self.suspended():
             self._known -= {name for name in self._known if name == unit or name.startswith(f"{unit}.")}
             self._looked_at = 0
@@ -107,7 +108,7 @@ class SharedLocks:
             setattr(kind, name, lock)
 
     def _cover(self) -> None:
-        """Find the names of shared modules that stand for locks or for what makes them."""
+        """Record the names in new shared modules that refer to locks, to lock types or to ``threading``."""
         if len(sys.modules) == self._looked_at:
             return
         self._looked_at = len(sys.modules)
@@ -136,7 +137,7 @@ class SharedLocks:
                     self._attributes.append((kind, name, self._counterpart(value), value))
 
     def _counterpart(self, value: object) -> object:
-        """The virtual counterpart of a lock, or of what makes locks."""
+        """Return the virtual counterpart of a lock, or of a function, class or module that creates locks."""
         if id(value) in _REAL:
             module, name = _REAL[id(value)]
             copy = self._virtual(module)
@@ -152,9 +153,9 @@ class SharedLocks:
 
 
 def _to_look_at(module: str, namespace: dict[str, Any]) -> list[str]:
-    """The names in a module that may stand for locks, for what makes them, or for classes that have some.
+    """Return the names in a module that may refer to locks, to creators of locks, or to classes with a lock.
 
-    Each sandbox asks for hundreds of modules of the standard library, which stay as they are.
+    For the standard library the names are cached: each sandbox inspects hundreds of its modules, which do not change.
     """
     if module.partition(".")[0] not in sys.stdlib_module_names:
         return list(namespace)
@@ -166,7 +167,7 @@ def _to_look_at(module: str, namespace: dict[str, Any]) -> list[str]:
 
 
 def _may_lock(module: str, value: object) -> bool:
-    """Whether a global is a lock, makes locks, is a class that keeps one, or may become one, as ``None`` does."""
+    """Whether a global is a lock, creates locks, is a class with a lock, or may become a lock later (``None``)."""
     if value is None or id(value) in _REAL or type(value) in _LOCKS:
         return True
     own = own_attributes(value) if is_a(value, type) else {}

@@ -1,7 +1,7 @@
-"""Notices that an execution stands still in a real wait, which the virtual threads cannot end, and gives it up.
+"""Standstill detection: an execution in a real wait, which the virtual threads cannot end, is given up.
 
-All virtual threads are one thread of the process. If that waits for a lock, a socket or a process, nothing goes on, and
-no budget is looked at. A signal interrupts such a wait, as long as the explorer runs in the main thread.
+All virtual threads run in one thread of the process. If it waits for a real lock, socket or process, no virtual thread
+runs, and no budget is checked. A signal interrupts the wait if the explorer runs in the main thread.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from .scheduler import Scheduler
 _TICK_SECONDS: Final = 0.1
 _WAITING_BEATS: Final = 20
 _WORKING_BEATS: Final = 150
-"""More than the watchdog of a child has, which makes a finding of it."""
+"""In ticks. More than the limit of a child's watchdog, so that the watchdog reports the standstill as a finding."""
 _WORK_SECONDS: Final = 0.01
-"""Whoever works less than this meanwhile does not work, but wait."""
+"""If the main thread uses less CPU time than this since the last event, it waits; otherwise it works."""
 
 _WAITS: Final = "waits for something real (a lock, a socket, a process), which nobody here will bring about"
 WORKS: Final = "goes on and on, and touches nothing that is shared"
@@ -31,7 +31,7 @@ _SIGNAL: Final = getattr(signal, "SIGVTALRM", None)
 
 
 class _Watchman:
-    """The one thread of the process that watches; it begins when it is first needed, and where it can."""
+    """The thread of the process that watches executions. It starts with the first execution, if the system can."""
 
     def __init__(self) -> None:
         self._clock: int | None = None
@@ -49,19 +49,19 @@ class _Watchman:
 
     @property
     def scheduler(self) -> Scheduler | None:
-        """The one whose execution is watched."""
+        """The scheduler whose execution is watched; ``None`` if none is."""
         return self._scheduler
 
     def end(self) -> None:
         self._scheduler = None
 
     def watch_again(self, scheduler: Scheduler | None) -> None:
-        """The one that was watched before is watched again, as strictly as it was."""
+        """Resume watching ``scheduler`` with the same limit as before; do nothing if it is ``None``."""
         if scheduler is not None:
             self.begin(scheduler, self._working_beats)
 
     def _start(self) -> int:
-        """Begin to watch; the clock of the main thread, or -1 if it cannot be watched."""
+        """Start the thread; return the id of the main thread's CPU clock, or -1 if it cannot be watched."""
         main = threading.main_thread()
         if _SIGNAL is None or not hasattr(time, "pthread_getcpuclockid") or threading.current_thread() is not main:
             return -1
@@ -104,9 +104,9 @@ _watchman: Final = _Watchman()
 
 @contextlib.contextmanager
 def not_watched() -> Iterator[None]:
-    """While this is entered, the explorer itself works on behalf of an execution: that is no standstill.
+    """Context in which the explorer itself works on behalf of an execution, which does not count as a standstill.
 
-    Whatever has to be done as a whole is done in here: an execution that is given up stops wherever it is.
+    Work that must not be interrupted belongs in this context: an execution that is given up stops at any line.
     """
     scheduler = _watchman.scheduler
     _watchman.end()
@@ -117,14 +117,14 @@ def not_watched() -> Iterator[None]:
 
 
 class Watched:
-    """While this is entered, an execution is under way.
+    """Context of one execution, which is watched.
 
     Args:
-        scheduler: of its threads.
-        working_beats: tenths of a second for which it may work without any event, until it is given up.
+        scheduler: the scheduler of its threads.
+        working_beats: tenths of a second that the execution may work without an event before it is given up.
 
     Raises:
-        UncontrolledError: an earlier one had to be given up.
+        UncontrolledError: an earlier execution was given up in a standstill.
     """
 
     def __init__(self, scheduler: Scheduler, working_beats: int = _WORKING_BEATS) -> None:

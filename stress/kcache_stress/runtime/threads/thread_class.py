@@ -1,8 +1,8 @@
-"""The class ``Thread`` of a virtual world: to start a thread, to join it and its end are one event each.
+"""Class ``Thread`` of a virtual world: the start, the join and the end of a thread are one event each.
 
-In production they are some forty: the new thread says that it has begun, enters itself in a list, and in the end takes
-the lock of that list again. None of it can be seen but through what is here: whether a thread has begun, or has ended,
-which its handle tells, and which threads there are. A search would try all orders of those steps.
+In production they are about forty: the new thread sets its start event, adds itself to a dict, and at its end acquires
+the lock of this dict again. Other threads can only see whether a thread has begun or ended (its handle), and the list
+of threads. Without this module, a search would try all orders of the forty steps.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from .thread_module import ThreadHandle
 def simplify_threads(
     threading: Any, low_level: Any, scheduler: Scheduler, report_call: Callable[..., None] = lambda *_: None
 ) -> None:
-    """Let the threads of a private copy of ``threading`` begin and end in single steps.
+    """Change a private copy of ``threading`` so that its threads begin and end in single steps.
 
     Args:
         threading: the copy.
-        low_level: its ``_thread``.
+        low_level: the ``_thread`` of the copy.
         scheduler: runs the threads.
-        report_call: the hook of calls, of a target and its arguments: one in C reports nothing itself.
+        report_call: the hook for calls; called with the thread's target and its arguments, because a target in C
+            reports nothing itself.
     """
     make, active, get_ident = threading.Thread.__init__, threading._active, low_level.get_ident
     new_handle: type[ThreadHandle] = low_level._ThreadHandle
@@ -82,7 +83,7 @@ def simplify_threads(
             scheduler.point(QUERY, THREADS, None)
         return list(active.values())
 
-    threading._active_limbo_lock = contextlib.nullcontext()  # nobody is left while it is held
+    threading._active_limbo_lock = contextlib.nullcontext()  # no thread is preempted while it holds this lock
     threading.enumerate, threading.active_count = enumerate, lambda: len(enumerate())
     threading._main_thread._started = low_level._make_thread_handle(threading._main_thread.ident)
     threading.Thread.__init__ = initialize

@@ -1,4 +1,4 @@
-"""The ``_thread`` module of a virtual world: locks, thread start, identity, thread-local data."""
+"""Module ``_thread`` of a virtual world: locks, thread start, identity, thread-local data."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _FIRST_IDENT = 1001
 
 
 class ThreadHandle:
-    """``_thread._ThreadHandle`` (Python 3.13): tells when a thread has begun, and when it has ended.
+    """``_thread._ThreadHandle`` (Python 3.13): the state of one thread.
 
     Attributes:
-        started: whether it has begun.
-        free: whether it has ended.
-        ident: its identity.
+        started: whether the thread has begun.
+        free: whether the thread has ended.
+        ident: identity of the thread; ``None`` before it has begun.
     """
 
     scheduler: Scheduler
@@ -35,12 +35,12 @@ class ThreadHandle:
         self.ident: int | None = None
 
     def is_set(self) -> bool:
-        """Whether the thread has begun: to ``threading``, this is the event that says so."""
+        """Whether the thread has begun. ``threading`` uses the handle as its start event, ``Thread._started``."""
         self._look()
         return self.started
 
     def set(self) -> None:
-        """Nobody has to start the thread: it was there before."""
+        """Mark a thread as begun that was not started through this handle."""
         self.started = True
 
     def is_done(self) -> bool:
@@ -82,12 +82,13 @@ class ThreadHandle:
         """Start the thread.
 
         Args:
-            function: what it does.
-            begins: called as part of the event that starts it.
-            ends: called as part of the event that ends it.
+            function: the work of the thread.
+            begins: called as part of the event that starts the thread.
+            ends: called as part of the event that ends the thread.
 
         Raises:
-            RuntimeError: it was started before.
+            RuntimeError: the thread was started before.
+            Aborted, UncontrolledError: a module starts the thread while it is imported.
         """
         scheduler = self.scheduler
 
@@ -112,7 +113,7 @@ class ThreadHandle:
             scheduler.settle()
 
     def _at_fork_reinit(self) -> None:
-        """The thread is gone with its execution; nothing is to be given back."""
+        """Do nothing: the thread has ended with its execution, and there is no lock to free."""
 
     def _look(self) -> None:
         if self.scheduler.live:
@@ -125,7 +126,7 @@ class ThreadHandle:
 
 
 class _End:
-    """The end of a thread, which nobody waits for who finds that it has not begun."""
+    """The condition that a join waits for: the thread has ended, or has not begun (the join then raises)."""
 
     __slots__ = ("_handle",)
 
@@ -139,7 +140,7 @@ class _End:
 
 
 def make_thread_module(scheduler: Scheduler) -> ModuleType:
-    """A module that stands in for ``_thread``; its threads and locks are those of ``scheduler``."""
+    """Create the stand-in for ``_thread``; ``scheduler`` runs its threads and locks."""
     lock = type("lock", (VirtualLock,), {"scheduler": scheduler, "__slots__": (), "__module__": "_thread"})
     rlock = type("RLock", (VirtualRLock,), {"scheduler": scheduler, "__slots__": (), "__module__": "_thread"})
     handle = type("_ThreadHandle", (ThreadHandle,), {"scheduler": scheduler})
@@ -202,7 +203,7 @@ def make_thread_module(scheduler: Scheduler) -> ModuleType:
 
 
 def _ident_of(scheduler: Scheduler, number: int) -> int:
-    # Threads of programs keep their identities from one program to the next, whatever their number.
+    # Threads of programs keep their identities from one program to the next, even if the number of threads differs.
     started_by_target = number >= scheduler.program_actors > 0
     further = MOST_PROGRAM_THREADS - scheduler.program_actors + scheduler.ident_gap
     return _FIRST_IDENT + number + further * started_by_target
@@ -248,8 +249,8 @@ def make_local(scheduler: Scheduler) -> type:
         dicts, args, kwargs = object.__getattribute__(of, "_kcache_local")
         found: dict[str, Any] | None = dicts.get(thread)
         if found is None:
-            # Thread numbers are used again from one execution to the next: the threads of the last one go. No weak
-            # dictionary: its code in Python would show in the trace, whenever a thread happens to be collected.
+            # Thread numbers are used again in the next execution, so entries of ended threads are removed. Not a weak
+            # dictionary: its Python code would add events to the trace whenever a thread is garbage-collected.
             for ended in set(dicts).difference(scheduler.actors.values(), [scheduler]):
                 del dicts[ended]
             found = dicts[thread] = {}

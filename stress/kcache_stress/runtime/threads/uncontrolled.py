@@ -1,4 +1,4 @@
-"""Stand-ins for modules that do what cannot be scheduled: made they may be, but no controlled thread may use them."""
+"""Stand-ins for modules that cannot be scheduled: their objects may be created, but not used by controlled threads."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ WHY: Final = {
     "multiprocessing": "other processes cannot be scheduled",
     "ctypes": "it reaches memory that cannot be watched",
 }
-"""Modules of which there are stand-ins, and why."""
+"""Module with a stand-in -> the reason, for the message."""
 
 ABSENT: Final = frozenset({"gevent", "eventlet", "greenlet"})
-"""Packages that have threads of their own: to the code under test they are not installed."""
+"""Packages with their own kind of threads. For the code under test, they are not installed."""
 
 _PROCESSES: Final = ("Pool", "Manager")
 _SYNCHRONISED: Final = (
@@ -31,7 +31,7 @@ _MEMORY: Final = ("memmove", "memset", "string_at", "wstring_at")
 
 
 def stand_in(real: ModuleType, scheduler: Scheduler) -> ModuleType:
-    """The module that code under test finds in place of one of :data:`STAND_INS`."""
+    """Create the module that the code under test imports in place of one of :data:`STAND_INS`."""
     name = real.__name__
     module = ModuleType(name)
     module.__dict__.update(vars(real))
@@ -40,23 +40,23 @@ def stand_in(real: ModuleType, scheduler: Scheduler) -> ModuleType:
 
 
 class _Guard:
-    """Lets the harness alone use something: it makes the objects under test, and reads modules."""
+    """Guard of one module: only the harness may use it, because the harness creates the objects under test."""
 
     def __init__(self, name: str, scheduler: Scheduler) -> None:
         self._name = name
         self._scheduler = scheduler
 
     def refuse(self, used: str) -> None:
-        """Refuse it to whoever asks."""
+        """End the execution, because the code under test uses ``used``."""
         refuse(self._scheduler, f"uses {self._name}.{used}: {WHY[self._name]}", sys._getframe(1))
 
     def check(self, used: str) -> None:
-        """Refuse it to controlled threads."""
+        """End the execution if a controlled thread uses ``used``; the harness may use it."""
         if self._scheduler.current != HUB:
             self.refuse(used)
 
     def function(self, used: str, real: Callable[..., Any]) -> Callable[..., Any]:
-        """The same function, for the harness alone."""
+        """Wrap a function so that only the harness may call it."""
 
         @functools.wraps(real)
         def guarded(*args: Any, **kwargs: Any) -> Any:
@@ -66,7 +66,7 @@ class _Guard:
         return guarded
 
     def never(self, used: str) -> Callable[..., Any]:
-        """A function for nobody."""
+        """Create a function whose calls are always refused."""
 
         def refused(*_: Any, **__: Any) -> Any:
             self.refuse(used)
@@ -75,7 +75,7 @@ class _Guard:
 
 
 class _Guarded:
-    """An object that anybody may hold, but no controlled thread may use."""
+    """Proxy of an object: any code may hold a reference to it, but no controlled thread may use it."""
 
     def __init__(self, guard: _Guard, used: str, real: Any) -> None:
         self.__dict__.update(_kcache_guard=guard, _kcache_used=used, _kcache_real=real)
@@ -166,4 +166,4 @@ _MAKERS: Final[dict[str, Callable[[ModuleType, _Guard], None]]] = {
     "ctypes": _make_ctypes,
 }
 STAND_INS: Final = frozenset(_MAKERS)
-"""The modules that :func:`stand_in` makes."""
+"""Names of the modules for which :func:`stand_in` creates a stand-in."""

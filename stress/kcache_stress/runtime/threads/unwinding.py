@@ -1,4 +1,4 @@
-"""Cleaning up after an execution that is given up, so that nobody hears of it."""
+"""Unwinding: silent cleanup after an execution that is given up."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .virtual_thread import Aborted
 
 @contextlib.contextmanager
 def unnoticed() -> Iterator[None]:
-    """While this is entered, nobody hears of the exceptions by which threads are unwound."""
-    # Code that logs whatever it catches, as thread pools do, is not to log this.
+    """Context in which the exceptions that unwind threads are neither logged, nor reported, nor traced."""
+    # Code that logs every exception that it catches, as thread pools do, must not log these.
     logged, logging.root.manager.disable = logging.root.manager.disable, logging.CRITICAL
     hook, sys.unraisablehook = sys.unraisablehook, _ignore_aborted(sys.unraisablehook)
     traced = sys.gettrace()
-    sys.settrace(None)  # an exception thrown into a trace function takes that away, whoever's it is
+    sys.settrace(None)  # an exception in a trace function uninstalls the tracer, even the tracer of a debugger
     try:
         yield
     finally:
@@ -28,7 +28,7 @@ def unnoticed() -> Iterator[None]:
 
 
 def _ignore_aborted(hook: Callable[[sys.UnraisableHookArgs], object]) -> Callable[[sys.UnraisableHookArgs], None]:
-    """For finalizers that wait for a lock while threads are unwound: that is nobody's fault."""
+    """Wrap an unraisable hook: ignore Aborted, which finalizers raise that wait for a lock during unwinding."""
 
     def ignore(unraisable: sys.UnraisableHookArgs) -> None:
         if not isinstance(unraisable.exc_value, Aborted):
@@ -38,7 +38,7 @@ def _ignore_aborted(hook: Callable[[sys.UnraisableHookArgs], object]) -> Callabl
 
 
 def restore_locks(trace: Trace) -> None:
-    """Free the locks that were free before an execution and are not after it: those of modules outlive it."""
+    """Free the locks that were free before an execution and are held after it: locks of modules outlive it."""
     held = {
         id(obj)
         for _, kind, obj, slot in trace

@@ -1,4 +1,4 @@
-"""The place of the user's code that a stack comes from."""
+"""Place in the user's code that a stack comes from."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ _LIBRARY: Final = os.path.dirname(os.__file__)
 
 
 def where(frame: FrameType | None) -> str:
-    """The first line of a stack that is neither the explorer's nor the standard library's."""
+    """Return ``file:line in function`` of the innermost frame outside of the explorer and the standard library.
+
+    If there is none, return the innermost frame of the standard library; empty if there is none either.
+    """
     first = ""
-    while frame is not None:  # `traceback` walks stacks, too, but threads of an execution would be seen to call it
+    while frame is not None:  # without `traceback`: calls of it by threads of an execution would be events
         path = frame.f_code.co_filename
         if not path.startswith(OWN_FILES):
             place = f"{file_name(path)}:{frame.f_lineno} in {frame.f_code.co_name}"
@@ -31,7 +34,7 @@ def where(frame: FrameType | None) -> str:
 
 
 def place_of(frames: Iterable[tuple[FrameType, int]]) -> tuple[str, str]:
-    """The first line that is neither the explorer's nor of ``threading``: its place, and what it says."""
+    """Return the first line outside of the explorer and ``threading``: its place, and its source text."""
     for frame, line in frames:
         file = frame.f_code.co_filename
         if not file.startswith(OWN_FILES) and file != threading.__file__:

@@ -1,4 +1,4 @@
-"""One virtual thread, and what it may wait for."""
+"""Virtual thread, and the conditions that it may wait for."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class Aborted(UnwindError):
-    """Thrown into a virtual thread to unwind an execution that is given up."""
+    """Exception that unwinds a virtual thread when an execution is given up."""
 
 
 class SetupDeadlockError(Exception):
-    """The hub waits for something that no thread will do: a call outside the concurrent part never returns.
+    """A call outside the concurrent part never returns: the hub waits for something that no thread will do.
 
     Attributes:
-        waitable: what it waits for; ``None`` if the message says it.
+        waitable: the object that the hub waits for; ``None`` if the message describes it.
     """
 
     def __init__(self, message: str, waitable: Waitable | None = None) -> None:
@@ -37,11 +37,11 @@ class SetupDeadlockError(Exception):
 
 
 class UncontrolledError(UnwindError):
-    """The code under test did what no scheduler controls; nothing that it did in this execution counts."""
+    """The code under test did something that the scheduler cannot control; the execution is discarded."""
 
 
 class Waitable(Protocol):
-    """What a thread may wait for."""
+    """Condition that a thread may wait for."""
 
     @property
     def free(self) -> bool:
@@ -56,16 +56,17 @@ class _Never:
 NEVER: Final = _Never()
 
 EVENTS_PER_SECOND: Final = 200_000
-"""If another thread sleeps for a second, threads do at least so much: an event takes a slow machine 5 microseconds."""
+"""Events that threads perform at least while another thread sleeps 1 second: 5 microseconds each on a slow machine."""
 
 
 class Timed:
-    """A wait with a timeout: it ends when the other one does, or when the scheduler lets time pass.
+    """A wait with a timeout: it ends when ``waitable`` is free, or when the scheduler lets time pass.
 
     Attributes:
-        is_due: whether another wait has timed out that was to end at about the same time.
-        is_early: whether it did so while another thread could go on.
-        latest: the length of the trace at which it is overdue: the other threads have worked for so long.
+        is_due: whether another wait with about the same deadline has timed out.
+        is_early: whether that wait timed out while another thread could go on.
+        is_patient: whether the scheduler never cuts the wait short while other threads can go on.
+        latest: length of the trace at which the wait is overdue: the other threads have worked for its whole duration.
     """
 
     __slots__ = ("deadline", "is_due", "is_early", "is_patient", "latest", "scheduler", "waitable", "where")
@@ -75,7 +76,7 @@ class Timed:
         self.waitable = waitable
         self.deadline = deadline
         self.is_due = self.is_early = False
-        self.where = where(sys._getframe(1)) or "a wait"  # never empty: where one is withheld, nothing is proved
+        self.where = where(sys._getframe(1)) or "a wait"  # not empty: `timeouts_withheld` must be true if it is set
         seconds = deadline - scheduler.now
         self.latest = len(scheduler.trace) + seconds * EVENTS_PER_SECOND if scheduler.longest < inf else inf
         is_long = seconds >= scheduler.longest and not scheduler.ends_any_time
@@ -83,7 +84,7 @@ class Timed:
 
     @property
     def free(self) -> bool:
-        """Whether the wait is over, or may be cut short by the scheduler's choice."""
+        """Whether the wait is over, or may be cut short by a choice. Record that it was withheld if neither holds."""
         if self.is_due or self.waitable.free or self.is_overdue:
             return True
         if self.is_patient:
@@ -96,7 +97,7 @@ class Timed:
 
     @property
     def is_overdue(self) -> bool:
-        """Whether the other threads have worked for as long as it was to last."""
+        """Whether the other threads have worked for as long as the wait lasts."""
         return len(self.scheduler.trace) >= self.latest
 
 
@@ -104,11 +105,11 @@ class VirtualThread:
     """One virtual thread.
 
     Attributes:
-        number: who it is.
-        greenlet: what runs it.
-        pending: what it does next, while it is paused.
-        waits_for: what must be free before it can; ``None`` if nothing.
-        handled: the exception that it was handling when it paused.
+        number: number of the thread, its actor number in the trace.
+        greenlet: the greenlet that runs the thread; ``None`` before it begins.
+        pending: the next event of the paused thread.
+        waits_for: the condition that must be free before that event; ``None`` if there is no condition.
+        handled: the exception that the thread was handling when it paused.
         finished: whether its work is done.
     """
 
@@ -125,32 +126,32 @@ class VirtualThread:
 
     @property
     def enabled(self) -> bool:
-        """Whether it can go on now."""
+        """Whether the thread can go on now."""
         return not self.finished and (self.waits_for is None or self.waits_for.free)
 
     @property
     def has_condition(self) -> bool:
-        """Whether its next event needs something, whether or not that is so now."""
+        """Whether the next event has a precondition, whether or not the precondition holds now."""
         return self.waits_for is not None
 
     @property
     def frame(self) -> FrameType | None:
-        """Where it is; ``None`` while it runs, and before it has begun."""
+        """Innermost frame of the paused thread; ``None`` while it runs, and before it has begun."""
         return None if self.greenlet is None else self.greenlet.gr_frame
 
     @property
     def is_due(self) -> bool:
-        """Whether it waits for a moment, and another wait for about the same moment has ended."""
+        """Whether the thread's wait has a deadline, and the deadline has come: it is due or overdue."""
         return isinstance(self.waits_for, Timed) and (self.waits_for.is_due or self.waits_for.is_overdue)
 
     @property
     def is_in_loop(self) -> bool:
-        """Whether it is in a ``while`` loop, which others can end."""
+        """Whether the thread is in a ``while`` loop, which other threads can end."""
         runs = self.greenlet is greenlet.getcurrent()
         return is_in_while(sys._getframe() if runs else self.frame)
 
     @property
     def is_timing_out(self) -> bool:
-        """Whether all that it could do now is to give up waiting."""
+        """Whether the thread waits with a timeout and can go on only because the wait may time out."""
         wait = self.waits_for
         return isinstance(wait, Timed) and not (wait.waitable.free or wait.is_overdue)

@@ -1,7 +1,7 @@
-"""Texts, numbers and dicts that note what they are compared with, and from which part of the object they come.
+"""Tracers: texts, numbers and dicts that record the values of comparisons, and their own part of the object.
 
-Source: the idea is input-to-state correspondence (Aschermann et al., "REDQUEEN", NDSS 2019): what a part of the input
-is compared with is a good value for that part.
+Source: input-to-state correspondence (Aschermann et al., "REDQUEEN", NDSS 2019): if a part of the input is compared
+with a value, that value is a good value for the part.
 """
 
 from __future__ import annotations

@@ -1,30 +1,30 @@
-"""Values that a function would have to be given for a comparison to go the other way."""
+"""Wishes: values of parts of the object with which a comparison would have the opposite result."""
 
 from __future__ import annotations
 
 from typing import Any, TypeAlias
 
 Path: TypeAlias = tuple[str | int | tuple[int, int], ...]
-"""Where a part stands in the tree of the object; a part of a text ends with where it begins and ends in it."""
+"""The path of a part in the tree of the object; for a part of a text, the last item is its start and end."""
 
 Wish: TypeAlias = tuple[Path, Any]
-"""A part, and what to put in its place."""
+"""The path of a part, and its replacement."""
 
 KEY = "\0key "
-"""Before the name of a key, in a path: the key itself, not what stands under it."""
+"""A prefix of a name in a path: the path refers to the key itself, not to its value."""
 
 _MOST_WISHES = 400
 
 
 class Notes:
-    """Collects wishes while the function runs."""
+    """The wishes that are recorded while the function runs."""
 
     def __init__(self) -> None:
         self.wishes: dict[tuple[Path, str], Wish] = {}
         self.texts: dict[Path, str] = {}
 
     def wish(self, path: Path, value: Any) -> None:
-        """``value`` would make a comparison go the other way."""
+        """Record that a comparison has the opposite result if the part at ``path`` is ``value``."""
         if path and isinstance(path[-1], tuple):
             (start, end), path = path[-1], path[:-1]
             value = f"{self.texts[path][:start]}{value}{self.texts[path][end:]}"

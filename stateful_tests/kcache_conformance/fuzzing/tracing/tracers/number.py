@@ -1,4 +1,4 @@
-"""Numbers that note what they are compared with."""
+"""Numbers that record the values of comparisons."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Any, TypeAlias
 from .notes import Notes, Path
 
 Weights: TypeAlias = dict[Path, tuple[int | Fraction, int]]
-"""For each part that a number depends on: the factor with which it enters, and its value."""
+"""Path of each part that a number depends on -> the factor of the part in a linear expression, and its value."""
 
 
 class TracingNumber(int):
-    """A number that notes what it is compared with; sums and products with constants know how it enters them."""
+    """A number that records the values of comparisons; so do its sums, and its products with constants."""
 
     _notes: Notes
     _weights: Weights
 
     def __new__(cls, value: int, notes: Notes, weights: Weights) -> TracingNumber:
-        """A tracer; ``weights`` has, for each part that it depends on, the factor and the part's value."""
+        """Create a tracer; ``weights`` has the factor and the value of each part that the number depends on."""
         made = super().__new__(cls, value)
         made._notes, made._weights = notes, weights
         return made
 
     def _meet(self, other: Any) -> None:
-        """Wish for parts that would make this number equal to ``other``, or just miss it."""
+        """Wish for values of parts with which this number equals ``other``, and for their neighbours."""
         wanted = int(other) if isinstance(other, int) else other
         if not isinstance(wanted, (int, float)) or wanted != wanted or abs(wanted) > 2**80:
             return

@@ -1,4 +1,4 @@
-"""``int`` as the traced code sees it: the number that a part of a traced text stands for is traced, too."""
+"""Replacement of ``int`` in the traced code: if it parses a part of a traced text, the number is traced, too."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DIGITS = ("0", "7")
 
 
 class _Numbers(type):
-    """The type of what stands for ``int``; its instances are those of ``int``."""
+    """The metaclass of the replacement of ``int``; ``isinstance`` accepts the instances of ``int``."""
 
     notes: Notes
 
@@ -38,7 +38,7 @@ class _Numbers(type):
 
 @contextlib.contextmanager
 def parsing_traced(tables: Sequence[dict[str, Any]], notes: Notes) -> Iterator[None]:
-    """The ``int`` of modules, given by their tables of globals, notes from which text a number comes."""
+    """Replace ``int`` in the globals of modules while the context is entered, so that parsed numbers are traced."""
     changed = [table for table in tables if "int" not in table]
     traced = _Numbers("int", (int,), {"notes": notes})
     for table in changed:

@@ -1,4 +1,4 @@
-"""Texts that note what they are compared with."""
+"""Texts that record the values of comparisons."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_PARTS = 5
 
 
 class TracingText(str):
-    """A text that notes what it is compared with, and so do the texts made of it."""
+    """A text that records the values of comparisons; so do texts that are derived from it."""
 
     _notes: Notes
     _path: Path
@@ -21,7 +21,7 @@ class TracingText(str):
     _start: int
 
     def __new__(cls, text: str, notes: Notes, path: Path, whole: str, start: int | None = None) -> TracingText:
-        """A tracer for ``text``, which was made of the text ``whole`` at ``path``, or is what it has at ``start``."""
+        """Create a tracer for ``text``, derived from the text ``whole`` at ``path``, or its part at ``start``."""
         made = super().__new__(cls, text)
         made._notes, made._path, made._whole = notes, path, whole
         made._start = start if start is not None else whole.find(text) if text else -1
@@ -30,7 +30,7 @@ class TracingText(str):
 
     @property
     def place(self) -> Path:
-        """The part of the whole text that this text is; all of it where that is not known."""
+        """The path of this text as a part of the whole text; the path of the whole text if the part is unknown."""
         return self._path if self._start < 0 else (*self._path, (self._start, self._start + len(self)))
 
     def _made(self, text: str, at: int | None = None) -> TracingText:
@@ -38,7 +38,7 @@ class TracingText(str):
         return TracingText(text, self._notes, self._path, self._whole, start)
 
     def _wish(self, wanted: str) -> None:
-        """The part that this text is should be ``wanted``."""
+        """Wish for ``wanted`` in place of this text."""
         self._notes.wish(self.place, wanted)
 
     def _wish_whole(self, wanted: str) -> None:
@@ -63,14 +63,14 @@ class TracingText(str):
         return str.__contains__(self, item)
 
     def startswith(self, prefix: Any, *rest: Any) -> bool:
-        """Notes the prefix."""
+        """Record the prefix, then call ``str.startswith``."""
         for one in prefix if isinstance(prefix, tuple) else (prefix,):
             if not str.startswith(self, one):
                 self._wish(f"{one}{str.__str__(self)}")
         return str.startswith(self, prefix, *rest)
 
     def endswith(self, suffix: Any, *rest: Any) -> bool:
-        """Notes the suffix."""
+        """Record the suffix, then call ``str.endswith``."""
         for one in suffix if isinstance(suffix, tuple) else (suffix,):
             if not str.endswith(self, one):
                 self._wish(f"{str.__str__(self)}{one}")
@@ -120,12 +120,12 @@ class TracingText(str):
         for part in parts:
             at = str.find(self, part, at)
             made.append(self._made(part, at))
-            at += len(part) + (not part)  # behind an empty part there is a separator
+            at += len(part) + (not part)  # an empty part is followed by a separator
         return made
 
 
 def part_of(text: str, notes: Notes) -> TracingText | None:
-    """A tracer for a text that C code, such as a regular expression, took out of a traced one; never half a number."""
+    """Return a tracer for a text that C code (a regular expression) took from a traced text; never half a number."""
     if isinstance(text, TracingText):
         return text
     for path, whole in notes.texts.items() if text else ():

@@ -1,4 +1,4 @@
-"""Objects with tracers in them; their dicts note which keys they lack, and what their keys are compared with."""
+"""Objects that contain tracers; their dicts record missing keys, and comparisons of their keys."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .text import TracingText
 
 
 class TracingDict(dict[str, Any]):
-    """A dict of texts that notes which keys it lacks."""
+    """A dict with text keys that records lookups of missing keys."""
 
     def __init__(self, entries: dict[str, Any], notes: Notes, path: Path) -> None:
         super().__init__(entries)
@@ -23,7 +23,7 @@ class TracingDict(dict[str, Any]):
                 self._notes.wish((*self._path, str.__str__(key)), value)
 
     def get(self, key: Any, default: Any = None, /) -> Any:
-        """Notes a missing key."""
+        """Record a missing key, then call ``dict.get``."""
         self._asked(key)
         return dict.get(self, key, default)
 
@@ -42,16 +42,16 @@ class TracingDict(dict[str, Any]):
         return (self._tracer(key) for key in dict.__iter__(self))
 
     def keys(self) -> Any:
-        """Keys that are tracers."""
+        """Return the keys as tracers."""
         return dict.fromkeys(self).keys()
 
     def items(self) -> Any:
-        """Entries whose keys are tracers."""
+        """Return the entries, with tracers as keys."""
         return {self._tracer(key): value for key, value in dict.items(self)}.items()
 
 
 def traced(tree: Any, notes: Notes, path: Path = ()) -> Any:
-    """A copy of the tree whose texts, numbers and plain dicts are tracers; it can be decoded as any other."""
+    """Return a copy of the tree whose texts and integers are tracers; it can be decoded like any tree."""
     if isinstance(tree, str):
         return TracingText(tree, notes, path, tree)
     if isinstance(tree, int) and not isinstance(tree, bool):
@@ -69,7 +69,7 @@ def traced(tree: Any, notes: Notes, path: Path = ()) -> Any:
 
 
 def watched(obj: Any, notes: Notes, path: Path = ()) -> Any:
-    """The decoded object with its plain dicts exchanged for :class:`TracingDict`, where they can be."""
+    """Replace the plain dicts in a decoded object by :class:`TracingDict`, unless an object rejects that."""
     if type(obj) is dict:
         return TracingDict({key: watched(value, notes, (*path, key)) for key, value in obj.items()}, notes, path)
     if type(obj) is list:
