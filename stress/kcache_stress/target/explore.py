@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import enum
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.metadata import entry_points
-from typing import Any, Final, Generic, TypeAlias
+from typing import Any, Final, Generic
 
-from kcache_model.errors import CannotExploreError, TargetError
+from kcache_model.errors import CannotExploreError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.progress import NoProgress, ProgressListener
 
@@ -19,18 +17,15 @@ from ..engine.counterexample import Counterexample, Possible
 from ..engine.dpor import Dpor
 from ..engine.execution import A, Problem
 from ..engine.granularity import Granularity
-from ..engine.preemption_bounded import PreemptionBounded
 from ..engine.strategy import Coverage, Strategy
 from ..judgement.call_judge import CallJudge
 from ..judgement.data_races import DataRaceJudge
-from ..loading import load_object
 from ..runtime.threads.virtual_thread import UncontrolledError
 from ..strategies.guided import Guided
-from ..strategies.naive import Naive
 from ..strategies.opcode_sampling import OpcodeSampling
 from ..strategies.partial_order_sampling import PartialOrderSampling
 from ..strategies.pct import Pct
-from ..strategies.random_walk import RandomWalk
+from ..strategies.registry import AUTO, strategy_named
 from ..strategies.selective_walk import SelectiveWalk
 from ..strategies.single_preemption import SinglePreemption
 from ..strategies.time_slices import TimeSlices
@@ -70,46 +65,29 @@ _MOST_WALKS: Final = 10
 """Guided samples are at most so many times ``walk``, however much that is new they show."""
 
 
-class StrategyName(enum.StrEnum):
-    """How the interleavings of a program are searched."""
-
-    AUTO = "auto"
-    """A few samples, then exhaustively. Tests: the other way round if they are small; guided samples, too."""
-    DPOR = "dpor"
-    NAIVE = "naive"
-    BOUNDED = "bounded"
-    POS = "pos"
-    SURW = "surw"
-    GUIDED = "guided"
-    PCT = "pct"
-    RANDOM = "random"
-    OPCODES = "opcodes"
-    """Samples of steps as small as an opcode, of code that is not rewritten."""
-
-
 @dataclass(frozen=True)
 class ExploreOptions:
     """How programs are explored.
 
     Attributes:
-        strategy: how interleavings are searched: a :class:`StrategyName`, or one of :func:`strategy_named`.
+        strategy: how interleavings are searched: a name that :func:`~..strategies.registry.strategy_named` takes.
         granularity: where threads may be switched.
-        samples: how many samples AUTO takes first.
+        samples: how many samples ``auto`` takes first.
         walk: after how many guided samples in a row that show nothing new it goes on to the exhaustive search; 0 for no
             guided ones. They are for tests, which may be large.
         executions: the most executions of one program.
         seconds: the most time for one program.
-        preemptions: the highest bound of BOUNDED.
-        depth: the bug depth of PCT.
+        preemptions: the highest bound of ``bounded``.
+        depth: the bug depth of ``pct``.
         seed: of everything random.
         strict_errors: ask for kcache's error types.
         whole_seconds: the most time for the search and for making the schedule smaller that it finds.
         minimise_seconds: how long a failing program is made smaller.
-        candidates: how smaller programs are explored; by default quickly, by AUTO.
+        candidates: how smaller programs are explored; by default quickly, by ``auto``.
         data_races: where nothing else is wrong, look for data races, too, in a search of its own.
     """
 
-    strategy: str = StrategyName.AUTO
+    strategy: str = AUTO
     granularity: Granularity = Granularity.FREE
     samples: int = 20
     walk: int = 0
@@ -380,23 +358,21 @@ class _Exploration(Generic[P, A]):
 
     def _quick(self) -> ExploreOptions:
         """How smaller programs are explored, and how others are asked about."""
-        quick = replace(self.options, strategy=StrategyName.AUTO, samples=30, executions=300, seconds=1.0)
+        quick = replace(self.options, strategy=AUTO, samples=30, executions=300, seconds=1.0)
         return self.options.candidates or quick
 
 
 def _plan(options: ExploreOptions, runner_and_judge: RunnerAndJudge[Any]) -> Sequence[tuple[Strategy, int]]:
     """The strategies to try in turn, each with the most executions that it may take."""
-    if (
-        runner_and_judge.runner.sandbox.granularity.is_of_opcodes
-    ):  # what they access is not known: nothing can be left out
+    if runner_and_judge.runner.granularity.is_of_opcodes:  # what they access is not known: nothing can be left out
         return [(OpcodeSampling(options.seed), options.executions)]
-    if options.strategy == StrategyName.AUTO:
+    if options.strategy == AUTO:
         walk = options.walk
         samples: tuple[Strategy, int] = (PartialOrderSampling(options.seed), options.samples)
         if not walk:
             return [samples, (Dpor(), options.executions)]
         single: list[tuple[Strategy, int]] = []
-        if runner_and_judge.runner.sandbox.granularity is Granularity.FREE:
+        if runner_and_judge.runner.granularity is Granularity.FREE:
             single = [(SinglePreemption(), _SINGLE_EXECUTIONS)]
         if runner_and_judge.runner.is_long:  # these ask for few choices, each of which takes time
             sliced = (TimeSlices(options.seed), _SLICED_EXECUTIONS)
@@ -413,48 +389,3 @@ def _plan(options: ExploreOptions, runner_and_judge: RunnerAndJudge[Any]) -> Seq
         walks: list[tuple[Strategy, int]] = [(SelectiveWalk(options.seed), walk // 4), (guided, _MOST_WALKS * walk)]
         return [(trial, _TRIAL_EXECUTIONS), *single, samples, *walks, (Dpor(), options.executions)]
     return [(strategy_named(options.strategy)(options), options.executions)]
-
-
-MakeStrategy: TypeAlias = Callable[[ExploreOptions], Strategy]
-"""Makes a strategy for one search."""
-
-STRATEGIES: Final[Mapping[str, MakeStrategy]] = {
-    StrategyName.DPOR: lambda _: Dpor(),
-    StrategyName.NAIVE: lambda _: Naive(),
-    StrategyName.BOUNDED: lambda options: PreemptionBounded(options.preemptions),
-    StrategyName.POS: lambda options: PartialOrderSampling(options.seed),
-    StrategyName.SURW: lambda options: SelectiveWalk(options.seed),
-    StrategyName.GUIDED: lambda options: Guided(options.seed),
-    StrategyName.PCT: lambda options: Pct(options.seed, options.depth),
-    StrategyName.RANDOM: lambda options: RandomWalk(options.seed),
-}
-"""Name -> what makes such a strategy, of those that search by themselves alone."""
-
-ENTRY_POINTS: Final = "kcache.strategies"
-"""The group of entry points under which other packages offer strategies."""
-
-
-def strategy_named(name: str) -> MakeStrategy:
-    """What makes the strategies of a name: one of :data:`STRATEGIES`, of an installed package, or of MODULE:STRATEGY.
-
-    Raises:
-        TargetError: there is no such strategy.
-    """
-    if name in STRATEGIES:
-        return STRATEGIES[name]
-    found: Any
-    if ":" in name:
-        found = load_object(name, wanted="STRATEGY")
-    else:
-        offered = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
-        if name not in offered:
-            known = ", ".join(dict.fromkeys([*map(str, StrategyName), *offered]))
-            raise TargetError(f"there is no strategy {name}; known are {known}, or write package.module:STRATEGY")
-        found = offered[name].load()
-    return lambda options: _checked(name, found(options))
-
-
-def _checked(name: str, strategy: object) -> Strategy:
-    if not isinstance(strategy, Strategy):
-        raise TargetError(f"{name}(options) gave a {type(strategy).__name__}; it must be a kcache.extending.Strategy")
-    return strategy
