@@ -19,6 +19,7 @@ from kcache_conformance import suite
 from kcache_conformance.budget_slices import LEAST_PROGRAMS
 from kcache_conformance.classes import class_type_name
 from kcache_conformance.events import PhaseFinished, PhaseProgress, PhaseStarted, SuiteResult, TargetLoaded
+from kcache_conformance.phase import PhaseContext
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
 from kcache_conformance.target_types import target_type_named
@@ -118,6 +119,17 @@ def test_each_call_is_made_however_little_time_is_left(tmp_path: Path) -> None:
     result = checked(tmp_path, "Counter", phases=("stress",), budget_seconds=1e-6)
     assert result.status is Status.OK, result.reasons
     assert {"up", "count"} <= {call.partition(".")[0] for call in result.methods.called}
+
+
+def test_each_call_is_made_before_any_is_made_again(tmp_path: Path) -> None:
+    """On a machine where the budget is over after a few rounds."""
+    file = tmp_path / "counters.py"
+    file.write_text(COUNTERS, encoding="utf-8")
+    target_type, asked = target_type_named(class_type_name(f"{file}:Counter")), itertools.count()
+    context = PhaseContext(target_type.load(f"{file}:Counter"), seconds=0.0, is_spent=lambda: next(asked) >= 8)
+    outcome = target_type.phases["stress"](context)
+    assert outcome.counts["programs"] < 8
+    assert {name.partition(".")[0] for name, _ in outcome.coverage} == {"up", "count"}
 
 
 def test_a_phase_that_does_not_come_back_is_ended_and_what_it_did_counts(

@@ -19,7 +19,7 @@ from kcache_model.informers.program import InformerProgram
 from kcache_model.progress import NoProgress
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.target.explore import Explored, ExploreOptions, StrategyName, explore
+from kcache_stress.target.explore import Explored, ExploreOptions, explore
 from kcache_stress.target.scenarios import Copies, Load, Scenario, ScenarioResult, explore_scenario
 
 REFERENCE = "kcache.informers:SharedIndexInformer"
@@ -35,7 +35,7 @@ def test_every_sequential_program_keeps_the_rules(program: Any) -> None:
 
 
 def bounded(program: Any, preemptions: int, seconds: float) -> Explored:
-    options = ExploreOptions(StrategyName.BOUNDED, executions=ENOUGH, seconds=seconds, preemptions=preemptions)
+    options = ExploreOptions("bounded", executions=ENOUGH, seconds=seconds, preemptions=preemptions)
     return explore(informer_exploration_target(REFERENCE), program, options)
 
 
@@ -62,7 +62,7 @@ def test_all_interleavings_with_one_preemption(program: Any) -> None:
 @pytest.mark.parametrize("granularity", [Granularity.SYNC, Granularity.FREE])
 def test_samples_with_any_number_of_preemptions(granularity: Granularity, effort: Callable[[int, int], int]) -> None:
     exploration_target = informer_exploration_target(REFERENCE).at(granularity)
-    options = ExploreOptions(StrategyName.POS, executions=effort(3, 40), seconds=60)
+    options = ExploreOptions("pos", executions=effort(3, 40), seconds=60)
     samples = (random_program(seed) for seed in range(effort(2, 400)))
     for program in (*CONCURRENT.values(), *CROWDED.values(), *samples):
         assert explore(exploration_target, program, options).finding is None, program

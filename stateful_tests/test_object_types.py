@@ -22,7 +22,7 @@ from kcache_model.object_types.plain import MethodCall, ObjectProgram, method, o
 from kcache_model.outcomes import Outcome, raised, returned
 from kcache_model.verdict import Status
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.target.explore import ExploreOptions, StrategyName, explore
+from kcache_stress.target.explore import ExploreOptions, explore
 
 CODE = """
 import os
@@ -173,7 +173,7 @@ def test_a_call_that_ends_the_process_is_alone_in_its_example(stacks: Path) -> N
 def explored(name: str, type: str, *threads: tuple[MethodCall, ...], prefix: tuple[MethodCall, ...] = ()) -> Any:
     found = target_type_named(type).exploring
     assert found is not None
-    once = ExploreOptions(StrategyName.DPOR, executions=40, seconds=120.0, minimise_seconds=0.1)
+    once = ExploreOptions("dpor", executions=40, seconds=120.0, minimise_seconds=0.1)
     options = replace(once, candidates=once)
     exploration_target = found.exploration_target(f"stacks:{name}", (), options.granularity)
     return explore(exploration_target, ObjectProgram(prefix, threads), options)

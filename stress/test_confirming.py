@@ -18,6 +18,7 @@ from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.interleaved.confirming import Trial, confirm
 from kcache_stress.interleaved.script import script_of
 from kcache_stress.interpreter import has_gil
+from kcache_stress.target.confirmation import Answer, answer_of_runs
 from kcache_stress.target.explore import ExploreOptions, explore
 
 CODE = """
@@ -284,3 +285,20 @@ def test_schedules_are_the_same_after_they_were_written(target: str) -> None:
     read = decode_interleaving(encode_interleaving(found.interleaving))
     assert script_of(read) == script_of(found.interleaving)
     assert confirm(Trial(lambda: None, 2, lambda _: True, "it goes wrong"), read, FindingKind.LIVELOCK).text == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "shown", "answer"),
+    [
+        (FindingKind.FAILURE, FindingKind.FAILURE, Answer.CONFIRMED),
+        (FindingKind.DEADLOCK, FindingKind.HANG, Answer.CONFIRMED),
+        (FindingKind.DEADLOCK, FindingKind.FAILURE, Answer.NOT_CONFIRMED),
+        (FindingKind.FAILURE, FindingKind.HANG, Answer.NOT_CONFIRMED),
+        (FindingKind.FAILURE, None, Answer.NOT_CONFIRMED),
+    ],
+)
+def test_real_threads_confirm_what_fails_in_the_same_way(
+    kind: FindingKind, shown: FindingKind | None, answer: Answer
+) -> None:
+    """A thread that never comes back confirms a deadlock, and nothing else does."""
+    assert answer_of_runs(kind, shown).answer is answer

@@ -21,7 +21,7 @@ from kcache_conformance.runs.spread import spread
 from kcache_conformance.runs.verify import verify
 from kcache_model.anomaly import Anomaly
 from kcache_model.bound import parse_bound
-from kcache_model.errors import FormatError
+from kcache_model.errors import FormatError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item, Semantics
@@ -29,6 +29,7 @@ from kcache_model.indexers.operations import WriteKind
 from kcache_model.indexers.program import Program
 from kcache_model.verdict import Status
 from kcache_stress.engine.counterexample import replayed
+from kcache_stress.engine.dpor import Dpor
 from kcache_stress.engine.granularity import REWRITTEN, Granularity
 from kcache_stress.engine.search import search
 from kcache_stress.engine.strategy import Coverage
@@ -37,8 +38,10 @@ from kcache_stress.indexers.program_runner import ProgramRunner
 from kcache_stress.indexers.program_tokens import PROGRAM_TOKENS
 from kcache_stress.indexers.programs.random_programs import explorer_program
 from kcache_stress.indexers.subject import load_subject, replay_token
+from kcache_stress.strategies import registry
 from kcache_stress.strategies.partial_order_sampling import PartialOrderSampling
-from kcache_stress.target.explore import ExploreOptions, StrategyName, explore
+from kcache_stress.strategies.registry import AUTO, NAMES, OPCODES
+from kcache_stress.target.explore import ExploreOptions, explore
 from kcache_stress.target.replay_answer import ReplayAnswer
 from kcache_stress.target.replay_token import ReplayToken
 
@@ -127,31 +130,31 @@ def test_a_failure_says_which_interpreters_can_run_into_it(tmp_path: Path, count
     assert label in finding.detail
 
 
-def granularity_of(strategy: StrategyName) -> Granularity:
-    return Granularity.OPCODES if strategy is StrategyName.OPCODES else Granularity.FREE
+def granularity_of(strategy: str) -> Granularity:
+    return Granularity.OPCODES if strategy is OPCODES else Granularity.FREE
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("strategy", [name for name in StrategyName if name is not StrategyName.NAIVE])
-def test_every_strategy_finds_a_plain_fault(strategy: StrategyName) -> None:
+@pytest.mark.parametrize("strategy", [name for name in NAMES if name != "naive"])
+def test_every_strategy_finds_a_plain_fault(strategy: str) -> None:
     options = ExploreOptions(strategy, granularity_of(strategy), executions=3000, minimise_seconds=0.2)
     subject = load_subject(spec("lookup_in_two_steps"), granularity=options.granularity)
     assert explore(subject, MOVE, options).finding is not None
 
 
-@pytest.mark.parametrize("strategy", list(StrategyName))
-def test_no_strategy_accuses_a_correct_design(strategy: StrategyName) -> None:
+@pytest.mark.parametrize("strategy", NAMES)
+def test_no_strategy_accuses_a_correct_design(strategy: str) -> None:
     options = ExploreOptions(strategy, granularity_of(strategy), executions=500)
     explored = explore(load_subject(spec("textbook"), granularity=options.granularity), MOVE, options)
     assert explored.finding is None
-    complete = {StrategyName.AUTO, StrategyName.DPOR, StrategyName.NAIVE, StrategyName.BOUNDED}
+    complete = {AUTO, "dpor", "naive", "bounded"}
     assert (explored.coverage is Coverage.EXHAUSTED) == (strategy in complete)
 
 
 def test_what_was_cut_short_is_never_called_exhausted() -> None:
     subject = load_subject(spec("read_write_lock"))
-    assert explore(subject, MOVE, ExploreOptions(StrategyName.DPOR, executions=3)).coverage is Coverage.BUDGET_SPENT
-    bounded = ExploreOptions(StrategyName.BOUNDED, preemptions=1)
+    assert explore(subject, MOVE, ExploreOptions("dpor", executions=3)).coverage is Coverage.BUDGET_SPENT
+    bounded = ExploreOptions("bounded", preemptions=1)
     assert explore(subject, MOVE, bounded).coverage is Coverage.BOUND_REACHED
 
 
@@ -430,3 +433,11 @@ def test_each_safeguard_of_the_references_lock_free_reads_is_needed(
     explored = explore(load_subject(f"{tmp_path / 'target.py'}:new_indexer"), HALF, QUICK)
     assert (explored.finding is not None) == is_faulty
     assert explored.is_exhausted != is_faulty
+
+
+def test_a_line_in_the_registry_makes_a_strategy_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "STRATEGIES", {**registry.STRATEGIES, "lazy": lambda _: Dpor()})
+    assert explore(load_subject(spec("textbook")), MOVE, ExploreOptions("lazy")).is_exhausted
+    assert "lazy" not in registry.sampling_names(ExploreOptions())
+    with pytest.raises(TargetError, match="there is no strategy lzy; known are auto, dpor"):
+        explore(load_subject(spec("textbook")), MOVE, ExploreOptions("lzy"))

@@ -17,7 +17,7 @@ from kcache_model.indexers.program import Program
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.strategy import Coverage
 from kcache_stress.indexers.subject import load_subject
-from kcache_stress.target.explore import Explored, ExploreOptions, StrategyName, explore
+from kcache_stress.target.explore import Explored, ExploreOptions, explore
 
 TARGETS = Path(__file__).parents[1] / "examples" / "targets"
 
@@ -101,7 +101,7 @@ def explored(folder: Path, body: str, program: Program, *, locked: bool = False)
     guard = "self._lock" if locked else "contextlib.nullcontext()"
     (folder / "made.py").write_text(HEAD.format(body=body, guard=guard))
     subject = load_subject(f"{folder / 'made.py'}:new_indexer")
-    return explore(subject, program, ExploreOptions(strategy=StrategyName.DPOR, minimise_seconds=0.2))
+    return explore(subject, program, ExploreOptions(strategy="dpor", minimise_seconds=0.2))
 
 
 def item(stamp: str, value: str = "n1") -> Item:

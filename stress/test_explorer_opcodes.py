@@ -20,7 +20,7 @@ from kcache_stress.indexers.program_tokens import PROGRAM_TOKENS
 from kcache_stress.indexers.subject import load_subject, replay_token
 from kcache_stress.runtime.threads.opcode_tracer import switch_points
 from kcache_stress.strategies.opcode_sampling import OpcodeSampling
-from kcache_stress.target.explore import ExploreOptions, StrategyName, explore
+from kcache_stress.target.explore import ExploreOptions, explore
 from kcache_stress.target.replay_answer import ReplayAnswer
 from kcache_stress.target.scenarios import Scenario, ScenarioResult, explore_scenario, replay_scenario
 
@@ -265,7 +265,7 @@ def test_indexers() -> None:
         name: load_subject(f"{FOLDER / name}.py:new_indexer", granularity=OPCODES)
         for name in ("lookup_in_two_steps", "sequence_lock")
     }
-    options = ExploreOptions(StrategyName.OPCODES, OPCODES, executions=200, minimise_seconds=0.2)
+    options = ExploreOptions("opcodes", OPCODES, executions=200, minimise_seconds=0.2)
     finding = explore(subjects["lookup_in_two_steps"], MOVE, options).finding
     assert finding is not None
     assert finding.interleaving is not None

@@ -16,7 +16,8 @@ from kcache_stress.engine.granularity import Granularity
 from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.modules.roots import Roots
 from kcache_stress.modules.sandbox import Sandbox
-from kcache_stress.target.explore import ExploreOptions, StrategyName, explore
+from kcache_stress.strategies.registry import OPCODES
+from kcache_stress.target.explore import ExploreOptions, explore
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 """An archive whose reader was unwound in the middle says so when it dies."""
@@ -114,7 +115,7 @@ KEPT = """
     """
 
 
-OPCODES = {"granularity": Granularity.OPCODES, "strategy": StrategyName.OPCODES}
+OPCODES = {"granularity": Granularity.OPCODES, "strategy": OPCODES}
 
 
 @pytest.mark.parametrize("options", [{}, OPCODES], ids=["events", "opcodes"])

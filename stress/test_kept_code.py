@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 
 from kcache_stress.engine.granularity import Granularity
-from kcache_stress.instrument import code, kept
+from kcache_stress.instrument import code, code_cache
 from kcache_stress.instrument.facts import collect_facts
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("KCACHE_CODE", str(tmp_path))
-    kept._folder.cache_clear()
+    code_cache._folder.cache_clear()
     yield tmp_path
-    kept._folder.cache_clear()
+    code_cache._folder.cache_clear()
 
 
 def made_by(key, *values):
@@ -32,7 +32,7 @@ def made_by(key, *values):
         return value
 
     for value in values:
-        assert kept.kept(key, lambda value=value: make(value)) is not None
+        assert code_cache.kept(key, lambda value=value: make(value)) is not None
     return len(calls)
 
 
@@ -65,7 +65,7 @@ def test_what_others_can_write_is_not_run(folder):
     assert made_by("key", 7) == 1
     (version,) = folder.iterdir()
     version.chmod(0o777)
-    kept._folder.cache_clear()
+    code_cache._folder.cache_clear()
     assert made_by("key", 7, 7) == 2
 
 
@@ -78,16 +78,16 @@ def test_a_folder_that_cannot_be_made_is_done_without(folder, monkeypatch):
 def test_another_explorer_finds_nothing(folder, monkeypatch):
     assert made_by("key", 7) == 1
     (folder / "explorer").mkdir()
-    monkeypatch.setattr(kept, "_SOURCES", (folder / "explorer",))
-    kept._folder.cache_clear()
+    monkeypatch.setattr(code_cache, "_SOURCES", (folder / "explorer",))
+    code_cache._folder.cache_clear()
     assert made_by("key", 7) == 1
 
 
 def test_what_is_old_goes(folder, monkeypatch):
-    monkeypatch.setattr(kept, "_ENTRIES_KEPT", 10)
+    monkeypatch.setattr(code_cache, "_ENTRIES_KEPT", 10)
     for number in range(11):
         made_by(number, 7)
-    kept._folder.cache_clear()
+    code_cache._folder.cache_clear()
     assert made_by("one more", 7) == 1
     assert len(entries(folder)) == 5 + 1
 

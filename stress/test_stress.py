@@ -42,7 +42,7 @@ def test_a_crew_runs_its_tasks_at_the_same_time_again_and_again() -> None:
 
 
 def test_a_crew_gives_up_when_nothing_moves_but_not_while_something_does() -> None:
-    pool, foreign_code, progress = ThreadPool(2), threading.Event(), 0
+    pool, gate, progress = ThreadPool(2), threading.Event(), 0
 
     def slow() -> None:
         nonlocal progress
@@ -51,9 +51,9 @@ def test_a_crew_gives_up_when_nothing_moves_but_not_while_something_does() -> No
             progress += 1
 
     assert pool.run([slow], lambda: progress, patience_seconds=0.3)
-    assert not pool.run([lambda: None, foreign_code.wait], lambda: 0, patience_seconds=0.3)
-    assert "foreign_code.wait" not in pool.stacks()
-    foreign_code.set()
+    assert not pool.run([lambda: None, gate.wait], lambda: 0, patience_seconds=0.3)
+    assert "gate.wait" not in pool.stacks()
+    gate.set()
 
 
 def test_a_recording_holds_every_call_in_order() -> None:

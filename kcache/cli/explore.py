@@ -22,7 +22,8 @@ from kcache_conformance.symptoms import weighed
 from kcache_model.errors import TargetError
 from kcache_model.verdict import Status
 from kcache_stress.engine.granularity import REWRITTEN, Granularity
-from kcache_stress.target.explore import ExploreOptions, StrategyName, strategy_named
+from kcache_stress.strategies.registry import AUTO, NAMES, OPCODES, sampling_names, strategy_named
+from kcache_stress.target.explore import ExploreOptions
 
 from .console import seconds_so_far, show_finding, stdout_console
 from .exits import clear_errors, exit_code
@@ -47,15 +48,7 @@ from .programs import read_program
 _BATCH_PROGRAMS = 40
 _MOST_EXECUTIONS = 20_000
 _MOST_SAMPLES = 200
-_SAMPLED = (
-    StrategyName.POS,
-    StrategyName.SURW,
-    StrategyName.GUIDED,
-    StrategyName.PCT,
-    StrategyName.RANDOM,
-    StrategyName.OPCODES,
-)
-_SAMPLING = frozenset(name.value for name in _SAMPLED)
+_SAMPLING = sampling_names(ExploreOptions())
 _MOST_EXAMPLES = 1_000_000
 _MOST_SPENT = 0.5
 """The largest fraction of the budget that the inspection of the target can use up."""
@@ -92,9 +85,9 @@ class Generator(enum.StrEnum):
 @click.option(
     "--strategy",
     metavar="STRATEGY",
-    default=StrategyName.AUTO.value,
+    default=AUTO,
     show_default=True,
-    help=f"How the interleavings of a program are searched: {', '.join(StrategyName)}, or MODULE:STRATEGY of your own. "
+    help=f"How the interleavings of a program are searched: {', '.join(NAMES)}, or MODULE:STRATEGY of your own. "
     "auto takes a few samples (pos; of tests, surw and guided), then all (dpor); opcodes "
     "rewrites nothing and switches at random opcodes of any Python code, for targets that cannot be instrumented.",
 )
@@ -119,7 +112,7 @@ class Generator(enum.StrEnum):
 @click.option(
     "--executions",
     type=click.IntRange(min=1),
-    help="The most executions of one program.  [default: 20000; 200 for pos, surw, guided, pct and random]",
+    help=f"The most executions of one program.  [default: 20000; 200 for {', '.join(_SAMPLING)}]",
 )
 @click.option(
     "--preemptions", type=click.IntRange(0, 20), default=2, show_default=True, help="Bound of --strategy bounded."
@@ -157,7 +150,7 @@ def explore(
     by_hypothesis = generator == Generator.HYPOTHESIS.value
     if by_hypothesis:
         _require_one_search(program, jobs, dask)
-    if strategy == StrategyName.OPCODES.value and granularity == Granularity.SYNC.value:
+    if strategy == OPCODES and granularity == Granularity.SYNC.value:
         raise click.UsageError("--strategy opcodes switches at opcodes: say --granularity gil, or leave it out")
     options = ExploreOptions(
         strategy=strategy,
@@ -177,7 +170,7 @@ def explore(
     )
     with clear_errors():
         asked.outputs.touch()
-        if strategy not in list(StrategyName):
+        if strategy not in NAMES:
             strategy_named(strategy)
         only = None if target_type.exploring is None else target_type.exploring.only
         given = only if program is None else read_program(program, target_type)
@@ -264,7 +257,7 @@ def explore(
 
 
 def _granularity(strategy: str, granularity: str) -> Granularity:
-    if strategy == StrategyName.OPCODES.value:
+    if strategy == OPCODES:
         return Granularity.OPCODES_GIL if granularity == Granularity.GIL.value else Granularity.OPCODES
     return Granularity(granularity)
 

@@ -154,11 +154,11 @@ def pool_calls_back():
 
 
 def pool_is_late():
-    foreign_code = threading.Event()
+    gate = threading.Event()
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        waiting, never = pool.submit(foreign_code.wait), pool.submit(int)
+        waiting, never = pool.submit(gate.wait), pool.submit(int)
         seen = kind_of_error(waiting.result, timeout=SOON), never.cancel(), never.cancelled()
-        foreign_code.set()
+        gate.set()
     return seen, waiting.result()
 
 
@@ -214,12 +214,12 @@ def two_locals_do_not_mix():
 
 
 def threads_have_a_life():
-    foreign_code = threading.Event()
-    thread = threading.Thread(target=foreign_code.wait)
+    gate = threading.Event()
+    thread = threading.Thread(target=gate.wait)
     seen = [thread.is_alive(), thread.ident, outcome(thread.join)]
     thread.start()
     seen += [thread.is_alive(), thread.join(SOON), thread.is_alive(), outcome(thread.start)]
-    foreign_code.set()
+    gate.set()
     return [*seen, thread.join(), thread.is_alive(), thread.join(), thread.join(SOON), outcome(thread.start)]
 
 
@@ -286,15 +286,15 @@ def threads_get_their_arguments():
 
 
 def bare_threads_run():
-    foreign_code, seen = _thread.allocate_lock(), []
-    foreign_code.acquire()
+    gate, seen = _thread.allocate_lock(), []
+    gate.acquire()
 
     def work(first, second):
         seen.append((first, second))
-        foreign_code.release()
+        gate.release()
 
     ident = _thread.start_new_thread(work, (1,), {"second": 2})
-    return type(ident).__name__, foreign_code.acquire(), seen, ident != _thread.get_ident()
+    return type(ident).__name__, gate.acquire(), seen, ident != _thread.get_ident()
 
 
 def exit_of_a_thread_is_silent():

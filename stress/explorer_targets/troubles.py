@@ -221,17 +221,17 @@ class DyingBare(Trouble):
     def run(self, number):
         import _thread
 
-        foreign_code = threading.Lock()
-        foreign_code.acquire()
+        gate = threading.Lock()
+        gate.acquire()
 
         def die():
             try:
                 raise KeyError("missing")
             finally:
-                foreign_code.release()
+                gate.release()
 
         _thread.start_new_thread(die, ())
-        foreign_code.acquire()
+        gate.acquire()
 
 
 class Leaving(Trouble):

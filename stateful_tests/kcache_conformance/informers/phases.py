@@ -13,7 +13,7 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.informers.program import InformerProgram
 from kcache_stress.engine.execution import Problem
 from kcache_stress.engine.granularity import Granularity
-from kcache_stress.target.explore import ExploreOptions, StrategyName, explore
+from kcache_stress.target.explore import ExploreOptions, explore
 
 from ..explorer_phase import Search, explorer_phase
 from ..phase import PhaseContext, PhaseOutcome
@@ -111,9 +111,7 @@ def _searches(context: PhaseContext) -> Iterator[tuple[InformerProgram, Granular
             yield program, granularity, _sampled(seed)
     for preemptions, seconds in ((0, 1.0), (1, 2.0)):
         for program in CONCURRENT.values():
-            options = ExploreOptions(
-                StrategyName.BOUNDED, executions=_MOST_EXECUTIONS, seconds=seconds, preemptions=preemptions
-            )
+            options = ExploreOptions("bounded", executions=_MOST_EXECUTIONS, seconds=seconds, preemptions=preemptions)
             yield program, Granularity.SYNC, options
     for number in itertools.count(1):
         granularity = (Granularity.SYNC, Granularity.FREE)[number % 2]
@@ -124,7 +122,7 @@ def _searches(context: PhaseContext) -> Iterator[tuple[InformerProgram, Granular
 
 
 def _sampled(seed: int) -> ExploreOptions:
-    return ExploreOptions(StrategyName.POS, executions=_SAMPLES, seconds=_LONG_SECONDS, seed=seed)
+    return ExploreOptions("pos", executions=_SAMPLES, seconds=_LONG_SECONDS, seed=seed)
 
 
 def stress(context: PhaseContext) -> PhaseOutcome:
@@ -145,7 +143,7 @@ def _once(
     context: PhaseContext, exploration_target: InformerExplorationTarget, phase: str, program: InformerProgram
 ) -> Finding | None:
     """Run a program along one schedule without preemptions; return its minimised finding, or ``None``."""
-    once = ExploreOptions(StrategyName.BOUNDED, executions=1, preemptions=0, minimise_seconds=_MINIMISE_SECONDS)
+    once = ExploreOptions("bounded", executions=1, preemptions=0, minimise_seconds=_MINIMISE_SECONDS)
     options = replace(once, candidates=once)
     finding = explore(exploration_target, program, options, context.watch, context.on_finding).finding
     return None if finding is None else replace(finding, phase=phase)

@@ -8,7 +8,7 @@ from typing import Final
 
 from kcache_model.errors import CannotExploreError
 from kcache_model.progress import ProgressListener
-from kcache_stress.target.explore import ExploreOptions, StrategyName, explore
+from kcache_stress.target.explore import ExploreOptions, explore
 from kcache_stress.target.replay import follow
 from kcache_stress.target.replay_answer import SEARCH_SECONDS, ReplayAnswer, Replayed
 
@@ -21,7 +21,7 @@ _REAL_SECONDS: Final = 5.0
 _PATIENCE_SECONDS: Final = 3.0
 
 SEARCHES: Final = tuple(
-    ExploreOptions(StrategyName.BOUNDED, executions=100_000, seconds=SEARCH_SECONDS / 3, preemptions=preemptions)
+    ExploreOptions("bounded", executions=100_000, seconds=SEARCH_SECONDS / 3, preemptions=preemptions)
     for preemptions in range(3)
 )
 """The searches of a program whose schedule does not fail any more: with 0, 1 and 2 preemptions."""

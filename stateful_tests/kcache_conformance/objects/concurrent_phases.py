@@ -15,7 +15,7 @@ from kcache_model.object_types.specification import real_seconds
 from kcache_model.thread_time import own_seconds
 from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.objects.threads import ObjectStress
-from kcache_stress.target.explore import Explored, ExploreOptions, StrategyName, hunting
+from kcache_stress.target.explore import Explored, ExploreOptions, hunting
 
 from ..budget_slices import LEAST_PROGRAMS
 from ..explorer_phase import Search, explorer_phase
@@ -72,7 +72,7 @@ def explorer(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
         minimise_seconds=_MINIMISE_SECONDS,
     )
 
-    exhaustive = replace(options, strategy=StrategyName.DPOR, executions=_SCOPE_EXECUTIONS)
+    exhaustive = replace(options, strategy="dpor", executions=_SCOPE_EXECUTIONS)
     scope = _Scope(object_type, context, exhaustive)
     first = [program for program in _each_call(object_type, context) if program not in context.exhausted]
 

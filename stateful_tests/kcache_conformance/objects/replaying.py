@@ -14,7 +14,7 @@ from kcache_stress.objects.findings import Setting, sequential_finding
 from kcache_stress.objects.named_target import load_object_target
 from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.objects.threads import ObjectStress
-from kcache_stress.target.explore import ExploreOptions, StrategyName, explore
+from kcache_stress.target.explore import ExploreOptions, explore
 from kcache_stress.target.replay import follow
 from kcache_stress.target.replay_answer import SEARCH_SECONDS, ReplayAnswer, Replayed
 from kcache_stress.target.replay_token import ReplayToken
@@ -89,9 +89,7 @@ def _searched(
     setting: Setting,
 ) -> Replayed:
     """Replay a program of threads without a schedule: first its interleavings, if there is time; then real threads."""
-    options = ExploreOptions(
-        StrategyName.DPOR, executions=_EXECUTIONS, seconds=seconds, strict_errors=token.strict_errors
-    )
+    options = ExploreOptions("dpor", executions=_EXECUTIONS, seconds=seconds, strict_errors=token.strict_errors)
     explored = None
     with contextlib.suppress(CannotExploreError):
         explored = explore(exploration_target, token.program, options, watch) if seconds > 0 else None

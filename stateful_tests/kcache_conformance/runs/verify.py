@@ -12,7 +12,7 @@ from pathlib import Path
 from kcache_model.bound import Bound
 from kcache_model.errors import TargetError
 from kcache_model.indexers.items import Semantics
-from kcache_stress.target.explore import ExploreOptions, StrategyName
+from kcache_stress.target.explore import ExploreOptions
 
 from ..suite_options import DEFAULT_TYPE
 from ..target_types import target_type_named
@@ -63,7 +63,7 @@ def verify(
         HarnessError: the harness failed.
     """
     date, began = datetime.now(UTC), time.monotonic()
-    options = replace(options or ExploreOptions(), strategy=StrategyName.DPOR)
+    options = replace(options or ExploreOptions(), strategy="dpor")
     exploring = exploring_of(type)
     description = describe(target, instrument, options.granularity, type)
     template = Batch(

@@ -139,6 +139,6 @@ def _worked(thread: threading.Thread) -> float:
 
 
 def _closed_gate() -> threading.Lock:
-    foreign_code = threading.Lock()
-    foreign_code.acquire()
-    return foreign_code
+    gate = threading.Lock()
+    gate.acquire()
+    return gate

@@ -1,1 +1,1 @@
-"""Search strategies, one in each module; :mod:`~..engine.strategy` defines their interface."""
+"""Search strategies beyond those of the engine, one in each module; :mod:`.registry` names all of them."""

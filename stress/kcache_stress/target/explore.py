@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import enum
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.metadata import entry_points
-from typing import Any, Final, Generic, TypeAlias
+from typing import Any, Final, Generic
 
-from kcache_model.errors import CannotExploreError, TargetError
+from kcache_model.errors import CannotExploreError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.progress import NoProgress, ProgressListener
 
@@ -19,18 +17,15 @@ from ..engine.counterexample import Counterexample, Possible
 from ..engine.dpor import Dpor
 from ..engine.execution import A, Problem
 from ..engine.granularity import Granularity
-from ..engine.preemption_bounded import PreemptionBounded
 from ..engine.strategy import Coverage, Strategy
 from ..judgement.call_judge import CallJudge
 from ..judgement.data_races import DataRaceJudge
-from ..loading import load_object
 from ..runtime.threads.virtual_thread import UncontrolledError
 from ..strategies.guided import Guided
-from ..strategies.naive import Naive
 from ..strategies.opcode_sampling import OpcodeSampling
 from ..strategies.partial_order_sampling import PartialOrderSampling
 from ..strategies.pct import Pct
-from ..strategies.random_walk import RandomWalk
+from ..strategies.registry import AUTO, strategy_named
 from ..strategies.selective_walk import SelectiveWalk
 from ..strategies.single_preemption import SinglePreemption
 from ..strategies.time_slices import TimeSlices
@@ -71,46 +66,29 @@ _MOST_WALKS: Final = 10
 """The most guided samples, as a multiple of ``walk``, even if they still show new behaviour."""
 
 
-class StrategyName(enum.StrEnum):
-    """Names of the built-in searches of a program's interleavings."""
-
-    AUTO = "auto"
-    """A few samples, then an exhaustive search. Tests: a short exhaustive search first, and guided samples as well."""
-    DPOR = "dpor"
-    NAIVE = "naive"
-    BOUNDED = "bounded"
-    POS = "pos"
-    SURW = "surw"
-    GUIDED = "guided"
-    PCT = "pct"
-    RANDOM = "random"
-    OPCODES = "opcodes"
-    """Samples with switches between opcodes, in code that is not rewritten."""
-
-
 @dataclass(frozen=True)
 class ExploreOptions:
     """Options of an exploration.
 
     Attributes:
-        strategy: the search of the interleavings: a :class:`StrategyName`, or a name for :func:`strategy_named`.
+        strategy: the search of the interleavings: a name that :func:`~..strategies.registry.strategy_named` takes.
         granularity: the points at which threads may be switched.
-        samples: how many samples AUTO takes first.
-        walk: AUTO goes on to the exhaustive search after this many guided samples in a row that show nothing new; 0
+        samples: how many samples ``auto`` takes first.
+        walk: ``auto`` goes on to the exhaustive search after this many guided samples in a row that show nothing new; 0
             for no guided samples. Guided samples are for tests, which may be large.
         executions: the most executions of one program.
         seconds: the most time for one program.
-        preemptions: the highest bound of BOUNDED.
-        depth: the bug depth of PCT.
+        preemptions: the highest bound of ``bounded``.
+        depth: the bug depth of ``pct``.
         seed: the seed of all random choices.
         strict_errors: require kcache's error types.
         whole_seconds: the most time for the search and for minimising the failing program and its schedule.
         minimise_seconds: the most time for minimising a failing program.
-        candidates: how smaller programs are explored; by default by AUTO with few executions.
+        candidates: how smaller programs are explored; by default by ``auto`` with few executions.
         data_races: if nothing else is wrong, search for data races in a second search.
     """
 
-    strategy: str = StrategyName.AUTO
+    strategy: str = AUTO
     granularity: Granularity = Granularity.FREE
     samples: int = 20
     walk: int = 0
@@ -382,23 +360,21 @@ class _Exploration(Generic[P, A]):
 
     def _quick(self) -> ExploreOptions:
         """Return the options for exploring smaller programs, and the same program with a GIL."""
-        quick = replace(self.options, strategy=StrategyName.AUTO, samples=30, executions=300, seconds=1.0)
+        quick = replace(self.options, strategy=AUTO, samples=30, executions=300, seconds=1.0)
         return self.options.candidates or quick
 
 
 def _plan(options: ExploreOptions, runner_and_judge: RunnerAndJudge[Any]) -> Sequence[tuple[Strategy, int]]:
     """Return the strategies to try in turn, each with its maximum number of executions."""
-    if (
-        runner_and_judge.runner.sandbox.granularity.is_of_opcodes
-    ):  # the accesses of opcodes are unknown, so no interleaving can be skipped
+    if runner_and_judge.runner.granularity.is_of_opcodes:  # what they access is not known: nothing can be left out
         return [(OpcodeSampling(options.seed), options.executions)]
-    if options.strategy == StrategyName.AUTO:
+    if options.strategy == AUTO:
         walk = options.walk
         samples: tuple[Strategy, int] = (PartialOrderSampling(options.seed), options.samples)
         if not walk:
             return [samples, (Dpor(), options.executions)]
         single: list[tuple[Strategy, int]] = []
-        if runner_and_judge.runner.sandbox.granularity is Granularity.FREE:
+        if runner_and_judge.runner.granularity is Granularity.FREE:
             single = [(SinglePreemption(), _SINGLE_EXECUTIONS)]
         if runner_and_judge.runner.is_long:  # choices take time; these strategies need few of them
             sliced = (TimeSlices(options.seed), _SLICED_EXECUTIONS)
@@ -415,48 +391,3 @@ def _plan(options: ExploreOptions, runner_and_judge: RunnerAndJudge[Any]) -> Seq
         walks: list[tuple[Strategy, int]] = [(SelectiveWalk(options.seed), walk // 4), (guided, _MOST_WALKS * walk)]
         return [(trial, _TRIAL_EXECUTIONS), *single, samples, *walks, (Dpor(), options.executions)]
     return [(strategy_named(options.strategy)(options), options.executions)]
-
-
-MakeStrategy: TypeAlias = Callable[[ExploreOptions], Strategy]
-"""Function that creates a strategy for one search."""
-
-STRATEGIES: Final[Mapping[str, MakeStrategy]] = {
-    StrategyName.DPOR: lambda _: Dpor(),
-    StrategyName.NAIVE: lambda _: Naive(),
-    StrategyName.BOUNDED: lambda options: PreemptionBounded(options.preemptions),
-    StrategyName.POS: lambda options: PartialOrderSampling(options.seed),
-    StrategyName.SURW: lambda options: SelectiveWalk(options.seed),
-    StrategyName.GUIDED: lambda options: Guided(options.seed),
-    StrategyName.PCT: lambda options: Pct(options.seed, options.depth),
-    StrategyName.RANDOM: lambda options: RandomWalk(options.seed),
-}
-"""Name -> function that creates the strategy. AUTO and OPCODES are missing: :func:`_plan` handles them."""
-
-ENTRY_POINTS: Final = "kcache.strategies"
-"""Entry point group under which other packages offer strategies."""
-
-
-def strategy_named(name: str) -> MakeStrategy:
-    """Return the factory of a strategy: from :data:`STRATEGIES`, an installed package, or MODULE:STRATEGY.
-
-    Raises:
-        TargetError: no strategy has this name; or, from the returned factory: its object is not a strategy.
-    """
-    if name in STRATEGIES:
-        return STRATEGIES[name]
-    found: Any
-    if ":" in name:
-        found = load_object(name, wanted="STRATEGY")
-    else:
-        offered = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
-        if name not in offered:
-            known = ", ".join(dict.fromkeys([*map(str, StrategyName), *offered]))
-            raise TargetError(f"there is no strategy {name}; known are {known}, or write package.module:STRATEGY")
-        found = offered[name].load()
-    return lambda options: _checked(name, found(options))
-
-
-def _checked(name: str, strategy: object) -> Strategy:
-    if not isinstance(strategy, Strategy):
-        raise TargetError(f"{name}(options) gave a {type(strategy).__name__}; it must be a kcache.extending.Strategy")
-    return strategy
