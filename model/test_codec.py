@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kcache_conformance.indexers.strategies import index_names, operations
+from kcache_model.codec import decode_plain_outcome
 from kcache_model.errors import FormatError
 from kcache_model.history import Call
 from kcache_model.indexers import codec
@@ -22,7 +23,7 @@ from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.operations import OperationName
 from kcache_model.indexers.program import History, Program
 from kcache_model.indexers.renaming import with_short_names
-from kcache_model.outcomes import ErrorKind, Outcome
+from kcache_model.outcomes import WAITS, ErrorKind, Outcome
 
 some_operations = operations()
 """One strategy for all: to make it takes longer than to draw from it."""
@@ -168,3 +169,10 @@ def test_the_documented_history_is_judged() -> None:
     block = text.split("```jsonl\n")[1].split("```")[0]
     history = codec.load_history(block.splitlines())
     assert len(history.calls) == 3
+
+
+@pytest.mark.parametrize("damaged", [{"waits": False}, {"waits": True, "junk": 1}])
+def test_a_call_that_waits_has_one_field(damaged: dict[str, object]) -> None:
+    assert decode_plain_outcome({"waits": True}) is WAITS
+    with pytest.raises(FormatError, match="waits"):
+        decode_plain_outcome(damaged)

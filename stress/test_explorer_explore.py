@@ -25,7 +25,7 @@ from kcache_model.errors import FormatError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item, Semantics
-from kcache_model.indexers.operations import WriteKind
+from kcache_model.indexers.operations import OperationName, WriteKind
 from kcache_model.indexers.program import Program
 from kcache_model.verdict import Status
 from kcache_stress.engine.counterexample import replayed
@@ -441,3 +441,41 @@ def test_a_line_in_the_registry_makes_a_strategy_known(monkeypatch: pytest.Monke
     assert "lazy" not in registry.sampling_names(ExploreOptions())
     with pytest.raises(TargetError, match="there is no strategy lzy; known are auto, dpor"):
         explore(load_subject(spec("textbook")), MOVE, ExploreOptions("lzy"))
+
+
+LIVE_KEYS = """
+import threading
+
+class LiveKeys:
+    def __init__(self, key_func):
+        self._lock = threading.Lock()
+        self._keys = []
+        self._key_func = key_func
+
+    def add(self, obj):
+        with self._lock:
+            self._keys.append(self._key_func(obj))
+
+    def list_keys(self):
+        with self._lock:
+            return self._keys
+
+def new_indexer(key_func, indexers):
+    return LiveKeys(key_func)
+
+new_indexer.kcache_unsupported = {unsupported!r}
+"""
+
+
+@pytest.mark.parametrize(("declared", "is_accused"), [((), True), (("live_results",), False)])
+def test_a_list_that_stays_the_targets_is_not_changed(
+    declared: tuple[str, ...], is_accused: bool, tmp_path: Path
+) -> None:
+    """Not in later executions either, which know what the list shows."""
+    others = {name.value for name in OperationName} - {"add", "list_keys"}
+    text = LIVE_KEYS.format(unsupported=sorted((*others, *declared)))
+    (tmp_path / "live_keys.py").write_text(text, encoding="utf-8")
+    subject = load_subject(f"{tmp_path / 'live_keys.py'}:new_indexer")
+    program = Program((), (op.add(item("a", "v1", "n1")),), ((op.list_keys(),), (op.list_keys(),)))
+    found = explore(subject, program, QUICK).finding
+    assert (found is not None) == is_accused, found

@@ -1,1 +1,1 @@
-"""The model: operations, programs and histories as plain data, what a sequential Indexer does, and who judges."""
+"""The model: operations, programs and histories as plain data, the sequential specifications, and the judges."""

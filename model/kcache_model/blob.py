@@ -1,4 +1,4 @@
-"""A program, or other plain data, as one short word that can be pasted into a command line."""
+"""Tokens: programs and other plain data as short texts without spaces, to be pasted into a command line."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _LARGEST = 10_000_000
 
 
 def pack(prefix: str, data: Json) -> str:
-    """``prefix`` and plain data as JSON, compressed, in URL-safe base 64."""
+    """Return ``prefix`` followed by the data as JSON, compressed and encoded in URL-safe base 64."""
     text = json.dumps(data, separators=(",", ":")).encode()
     return prefix + base64.urlsafe_b64encode(zlib.compress(text, 9)).decode().rstrip("=")
 
 
 def unpack(prefix: str, word: str, name: str) -> Any:
-    """The inverse of :func:`pack`; ``name`` is what messages call the word.
+    """Return the data that :func:`pack` encoded in ``word``; error messages call the word ``name``.
 
     Raises:
-        FormatError: the word has another prefix, is damaged, or was cut off.
+        FormatError: the word has another prefix, is damaged or cut off, or holds more than 10,000,000 bytes of JSON.
     """
     if not word.startswith(prefix):
         raise FormatError(f'a {name} begins with "{prefix}"')

@@ -1,4 +1,4 @@
-"""The bound of small-scope verification: how large programs may be."""
+"""Bound of small-scope verification: the largest programs that are checked."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _MOST: Final = 4
 
 @dataclass(frozen=True)
 class Bound:
-    """How large programs may be.
+    """The size of the largest programs that are checked.
 
     Attributes:
-        threads: the most threads; at least two.
-        operations: the most calls of one thread; at least one.
+        threads: the maximum number of threads; at least two.
+        operations: the maximum number of calls of each thread; at least one.
     """
 
     threads: int
@@ -26,10 +26,10 @@ class Bound:
 
 
 def parse_bound(text: str) -> Bound:
-    """``"3x2"`` is up to three threads of up to two calls each.
+    """Parse a bound: ``"3x2"`` means at most three threads with at most two calls each.
 
     Raises:
-        ValueError: ``text`` is no bound, or no concurrent program fits into it.
+        ValueError: ``text`` is no bound, is too small for a concurrent program, or is larger than 4x4.
     """
     found = re.fullmatch(r"([0-9]{1,3})x([0-9]{1,3})", text.strip())
     if found is None:

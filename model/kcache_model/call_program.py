@@ -1,4 +1,4 @@
-"""Call programs: what the threads do, for every type of target, and the hash seed under which they do it."""
+"""Call programs: the calls of each thread, for every type of target, and the hash seed of the process."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from collections.abc import Iterator
 from typing import Any, Final, Generic, TypeVar
 
 HASH_SEED: Final = "PYTHONHASHSEED"
-"""The variable that decides the order of sets of texts."""
+"""The environment variable that decides the iteration order of sets of texts."""
 
 HASH_SEEDS: Final = 2**32
-"""How many ``PYTHONHASHSEED`` there are."""
+"""The number of values that ``PYTHONHASHSEED`` can have."""
 
 
 def hash_seed(seed: int) -> int:
-    """The hash seed of a run with ``seed``, which decides everything random."""
+    """Return the hash seed for a run whose random choices all follow from ``seed``."""
     return seed % HASH_SEEDS
 
 
 def own_hash_seed() -> int:
-    """The hash seed of this process; 0 if nobody has set it."""
+    """Return the hash seed of this process; 0 if ``PYTHONHASHSEED`` is not set to a number."""
     seed = os.environ.get(HASH_SEED, "")
     return int(seed) if seed.isdecimal() else 0
 
@@ -29,40 +29,41 @@ Op_co = TypeVar("Op_co", covariant=True)
 
 
 class CallProgram(Generic[Op_co]):
-    """Base of the programs of all target types: frozen dataclasses with what is called, and how its object is made.
+    """Base of the programs of all target types: frozen dataclasses with the calls and the way to create their object.
 
     Attributes:
-        prefix: runs first, in one thread.
-        threads: run at the same time afterwards. A sequential program has none.
+        prefix: the calls that run first, in one thread.
+        threads: for each thread, its calls. The threads run concurrently after the prefix. A sequential program has
+            no threads.
     """
 
     prefix: tuple[Op_co, ...]
     threads: tuple[tuple[Op_co, ...], ...]
     hash_seed: int = 0
-    """``PYTHONHASHSEED`` of the process that runs it, for types whose programs may differ by it."""
+    """``PYTHONHASHSEED`` of the process that runs the program, for target types whose results may depend on it."""
 
     def with_hash_seed(self, seed: int) -> Any:  # noqa: ARG002
-        """The same for a process with another hash seed."""
+        """Return this program for a process with another hash seed; itself if its type has no hash seed."""
         return self
 
     def operations(self) -> Iterator[Op_co]:
-        """All operations, prefix first, then thread by thread."""
+        """Yield all operations: first those of the prefix, then those of each thread."""
         yield from self.prefix
         for thread in self.threads:
             yield from thread
 
     def names(self) -> tuple[tuple[str, ...], ...]:
-        """The names of all operations: of the prefix, then of each thread."""
+        """Return the names of the operations: one tuple for the prefix, then one for each thread."""
         calls: Any = (self.prefix, *self.threads)
         return tuple(tuple(call.name for call in own) for own in calls)
 
     def with_calls(self, prefix: tuple[Any, ...], threads: tuple[tuple[Any, ...], ...] = ()) -> Any:
-        """A program of the same type with other calls, on an object that is made in the same way."""
+        """Return a program of the same type with other calls on an object that is created in the same way."""
         return dataclasses.replace(self, prefix=prefix, threads=threads)  # type: ignore[type-var]
 
     @property
     def is_sequential(self) -> bool:
-        """Whether at most one thread does anything."""
+        """Whether at most one thread has calls."""
         return sum(1 for thread in self.threads if thread) < 2
 
     def __len__(self) -> int:
@@ -70,7 +71,10 @@ class CallProgram(Generic[Op_co]):
 
 
 def serial_orders(program: Any) -> Iterator[Any]:
-    """The program with one thread that makes all calls, in each order that the threads admit; whole threads first."""
+    """Yield sequential programs, whose prefix has all calls: each order that keeps the order within every thread.
+
+    Orders in which whole threads run one after another come first.
+    """
     for calls in _merged(tuple(thread for thread in program.threads if thread)):
         yield program.with_calls((*program.prefix, *calls))
 

@@ -1,7 +1,7 @@
 """JSON for histories and findings of any target type; the formats: ``schemas/*.json`` and docs/formats.md.
 
-A program or finding is one JSON document. A history is JSON lines: a header, then one line for each call. Fields at
-their default are left out. A reader refuses unknown schemas and fields, so that nothing is silently misread.
+A program or finding is one JSON document. A history is JSON lines: a header, then one line for each call. Fields with
+their default values are omitted. Readers reject unknown schemas and unknown fields: no data is misread silently.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HISTORY_SCHEMA = "kcache/history/1"
 
 
 def encode_outcome(outcome: Outcome) -> Json:
-    """``{"result": value}``, ``{"error": kind, "message"?, "where"?}``, or ``{"waits": true}``."""
+    """Return ``{"result": value}``, ``{"error": kind, "message"?, "where"?}``, or ``{"waits": true}``."""
     if outcome.waits:
         return {"waits": True}
     if outcome.error is None:
@@ -36,12 +36,14 @@ def encode_outcome(outcome: Outcome) -> Json:
 
 
 def decode_plain_outcome(data: object) -> Outcome:
-    """The inverse of :func:`encode_outcome`, whatever the values and errors are.
+    """Return the outcome that :func:`encode_outcome` encoded, without checks of the values and the kinds of errors.
 
     Raises:
         FormatError: ``data`` is no outcome.
     """
     if isinstance(data, dict) and "waits" in data:
+        if fields_of(data, "a call that waits", {"waits"}, set())["waits"] is not True:
+            raise FormatError(f'"waits" must be true, not {shown(data["waits"])}')
         return WAITS
     if isinstance(data, dict) and "error" in data:
         fields = fields_of(data, "an error", {"error"}, {"message", "where"})
@@ -62,16 +64,17 @@ def _as_tuples(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Codec:
-    """How the programs of a target type are written.
+    """The functions that encode and decode the programs of a target type.
 
     Attributes:
-        encode_program: a program as plain JSON.
-        decode_program: its inverse. Raises FormatError, or what damaged data leads to.
-        encode_operation: an operation as plain JSON, with its name as ``op``.
-        decode_operation: its inverse, likewise.
-        decode_outcome: the inverse of :func:`encode_outcome`, likewise.
-        decode_word: the program of a word that carries neither target nor schedule; ``None`` if its replay tokens
-            are its only words. Raises FormatError.
+        encode_program: returns a program as plain JSON.
+        decode_program: the inverse of ``encode_program``. If the data are damaged, it raises FormatError or another
+            exception.
+        encode_operation: returns an operation as plain JSON, with its name as ``op``.
+        decode_operation: the inverse of ``encode_operation``; raises like ``decode_program``.
+        decode_outcome: the inverse of :func:`encode_outcome`; raises like ``decode_program``.
+        decode_word: returns the program of a word that contains neither a target nor a schedule. Raises FormatError.
+            ``None`` if the target type has no words except its replay tokens.
     """
 
     encode_program: Callable[[Any], Json]
@@ -83,7 +86,7 @@ class Codec:
 
 
 def encode_call(call: Call[Any], codec: Codec) -> Json:
-    """The JSON document of one call: its operation, with thread, times and outcome."""
+    """Return the JSON document of one call: its operation, thread, times and outcome."""
     data = {"thread": call.thread, **codec.encode_operation(call.operation), "invoked": call.invoked}
     if call.returned is not None and call.outcome is not None:
         data |= {"returned": call.returned, "outcome": encode_outcome(call.outcome)}
@@ -91,7 +94,7 @@ def encode_call(call: Call[Any], codec: Codec) -> Json:
 
 
 def decode_call(data: object, codec: Codec) -> Call[Any]:
-    """The inverse of :func:`encode_call`.
+    """Return the call that :func:`encode_call` encoded.
 
     Raises:
         FormatError: ``data`` is no call.
@@ -114,13 +117,13 @@ def decode_call(data: object, codec: Codec) -> Call[Any]:
 def read_history(
     lines: Iterable[str], required: set[str], optional: set[str], codec: Codec
 ) -> tuple[Json, tuple[Call[Any], ...]]:
-    """The header of a history, and its calls in the order of their invocations; empty lines are skipped.
+    """Return the header of a history, and its calls in the order of their invocations; empty lines are skipped.
 
     Args:
-        lines: the header, then one call on each.
-        required: what the header must have beside its schema.
-        optional: what it may have.
-        codec: of the calls.
+        lines: the first line holds the header, each further line one call.
+        required: the fields that the header must have in addition to its schema.
+        optional: the fields that the header may have.
+        codec: decodes the calls.
 
     Raises:
         FormatError: the lines are no history; the message names the line.
@@ -132,7 +135,7 @@ def read_history(
 def read_numbered_history(
     lines: Iterable[str], required: set[str], optional: set[str], codec: Codec
 ) -> tuple[Json, tuple[tuple[int, Call[Any]], ...]]:
-    """The same, each call with the number of its line."""
+    """Return the same as :func:`read_history`, and for each call the number of its line."""
     header: Json | None = None
     calls = []
     for number, data in read_documents(lines):
@@ -150,13 +153,13 @@ def read_numbered_history(
 
 
 def require_one_at_a_time(found: Iterable[tuple[int, Call[Any]]]) -> None:
-    """Refuses calls of one thread that overlap: they would be those of two.
+    """Reject overlapping calls of one thread: a thread makes one call at a time.
 
     Args:
         found: calls with the numbers of their lines, in the order of the invocations.
 
     Raises:
-        FormatError: there are such calls.
+        FormatError: two calls of one thread overlap.
     """
     last: dict[int, tuple[int, Call[Any]]] = {}
     for number, call in found:
@@ -170,7 +173,7 @@ def require_one_at_a_time(found: Iterable[tuple[int, Call[Any]]]) -> None:
 
 
 def encode_finding(finding: Finding, codec: Codec) -> Json:
-    """The JSON document of a finding."""
+    """Return the JSON document of a finding."""
     data: Json = {
         "kind": finding.kind.value,
         "rule": finding.rule,
@@ -206,10 +209,11 @@ def encode_finding(finding: Finding, codec: Codec) -> Json:
 
 
 def decode_finding(data: Json, codec: Codec) -> Finding:
-    """The inverse of :func:`encode_finding`.
+    """Return the finding that :func:`encode_finding` encoded.
 
     Raises:
-        FormatError: ``data`` is no finding.
+        FormatError: an enumerated value or a call is malformed.
+        KeyError: a required field is missing, for example ``kind``, ``phase`` or ``summary``.
     """
     return Finding(
         kind=member_of(FindingKind, data["kind"], "kind of finding"),

@@ -1,4 +1,4 @@
-"""Checks of decoded JSON: what is wrong is told with the value that was found."""
+"""Checks of decoded JSON; each error message contains the rejected value."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _LONGEST_SHOWN = 300
 
 
 def shown(data: object) -> str:
-    """``data`` as JSON for a message; the beginning of it, if it is long."""
+    """Return ``data`` as JSON for a message; only the first 300 characters if the JSON is longer."""
     text = json.dumps(data)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 def fields_of(data: object, what: str, required: Set[str], optional: Set[str]) -> Json:
-    """The fields of an object that has all of the required ones and none that is unknown.
+    """Return the fields of an object that has all required fields and no unknown field.
 
     Raises:
-        FormatError: it is none.
+        FormatError: ``data`` is no object, lacks a required field, or has an unknown field.
     """
     if not isinstance(data, dict):
         raise FormatError(f"{what} must be a JSON object, not {shown(data)}")
@@ -37,10 +37,10 @@ def fields_of(data: object, what: str, required: Set[str], optional: Set[str]) -
 
 
 def member_of(enumeration: Any, value: object, what: str) -> Any:
-    """The member of an enumeration.
+    """Return the member of an enumeration that has a value.
 
     Raises:
-        FormatError: there is none with this value.
+        FormatError: no member has this value.
     """
     try:
         return enumeration(value)
@@ -50,15 +50,15 @@ def member_of(enumeration: Any, value: object, what: str) -> Any:
 
 
 def is_integer(value: object) -> bool:
-    """Whether it is a whole number; JSON's true and false are none."""
+    """Whether a value is an integer; JSON's true and false are not integers."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def list_of(data: object) -> list[Any]:
-    """A list.
+    """Return ``data`` if it is a list.
 
     Raises:
-        FormatError: it is none.
+        FormatError: ``data`` is no list.
     """
     if not isinstance(data, list):
         raise FormatError(f"expected a list, not {shown(data)}")
@@ -66,10 +66,10 @@ def list_of(data: object) -> list[Any]:
 
 
 def text_of(data: object) -> str:
-    """A text.
+    """Return ``data`` if it is a text.
 
     Raises:
-        FormatError: it is none.
+        FormatError: ``data`` is no text.
     """
     if not isinstance(data, str):
         raise FormatError(f"expected a text, not {shown(data)}")
@@ -77,10 +77,10 @@ def text_of(data: object) -> str:
 
 
 def texts_of(data: object) -> tuple[str, ...]:
-    """A list of texts.
+    """Return a list of texts as a tuple.
 
     Raises:
-        FormatError: it is none.
+        FormatError: ``data`` is no list of texts.
     """
     texts = list_of(data)
     for text in texts:
@@ -90,10 +90,10 @@ def texts_of(data: object) -> tuple[str, ...]:
 
 
 def require_schema(data: object, schema: str) -> None:
-    """Refuse what is not of a schema.
+    """Reject ``data`` unless its field ``schema`` has the value ``schema``.
 
     Raises:
-        FormatError: it is of another one, or of none.
+        FormatError: the field is missing or has another value.
     """
     found = data.get("schema") if isinstance(data, dict) else None
     if found != schema:

@@ -12,8 +12,8 @@ class TargetError(Exception):
 
 
 class UnwindError(BaseException):
-    """Raised by kcache through code under test, to end what it does: never an outcome of that code."""
+    """An exception that kcache raises inside the code under test to end a thread: never an outcome of that code."""
 
 
 class CannotExploreError(Exception):
-    """The target cannot be put under the explorer; the message says why. Stress still serves."""
+    """The explorer cannot run the target; the message says why. Stress tests of the target remain possible."""

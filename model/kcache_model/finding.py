@@ -1,4 +1,4 @@
-"""Something wrong with an implementation, as plain data."""
+"""Findings: faults of an implementation, as plain data."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class FindingKind(enum.StrEnum):
     """The kinds of violations: a closed set."""
 
     NONLINEARIZABLE = "nonlinearizable"
-    """No order of the calls, one after another, explains their results."""
+    """No sequential order of the calls explains their results."""
     DIVERGENCE = "divergence"
-    """A sequential program gave another result than the model."""
+    """The implementation and the model returned different results for a sequential program."""
     INVARIANT = "invariant"
-    """What can be seen does not fit together: the lookups of an Indexer, or what an informer shows and tells."""
+    """Results contradict each other: lookups of an Indexer, or the store of an informer and its notifications."""
     EXCEPTION = "exception"
     """A call raised although the model returns a value."""
     DEADLOCK = "deadlock"
@@ -34,9 +34,9 @@ class FindingKind(enum.StrEnum):
     """The process of the implementation ended."""
     LEAK = "leak"
     FAILURE = "failure"
-    """A test fails: a check in it, or an exception that escapes."""
+    """A test fails: a check in it fails, or an exception leaves it."""
     DATA_RACE = "data-race"
-    """Two accesses of different threads to one place, one of them a write, with nothing that orders them."""
+    """Two threads access one location, at least one access is a write, and no happens-before relation orders them."""
 
 
 @dataclass(frozen=True)
@@ -44,30 +44,30 @@ class Finding:
     """One violation.
 
     Attributes:
-        kind: what sort of violation.
-        phase: which part of the suite found it.
-        summary: one sentence that says what is wrong.
-        rule: the id of the rule that is broken; where none is given, the one of its anomaly or kind.
+        kind: the kind of violation.
+        phase: the part of the suite that reported it.
+        summary: one sentence that describes the fault.
+        rule: the id of the broken rule; if it is not passed, the rule of the anomaly, else the rule of the kind.
         is_waived: whether the project accepts it.
-        location: where in the target it happened, ``FILE:LINE in FUNCTION``; empty if that is not known.
-        program: a program of its target type that shows it, as small as could be found.
+        location: the place of the fault in the target, ``FILE:LINE in FUNCTION``; empty if it is unknown.
+        program: the smallest known program of its target type that has the fault.
         step: position of the wrong call in a sequential program.
-        expected: what the model gives there.
-        observed: what the implementation gave.
-        calls: for a concurrent program, the calls that were observed, as far as they matter.
-        core: positions in ``calls`` of those that no order explains.
-        order: positions in ``calls``, in the order that the specification could follow furthest.
+        expected: the outcome of that call according to the model.
+        observed: the outcome of that call in the implementation.
+        calls: for a concurrent program, the observed calls that are relevant.
+        core: positions in ``calls`` of the calls that no order explains.
+        order: positions in ``calls``: the longest order that the specification could follow.
         detail: further lines: stacks, the text of an exception.
-        scenario: id of the recorded scenario, if it was one.
-        schedule: for a finding of the explorer, the word with which ``kcache replay`` follows the same schedule again.
-        interleaving: what that schedule does, step by step.
-        anomaly: the class of what was observed, where the stamps tell it; the summary says it, too.
-        script: for other kinds of targets than Indexers, the smallest example as Python code.
-        is_advice: whether the contract of the run does not ask for what is broken.
-        advice: why it is advice, where that is not for its rule: a sentence without its period.
-        unconfirmed: why it may be an artefact of kcache, as a sentence without its beginning and its period; empty if
-            real threads confirmed it, or if all code was seen and they do not contradict it. A finding that is not
-            confirmed is no violation.
+        scenario: id of the recorded scenario, if a scenario was run.
+        schedule: for a finding of the explorer, the replay token: ``kcache replay`` follows the schedule again.
+        interleaving: the steps of that schedule.
+        anomaly: the class of the anomaly if the stamps determine it; the summary mentions it, too.
+        script: for target types other than Indexers, the smallest example as Python code.
+        is_advice: whether the contract of the run does not require the broken promise.
+        advice: the reason why it is advice, if the rule is not the reason: a sentence without its period.
+        unconfirmed: the reason why it may be an artefact of kcache: a sentence without its beginning and its period.
+            Empty if real threads confirmed it, or if kcache saw all code and real threads do not contradict it. An
+            unconfirmed finding is no violation.
     """
 
     kind: FindingKind
@@ -100,7 +100,7 @@ class Finding:
 
     @property
     def status(self) -> Status:
-        """What it makes of a run: a violation, unless it is advice, accepted, or not confirmed."""
+        """The status that it gives to a run: ok if it is advice or waived, unknown if unconfirmed, else violation."""
         if self.is_advice or self.is_waived:
             return Status.OK
         return Status.UNKNOWN if self.unconfirmed else Status.VIOLATION

@@ -1,4 +1,4 @@
-"""The search that makes failing programs smaller, whatever they are programs of."""
+"""Greedy search for a smaller failing program, for programs of any type."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def smallest(
     seconds: float,
     attempts: int,
 ) -> P:
-    """A program that fails still and is no larger; each step is the first simpler program that fails.
+    """Return a simpler program that still fails; each step goes to the first simpler candidate that fails.
 
     Args:
-        program: fails.
-        simpler: the next simpler programs, those that leave out most first.
+        program: the failing program.
+        simpler: returns the next simpler programs, those that omit most first.
         fails: whether a program fails in the same way.
-        seconds: of wall-clock time.
-        attempts: the most candidates.
+        seconds: the limit in seconds of wall-clock time.
+        attempts: the maximum number of candidates.
     """
     deadline = time.monotonic() + seconds
     progress = True

@@ -1,4 +1,4 @@
-"""Histories: what was observed, as plain data."""
+"""Histories: the observed calls, as plain data."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ FINAL_THREAD = -2
 
 
 class RecordedThread(int):
-    """The number that a thread has in a recording from elsewhere, which is told as it stands there."""
+    """The number of a thread in a recording that kcache did not make; reports show the number unchanged."""
 
     __slots__ = ()
 
 
 def thread_text(thread: int) -> str:
-    """How people are told of a thread: those of kcache are counted from 1."""
+    """Return the name of a thread for reports. Reports count kcache's threads from 1, the data count them from 0."""
     return f"thread {thread if isinstance(thread, RecordedThread) else thread + 1}"
 
 
@@ -39,11 +39,11 @@ class Call(Generic[Op]):
     """One operation of one thread, from its invocation to its response.
 
     Attributes:
-        thread: which thread made it; ``PREFIX_THREAD`` and ``FINAL_THREAD`` are special.
-        operation: what was called.
-        invoked: when it began. Any integer clock that all threads share.
-        returned: when it ended; ``None`` for a pending call, which may or may not have taken effect.
-        outcome: what it gave; ``None`` for a pending call.
+        thread: the thread of the call; ``PREFIX_THREAD`` and ``FINAL_THREAD`` are special.
+        operation: the operation with its arguments.
+        invoked: the time of the invocation, on any integer clock that all threads share.
+        returned: the time of the response; ``None`` for a pending call, which may or may not have taken effect.
+        outcome: the result or error; ``None`` for a pending call.
     """
 
     thread: int
@@ -53,5 +53,5 @@ class Call(Generic[Op]):
     outcome: Outcome | None
 
     def precedes(self, other: Call[Op]) -> bool:
-        """Whether it ended before ``other`` began; at the same tick, they count as concurrent."""
+        """Whether this call ended before ``other`` began; if both times are equal, the calls count as concurrent."""
         return self.returned is not None and self.returned < other.invoked

@@ -1,4 +1,4 @@
-"""Program of an interleaved test: its body says what threads do; left are its parameters, and how a process hashes."""
+"""Program of an interleaved test: the test body defines the threads; the program holds parameters and hash seed."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class InterleavedProgram(CallProgram[Any]):
     """The one program of a test.
 
     Attributes:
-        hash_seed: ``PYTHONHASHSEED`` of the process that runs it.
-        parameters: the positions of its parameters' values in what the test is parametrized with.
-        import_path: the recorded one of the process that ran the test; empty where it is found as for any command.
-        usual: exceptions that end threads of the test although it passes, each with its place: it goes wrong by others.
-        divisor: by which its counts are divided; 1 as it is written.
+        hash_seed: ``PYTHONHASHSEED`` of the process that runs the test.
+        parameters: name of each parameter of the test -> position of its value in the list of parametrized values.
+        import_path: the recorded import path of the process that ran the test; empty if the usual path is used.
+        usual: exceptions, each with its place, that end threads in passing runs. Only other exceptions are failures.
+        divisor: the number by which the counts in the test are divided; 1 leaves the test as it is written.
     """
 
     prefix: tuple[Any, ...] = ()
@@ -34,12 +34,12 @@ class InterleavedProgram(CallProgram[Any]):
     divisor: int = 1
 
     def with_hash_seed(self, seed: int) -> InterleavedProgram:
-        """The same for a process with another hash seed."""
+        """Return this program for a process with another hash seed."""
         return replace(self, hash_seed=seed)
 
 
 def encode_program(program: InterleavedProgram) -> dict[str, Any]:
-    """The program as plain JSON."""
+    """Return the program as plain JSON."""
     data = {
         "hash_seed": program.hash_seed,
         "parameters": dict(program.parameters),
@@ -51,10 +51,10 @@ def encode_program(program: InterleavedProgram) -> dict[str, Any]:
 
 
 def decode_program(data: Any) -> InterleavedProgram:
-    """The inverse of :func:`encode_program`.
+    """Return the program that :func:`encode_program` encoded.
 
     Raises:
-        FormatError: it is something else.
+        FormatError: ``data`` has unknown fields or malformed values.
     """
     is_known = isinstance(data, dict) and not data.keys() - _FIELDS
     known: dict[str, Any] = data if is_known else {"hash_seed": None}

@@ -1,4 +1,4 @@
-"""Interleavings as plain data, without anything of the target in it."""
+"""Interleavings as plain data that hold no objects of the target."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 SYNCHRONISATION = frozenset({"acquire", "try", "query", "release", "join", "call"})
-"""The kinds of events that are no plain accesses and of interest in their own right."""
+"""The kinds of events that are more than plain accesses: synchronisation, and calls of the standard library."""
 
 CLOCK: Final = "the clock"
-"""The subject of a reading of the virtual clock."""
+"""The subject of an event that reads the virtual clock."""
 
 LINE: Final = "line"
-"""The kind of what is known by its line alone."""
+"""The kind of an event of which only the line is known."""
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """Why a thread cannot go on.
+    """The reason why a thread cannot continue.
 
     Attributes:
-        thread: its number.
-        what: what it waits for.
-        holder: the thread that holds that; ``None`` if nobody does.
-        where: ``file:line``.
+        thread: the number of the thread.
+        what: the object that it waits for.
+        holder: the thread that holds this object; ``None`` if no thread holds it.
+        where: ``file:line`` at which the thread waits.
         code: the text of that line.
-        function: whose line it is.
-        holding: the locks that it holds itself.
-        path: of the file, relative to the current directory where it lies below.
-        arrives: whether it has come to the line since its last event.
+        function: the function that contains the line.
+        holding: the locks that the waiting thread holds.
+        path: the path of the file, relative to the current directory if the file is below it.
+        arrives: whether the thread has reached the line since its last event.
     """
 
     thread: int
@@ -46,15 +46,15 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Switch:
-    """Another thread goes on.
+    """A switch from one thread to another; the attributes describe the thread that stops running.
 
     Attributes:
-        thread: the one that is left.
-        is_preemption: whether it could have gone on.
-        ended: whether it had done all that it had to.
+        thread: the thread that stops running.
+        is_preemption: whether this thread could have continued.
+        ended: whether it had ended.
         holding: the locks that it holds.
-        waits_for: what it waits for; empty if for nothing.
-        holder: the thread that holds that; ``None`` if nobody does.
+        waits_for: the object that it waits for; empty if it does not wait.
+        holder: the thread that holds that object; ``None`` if no thread holds it.
     """
 
     thread: int
@@ -67,30 +67,30 @@ class Switch:
 
 @dataclass(frozen=True)
 class InterleavingEvent:
-    """One event, or those in a row that belong to one call of the standard library.
+    """One event, or consecutive events that belong to one call of the standard library.
 
     Attributes:
-        step: its number; the first one is 1.
-        thread: who.
-        kind: a name of a kind of event; ``call``: of the standard library; ``line``: no more is known than that.
+        step: the number of the event; the first event has the number 1.
+        thread: the thread of the event.
+        kind: the kind of event. ``call`` is a call of the standard library; of a ``line``, only the line is known.
         subject: the name of the object.
-        slot: which part of it, to be read on: ``['a']``, ``.x``; for calls, ``.method()``. Empty if the whole.
-        value: what was read or what a write replaced; of locks, whether they were taken.
-        after: what a write left.
-        where: ``file:line``; empty if it is in no module of the target.
+        slot: the part of the object, written after its name: ``['a']``, ``.x``, ``.method()``; empty for the whole.
+        value: the value that was read, or that a write replaced; for locks, whether the lock was acquired.
+        after: the value after a write.
+        where: ``file:line``; empty if the event is in no module of the target.
         code: the text of that line.
-        function: whose line it is.
+        function: the function that contains the line.
         held: the locks that the thread holds.
-        switch: what precedes it, if another thread ran before.
-        wakes: the threads that it ends the waiting of.
-        begins: whether it is the first of its call of the standard library.
-        ends: whether it is the last of it.
-        shared: whether several threads touch the same, and at least one of them changes it.
-        meets: whether the one before or after it that touches the same is another thread's, and one of the two a write.
-        path: of the file, relative to the current directory where it lies below.
-        arrives: whether its thread has come to the line since its event before.
-        reads: the numbers of the locations that it reads; the same number is the same memory.
-        writes: of those that it changes.
+        switch: the switch before the event; ``None`` if the same thread ran before.
+        wakes: the threads that stop waiting because of the event.
+        begins: whether it is the first event of its call of the standard library.
+        ends: whether it is the last event of this call.
+        shared: whether several threads access the same location, and at least one of them writes it.
+        meets: whether the previous or next access of the location is by another thread, and one of the two is a write.
+        path: the path of the file, relative to the current directory if the file is below it.
+        arrives: whether the thread has reached the line since its previous event.
+        reads: the numbers of the locations that the event reads; equal numbers mean the same memory.
+        writes: the numbers of the locations that the event writes.
     """
 
     step: int
@@ -117,7 +117,7 @@ class InterleavingEvent:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether it is not known what the line touches; ``slot`` then says what it does, as a verb phrase."""
+        """Whether the accesses of the line are unknown; ``slot`` then describes the line with a verb phrase."""
         return self.kind == "call" and not self.subject and " " in self.slot and not self.slot.endswith("()")
 
 
@@ -126,11 +126,11 @@ class InterleavedCall:
     """One call of the program.
 
     Attributes:
-        thread: who makes it.
-        text: the call as Python would write it.
-        outcome: what it gave; ``None`` if it did not return.
-        first: the position of its first event; of the one that follows if it has none.
-        last: the position of its last event; ``first - 1`` if it has none.
+        thread: the thread of the call.
+        text: the call as Python code.
+        outcome: the result or error as text; ``None`` if the call did not return.
+        first: the position of its first event; if it has no events, the position of the event that follows.
+        last: the position of its last event; ``first - 1`` if it has no events.
     """
 
     thread: int
@@ -142,24 +142,24 @@ class InterleavedCall:
 
 @dataclass(frozen=True)
 class Interleaving:
-    """One execution.
+    """The events and calls of one execution.
 
     Attributes:
-        threads: how many threads there were.
-        thread_names: what the target calls its own ones, as far as it does.
-        events: what happened, in order.
+        threads: the number of threads.
+        thread_names: number -> name, for the threads of the target to which the target has given names.
+        events: the events in their order.
         calls: the calls of the program's threads that began.
         before: the calls before the threads started, with their outcomes.
-        afterwards: what was read back, with the outcomes; empty unless all calls returned.
-        waiting: who waits for what, if it ended in a deadlock.
-        failures: what ended threads of the target.
+        afterwards: the calls that read the final state, with their outcomes; empty unless all calls returned.
+        waiting: the waiting threads and their reasons, if the execution ended in a deadlock.
+        failures: the exceptions that ended threads of the target.
         followed: whether the schedule could be followed.
-        summary: what is wrong with it, in one sentence; empty if nothing is known to be.
-        wrong_call: the position in ``calls`` of the call whose outcome cannot be explained; ``None`` if it is another
-            thing that is wrong.
-        omitted: how many events before the first one are left out: of long executions the end is told.
-        is_interrupted: whether a thread was left that could have gone on. One that had to wait where no event is shown
-            looks the same in ``events``.
+        summary: the fault in one sentence; empty if no fault is known.
+        wrong_call: the position in ``calls`` of the call whose outcome no order explains; ``None`` if the fault is of
+            another kind.
+        omitted: the number of events that are omitted before the first one: only the end of long executions is shown.
+        is_interrupted: whether a preemption took place. In ``events``, a thread that had to wait where no event is
+            shown looks like a preempted thread.
         test: path, first and last line of the test body that ran; ``None`` if a program of calls ran.
     """
 
@@ -180,7 +180,7 @@ class Interleaving:
 
     @property
     def interrupted_at(self) -> str:
-        """``FILE:LINE`` at which a thread was interrupted first; empty if none was."""
+        """``FILE:LINE`` of the first preemption; empty if there was none, or if its thread was at no line before."""
         for at, thread in self._interruptions():
             last = self._last(thread, at)
             return "" if last is None else f"{_path(last)}:{last.where.rpartition(':')[2]}"
@@ -188,27 +188,32 @@ class Interleaving:
 
     @property
     def conflicts(self) -> tuple[frozenset[str], ...]:
-        """For each interruption: ``FILE in FUNCTION: ATTRIBUTE`` of the two functions that met there.
+        """For each preemption: ``FILE in FUNCTION: ATTRIBUTE`` of the two functions whose accesses conflict.
 
-        These are the function that was interrupted, and the one in which another thread then touched what both use.
-        Interruptions come first in which it touched what the interrupted thread had touched and touches again: that
-        thread took it for unchanged. The attribute is empty if that is no attribute. Lines are not compared: the same
-        race shows in other lines in other programs.
+        The first function was preempted; in the second function, another thread then accessed a location that both
+        use. First come the preemptions in which this location was accessed by the preempted thread before, and is
+        accessed by it again: the thread assumed that the value had not changed. ATTRIBUTE is empty if the location is
+        no attribute. If no such access follows, the result is ``FILE in FUNCTION`` of the preempted thread. Lines are
+        not included: the same race is at other lines in other programs.
         """
         return tuple(functions for _, functions in sorted(self.meetings(), key=lambda one: -one[0]))
 
     def meetings(self) -> Iterator[tuple[int, frozenset[str]]]:
-        """For each interruption, in the order of the events: how much it tells, and its part of :attr:`conflicts`."""
+        """Yield for each preemption, in the order of the events, its rank and its part of :attr:`conflicts`.
+
+        The rank is 2 if the preempted thread accesses the location before and after the preemption, 1 if only before,
+        0 if only after or if the events are only known to conflict, and -1 if no access of another thread conflicts.
+        """
         return (self._met(at, thread) for at, thread in self._interruptions())
 
     def _interruptions(self) -> Iterator[tuple[int, int]]:
-        """The position of the event that follows each, and the thread that was interrupted."""
+        """Yield for each preemption the position of the event after it, and the preempted thread."""
         for at, event in enumerate(self.events if self.is_interrupted else ()):
             if event.switch is not None and event.switch.is_preemption:
                 yield at, event.switch.thread
 
     def _met(self, at: int, thread: int) -> tuple[int, frozenset[str]]:
-        """How much an interruption tells, and the functions that met."""
+        """Return the rank of a preemption, and the two functions; see :meth:`meetings`."""
         before, after = self._touched(thread, self.events[:at]), self._touched(thread, self.events[at:])
         writes = {place for one in self.events if one.thread == thread for place in one.writes}
         last = self._last(thread, at)
@@ -229,12 +234,12 @@ class Interleaving:
         return {place for one in events if one.thread == thread for place in (*one.reads, *one.writes)}
 
     def _last(self, thread: int, end: int) -> InterleavingEvent | None:
-        """The last event of a thread before a position that is at a line of the target."""
+        """Return the last event of a thread before the position ``end`` that is at a line of the target."""
         return next((one for one in reversed(self.events[:end]) if one.thread == thread and one.where), None)
 
     @property
     def waiting_at(self) -> frozenset[str]:
-        """``FILE:LINE in FUNCTION`` of each thread that waits, if it ended in a deadlock."""
+        """``FILE:LINE in FUNCTION`` of each waiting thread, if the execution ended in a deadlock."""
         return frozenset(f"{one.where} in {one.function}" for one in self.waiting)
 
 
@@ -247,12 +252,12 @@ def _function(event: InterleavingEvent) -> str:
 
 
 def encode_interleaving(interleaving: Interleaving) -> dict[str, Any]:
-    """An interleaving as plain JSON."""
+    """Return an interleaving as plain JSON."""
     return asdict(interleaving)
 
 
 def decode_interleaving(data: Mapping[str, Any]) -> Interleaving:
-    """The inverse of :func:`encode_interleaving`, also of what JSON has made of tuples and numbers."""
+    """Return the encoded interleaving, also after JSON has turned tuples into lists and integer keys into texts."""
 
     def made(kind: Any, fields: Mapping[str, Any]) -> Any:
         return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()})

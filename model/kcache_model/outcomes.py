@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 from .places import Frames
 
 Value: TypeAlias = Any
-"""Plain, immutable data: nothing, a truth value, a number, a text, or a tuple of such. Of an Indexer nothing, one stamp
-(or resource version), or several stamps or keys: where the order of a result is unspecified it is sorted; the order of
-``index_keys`` is kept."""
+"""Plain, immutable data: ``None``, a truth value, a number, a text, or a tuple of such data. An Indexer's value is
+``None``, one stamp (or resource version), or a tuple of stamps or keys. If the order of a result is unspecified, the
+tuple is sorted; the order of ``index_keys`` is kept."""
 
 
 class ErrorKind(enum.StrEnum):
-    """Why a call of an Indexer failed."""
+    """The reasons why a call of an Indexer fails."""
 
     KEY_FUNC = "key_func"
     INDEX_FUNC = "index_func"
@@ -24,20 +24,20 @@ class ErrorKind(enum.StrEnum):
     INDEXERS_RUNNING = "indexers_running"
     TRANSACTION = "transaction"
     OTHER = "other"
-    """An exception that is none of kcache's: the message says which."""
+    """An exception that kcache does not define: the message contains its type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A value, an error, or that the call waits. The message and place of an error take no part in comparisons.
+    """A value, an error, or the fact that the call waits. Comparisons ignore the message and place of an error.
 
     Attributes:
-        value: what the call returned.
-        error: why it failed: a kind of error of its target type.
-        waits: whether it waits until another thread does something.
-        message: of the error.
-        where: in the target it came from, ``FILE:LINE in FUNCTION``.
-        frames: through which it came, where nobody could ask yet which of them is the target's.
+        value: the value that the call returned.
+        error: the kind of error, as its target type defines it; ``None`` if the call did not fail.
+        waits: whether the call waits until another thread acts.
+        message: the message of the error.
+        where: the place in the target that raised the error, ``FILE:LINE in FUNCTION``.
+        frames: the frames of the traceback, if ``where`` could not be determined yet.
     """
 
     value: Value = None
@@ -48,15 +48,15 @@ class Outcome:
     frames: Frames = field(default=(), compare=False, repr=False)
 
     def __hash__(self) -> int:
-        return hash((self.value, self.error))  # what waits has neither; the judges hash millions of these
+        return hash((self.value, self.error))  # if waits is true, both are None; the judges hash millions of outcomes
 
     @property
     def is_told(self) -> bool:
-        """Whether it was recorded."""
+        """Whether the value or error was recorded."""
         return True
 
     def agrees_with(self, expected: Outcome, *, strict_errors: bool = False) -> bool:
-        """Whether it is what the specification expects; an error of any type will do unless ``strict_errors``."""
+        """Whether this outcome matches the expected one; unless ``strict_errors``, any error matches an error."""
         if expected is ANYTHING:
             return not self.waits
         if expected.error is None or strict_errors:
@@ -73,11 +73,11 @@ class Outcome:
 
 
 WAITS = Outcome(waits=True)
-"""The call waits until another thread does something."""
+"""The call waits until another thread acts."""
 
 
 class _Untold(Outcome):
-    """What a call gave that ended well, where nobody wrote it down."""
+    """The outcome of a call that returned a value which was not recorded."""
 
     __slots__ = ()
 
@@ -93,11 +93,11 @@ class _Untold(Outcome):
 
 
 UNTOLD = _Untold()
-"""The call returned, but what is not recorded."""
+"""The call returned; its value was not recorded."""
 
 
 class _Anything(Outcome):
-    """Whatever a call gives that returns or raises."""
+    """The expected outcome that every returned value and every error match."""
 
     __slots__ = ()
 
@@ -113,23 +113,23 @@ class _Anything(Outcome):
 
 
 ANYTHING = _Anything()
-"""The call may return or raise anything: it does not give the same each time after the same calls."""
+"""The call may return or raise anything: its outcome differs from run to run after the same calls."""
 
 
 def with_short_floats(value: Value) -> Value:
-    """``12.3`` for ``12.300000000000001``, in tuples too: the digits that a sum of decimal fractions gets right."""
+    """Round floats to 15 digits, in tuples too: ``12.3`` for ``12.300000000000001``, a sum of decimal fractions."""
     if type(value) is float:
         return float(f"{value:.15g}")
     return tuple(map(with_short_floats, value)) if type(value) is tuple else value
 
 
 def with_article(name: str) -> str:
-    """``an int``, ``a list``."""
+    """Return a name with its indefinite article: ``an int``, ``a list``."""
     return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
 
 
 def error_text(error: BaseException) -> str:
-    """``Type: message``, kept short; the message of an exception may itself fail."""
+    """Return ``Type: message`` with at most 300 characters of the message, whose ``str`` may itself raise."""
     try:
         message = str(error)[:300]
     except BaseException:
@@ -138,15 +138,15 @@ def error_text(error: BaseException) -> str:
 
 
 def returned(value: Value = None) -> Outcome:
-    """The call returned ``value``."""
+    """Return the outcome of a call that returned ``value``."""
     return Outcome(value=value)
 
 
 def raised(error: str, message: str = "") -> Outcome:
-    """The call raised."""
+    """Return the outcome of a call that raised an error."""
     return Outcome(error=error, message=message)
 
 
 def unexplained_text(call: str) -> str:
-    """A sentence about a call whose result is impossible, as Python would write it."""
+    """Return a sentence that reports the impossible result of ``call``, which is written as Python code."""
     return f"no sequential order of the calls explains what {call} gave"

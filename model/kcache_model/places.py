@@ -1,4 +1,4 @@
-"""Places in the target: where an exception came from."""
+"""Places in the target that raised an exception."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from types import TracebackType
 from typing import Final, TypeAlias
 
 Frames: TypeAlias = tuple[tuple[str, int, str], ...]
-"""(file, line, function)."""
+"""(file, line, function) of each frame."""
 
 _HARNESS: Final = ("kcache_model", "kcache_stress", "kcache_conformance")
 _LIBRARY: Final = sysconfig.get_paths()["stdlib"]
 
-# Places are asked for in threads that the explorer watches: code of os.path or pathlib that ran there would count as
-# code of the target that is not seen. Therefore paths are compared as texts.
+# These functions run in threads that the explorer watches: it would take code of os.path or pathlib for code of the
+# target that it cannot see. Therefore paths are compared as texts.
 
 
 def place_of(error: BaseException) -> str:
-    """``FILE:LINE in FUNCTION``: the last frame that is neither the harness' nor the standard library's.
+    """Return ``FILE:LINE in FUNCTION`` of the last frame outside the harness and the standard library.
 
-    Empty if there is none. Time is linear in the depth of the stack.
+    The text is empty if there is no such frame. Time is linear in the depth of the stack.
     """
     return place_in(frames_of(error))
 
 
 def frames_of(error: BaseException) -> Frames:
-    """Where an exception passed, the raising frame last: no library is called, for an explorer would watch that."""
+    """Return the frames of a traceback, the raising frame last; call no library, because the explorer would see it."""
     found = []
     trace: TracebackType | None = error.__traceback__
     while trace is not None:
@@ -38,7 +38,7 @@ def frames_of(error: BaseException) -> Frames:
 
 
 def place_in(frames: Frames) -> str:
-    """As :func:`place_of`, of what :func:`frames_of` returned."""
+    """Return the place as :func:`place_of` does, from the frames that :func:`frames_of` returned."""
     for path, line, name in reversed(frames):
         if is_of_target(path):
             return f"{short_path(path)}:{line} in {name}"
@@ -47,14 +47,14 @@ def place_in(frames: Frames) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def file_name(path: str) -> str:
-    """The last part of a path; of those that many packages have, ``__init__.py`` and its like, with the folder."""
+    """Return the last part of a path; for names such as ``__init__.py``, which many packages have, with the folder."""
     folder, _, name = path.rpartition(os.sep)
     return f"{folder.rpartition(os.sep)[2]}/{name}" if folder and name.startswith("__") else name
 
 
 @functools.lru_cache(maxsize=4096)
 def is_of_target(path: str) -> bool:
-    """Whether a file is neither the harness' nor the standard library's."""
+    """Whether a file belongs neither to the harness nor to the standard library."""
     if path.startswith("<"):
         return False
     parts = path.split(os.sep)
@@ -64,5 +64,5 @@ def is_of_target(path: str) -> bool:
 
 
 def short_path(path: str) -> str:
-    """The path relative to the current directory where it lies below; editors can open it either way."""
+    """Return the path relative to the current directory if it is below, else unchanged; editors can open both."""
     return path.removeprefix(os.getcwd() + os.sep)

@@ -1,6 +1,6 @@
-"""Progress listeners: a runner tells the world what the implementation is being asked, before it is asked.
+"""Progress listeners: a runner reports each program to them before the implementation runs it.
 
-Whoever watches can lay a hang or a crash at the door of a program.
+So a watching process can attribute a hang or a crash to a program.
 """
 
 from __future__ import annotations
@@ -9,23 +9,23 @@ from typing import Protocol
 
 
 class ProgressListener(Protocol):
-    """Told by a runner; must be quick."""
+    """A receiver of a runner's reports; its methods must be quick."""
 
     def note(self, text: str, *, has_threads: bool = False) -> None:
-        """Something is about to be done, by threads or not; ``text`` says what."""
+        """Receive the description of the work that begins now, and whether threads do it."""
 
     def append(self, text: str) -> None:
-        """It goes on with what ``text`` says."""
+        """Receive the continuation of the description: the work goes on with ``text``."""
 
     def alive(self) -> None:
-        """The program under way has been run once more; it is about to be run again."""
+        """Receive a sign of life: the current program has run once more and is about to run again."""
 
     def rest(self) -> None:
-        """The implementation is not being called at present."""
+        """Receive the end of the work: at present, the implementation is not called."""
 
 
 class NoProgress:
-    """Nobody watches."""
+    """A listener that ignores all reports."""
 
     def note(self, text: str, *, has_threads: bool = False) -> None:
         """Do nothing."""

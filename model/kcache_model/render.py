@@ -1,4 +1,4 @@
-"""Operations, outcomes and calls as short text."""
+"""Rendering of operations, outcomes and calls as short texts."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from .history import FINAL_THREAD, Call, thread_text
 from .outcomes import ErrorKind, Outcome, with_article, with_short_floats
 
 LONGEST_NAME = 40
-"""Characters; longer names are cut."""
+"""The maximum number of characters of a name; longer names are cut."""
 
 _MOST_RESULTS = 60
 CLOSEST = "Closest: "
-"""Begins the sentence that names the closest order."""
+"""The beginning of the sentence that names the closest order."""
 
 _MOST_IN_ORDER = 12
-"""Calls of a sequential order that a sentence lists: a reader follows no more."""
+"""The maximum number of calls of a sequential order that a sentence lists; readers cannot follow more."""
 
 
 def operation_text(operation: object) -> str:
-    """The call as Python would write it: its ``str``, on one line."""
+    """Return the call as Python code: its ``str``, on one line."""
     return printable_line(str(operation))
 
 
 def outcome_text(outcome: Outcome | None) -> str:
-    """What a call gave: a stamp, ``[v1, v2]``, ``None``, or the error."""
+    """Return an outcome as text: a stamp, ``[v1, v2]``, ``None``, or the error."""
     if outcome is None:
         return "(no answer)"
     if outcome.error is not None:
@@ -42,7 +42,7 @@ def outcome_text(outcome: Outcome | None) -> str:
 
 
 def result_text(outcome: Outcome | None, text: Callable[[Outcome], str] = outcome_text, *, is_past: bool = True) -> str:
-    """A verb and what a call gave: ``returned 2``, ``raised KeyError: 'a'``, ``would wait``."""
+    """Return a verb with the outcome: ``returned 2``, ``raised KeyError: 'a'``, ``would wait``."""
     if outcome is None or outcome.waits:
         return "would wait"
     if outcome.error is None:
@@ -59,15 +59,15 @@ def result_text(outcome: Outcome | None, text: Callable[[Outcome], str] = outcom
 def no_order_text(
     call: Call[Any], order: Sequence[Call[Any]], expected: Outcome, text: Callable[[Outcome], str] = outcome_text
 ) -> str:
-    """Sentences: what a call gave, that no sequential order gives that, and what the closest order gives.
+    """Return sentences with an outcome that no sequential order explains, and the outcome in the closest order.
 
     Args:
         call: the call that no order explains.
         order: the calls before it in the order that explains the most calls.
-        expected: what the call gives in that order.
-        text: the value of an outcome as text.
+        expected: the outcome of the call in that order.
+        text: returns the value of an outcome as text.
     """
-    if call.outcome is not None and text(call.outcome) == text(expected):  # only digits that are cut tell them apart
+    if call.outcome is not None and text(call.outcome) == text(expected):  # they differ only in digits that are cut
         text = _in_full
     who = "After the threads" if call.thread == FINAL_THREAD else thread_text(call.thread).capitalize()
     who = f"{who}: " if call.thread >= 0 or call.thread == FINAL_THREAD else ""
@@ -82,12 +82,12 @@ def no_order_text(
 
 
 def printable_line(text: str) -> str:
-    """As :func:`printable`, in one line."""
+    """Return ``text`` on one line, escaped as :func:`printable` does."""
     return printable(text).replace("\n", "\\n")
 
 
 def printable(text: str) -> str:
-    """``text`` with control characters escaped: what an implementation says must not steer a terminal."""
+    """Escape control characters except newlines: texts of an implementation must not control the terminal."""
     return "".join(
         character if character.isprintable() or character == "\n" else character.encode("unicode_escape").decode()
         for character in text
@@ -95,29 +95,29 @@ def printable(text: str) -> str:
 
 
 def call_text(call: Call) -> str:
-    """The call without its outcome, without what is of no interest among other calls."""
+    """Return the call as text, without its outcome and without details that do not matter among other calls."""
     return operation_text(getattr(call.operation, "plain", call.operation))
 
 
 def brief_text(operation: object) -> str:
-    """As :func:`operation_text`, as short as it can be: for sentences."""
+    """Return the shortest text of a call, for sentences; see :func:`operation_text`."""
     return operation_text(getattr(operation, "brief", operation))
 
 
 def name_text(text: str) -> str:
-    """``text`` itself if it reads well, else quoted and with escapes; long texts are cut."""
+    """Return ``text``, cut if it is long; quoted and escaped unless it has only ASCII letters, digits and ``/-_.=``."""
     text = cut_short(text)
     plain = text.replace("/", "").replace("-", "").replace("_", "").replace(".", "").replace("=", "")
     return text if plain.isascii() and plain.isalnum() else repr(text)
 
 
 def quoted(text: str) -> str:
-    """``text`` itself if it can be read as it is, else quoted and with escapes; never cut."""
+    """Return ``text`` if it is printable and has no outer spaces, else quoted and escaped; texts are never cut."""
     return text if text.isprintable() and text.strip() == text and text else repr(text)
 
 
 def cut_short(text: str) -> str:
-    """The beginning of a long text."""
+    """Return ``text``, cut to at most ``LONGEST_NAME`` characters."""
     return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 3]}..."
 
 

@@ -1,7 +1,7 @@
-"""Rules: what an implementation must do, each with an id, who says so, and what usually breaks it.
+"""Rules: the promises of an implementation, each with an id, its source and the usual cause of a violation.
 
-The tables are TOML files: one beside this module for what holds of every target type, one in the folder of each type
-that has rules of its own. ``kcache rules`` prints them.
+The rules are in TOML files. The file beside this module has the rules of every target type; a target type with rules of
+its own has a file in its folder. ``kcache rules`` prints the rules.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any, Final
 
 
 class Contract(enum.StrEnum):
-    """By which promises an implementation is judged."""
+    """The set of promises by which an implementation is judged."""
 
     CLIENT_GO = "client-go"
-    """What client-go's documentation and behaviour promise. What they call misuse, or leave undefined, is advice."""
+    """The promises of client-go's documentation and behaviour. Cases of misuse or undefined behaviour are advice."""
     STRICT = "strict"
-    """Also what kcache's own reference guarantees beyond that."""
+    """The promises of client-go and the further guarantees of kcache's own reference implementation."""
 
 
 class Severity(enum.StrEnum):
@@ -29,7 +29,7 @@ class Severity(enum.StrEnum):
 
     VIOLATION = "violation"
     ADVICE = "advice"
-    """Told apart from the violations; the run may be ok nevertheless."""
+    """A broken rule that is reported apart from the violations; the verdict may be ok nevertheless."""
 
 
 @dataclass(frozen=True)
@@ -37,16 +37,16 @@ class Rule:
     """One rule.
 
     Attributes:
-        id: its stable name, in every report.
-        promise: what an implementation must do.
-        source: who says so: a symbol of client-go, an issue, a document.
-        cause: what usually breaks it.
-        fix: what usually mends that.
-        contract: the least contract that asks for it; under a lesser one it is advice.
+        id: its stable name in every report.
+        promise: the behaviour that an implementation must have.
+        source: the origin of the promise: a symbol of client-go, an issue, a document.
+        cause: the usual cause of a violation.
+        fix: the usual fix.
+        contract: the weakest contract that requires the rule; under a weaker one, breaking it is advice.
         example: a file of the shipped examples that breaks it; empty if there is none.
-        is_of_state: whether a write breaks it, and any later call shows that.
-        is_once: whether it is one decision of the implementation, whatever calls show it: one finding is enough.
-        declaration: the name in ``kcache_unsupported`` with which an implementation says that it does otherwise.
+        is_of_state: whether a write breaks it and any later call can show this.
+        is_once: whether one decision of the implementation breaks it, whatever calls show this: one finding is enough.
+        declaration: the name in ``kcache_unsupported`` with which an implementation declares that it breaks the rule.
     """
 
     id: str
@@ -61,18 +61,18 @@ class Rule:
     declaration: str = ""
 
     def severity(self, contract: Contract) -> Severity:
-        """What breaking it is under a contract."""
+        """Return the severity of a violation of this rule under a contract."""
         is_asked = self.contract is Contract.CLIENT_GO or contract is Contract.STRICT
         return Severity.VIOLATION if is_asked else Severity.ADVICE
 
 
 @dataclass(frozen=True)
 class BrokenRule:
-    """A rule that does not hold of what was seen.
+    """A rule that an observation violates.
 
     Attributes:
-        rule: its id.
-        text: one sentence that says what was seen.
+        rule: the id of the rule.
+        text: one sentence that describes the observation.
     """
 
     rule: str
@@ -96,23 +96,23 @@ RULE_OF_KIND: Final[Mapping[str, str]] = {
     "failure": "failed-check",
     "data-race": "data-race",
 }
-"""Kind of finding -> id of the rule that it breaks where nothing more is known."""
+"""Kind of finding -> id of the rule that it breaks if no more specific rule is known."""
 
 
 def rule_of_anomaly(anomaly: str) -> str:
-    """The id of the rule that an anomaly breaks: ``half-applied-write``."""
+    """Return the id of the rule that an anomaly breaks: ``half-applied-write``."""
     return anomaly.replace(" ", "-")
 
 
 @functools.cache
 def rules_in(package: str) -> Mapping[str, Rule]:
-    """Id -> rule, of the table ``rules.toml`` of a package."""
+    """Return the rules in ``rules.toml`` of a package, by id."""
     table = tomllib.loads((files(package) / "rules.toml").read_text(encoding="utf-8"))
     return {name: _rule(name, fields) for name, fields in table.items()}
 
 
 def common_rules() -> Mapping[str, Rule]:
-    """Those that hold of every target type."""
+    """Return the rules that apply to every target type, by id."""
     return rules_in("kcache_model")
 
 

@@ -1,11 +1,11 @@
-"""State that all objects of a class share: globals of its modules, and attributes of the classes there.
+"""Shared state of all objects of a class: globals of its modules, and attributes of the classes there.
 
-Each run of calls starts with a new object. Shared state would still be as the run before left it, so the results of a
-run would depend on what ran before. Therefore the state is recorded before the first object is created, and restored
-before each further one: names are bound again, and containers get their contents back, in place.
+Each run of calls starts with a new object. Shared state would keep the changes of the previous run, so the results of a
+run would depend on earlier runs. Therefore the state is recorded before the first object is created, and restored
+before each further object: names are bound again, and containers get their contents back, in place.
 
 ``itertools.count`` starts again, and caches of ``functools`` are cleared. Locks, threads, other iterators, and objects
-of other modules stay as they are: nothing can be restored of these from outside.
+of other modules keep their state: it cannot be restored from outside.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from .foreign import own_attributes
 from .target_name import Applied
 
 _KEY: Final = "__kcache_shared_state__"
-"""Where a module keeps its record: each private copy of a module has a record of its own."""
+"""The name of the global with the record of a module: each private copy of a module has a record of its own."""
 _MOST_PARTS: Final = 2_000
-"""Objects and containers of one module that are recorded: they are compared before each run."""
+"""The maximum number of objects, and of containers, that are recorded per module: all are compared before each run."""
 _KEPT: Final = frozenset({"_abc_impl"})
 _INSTRUMENTED: Final = "_kc_"
-"""Names that the explorer adds to instrumented modules begin with this."""
+"""The prefix of the names that the explorer adds to instrumented modules."""
 _IS_PLAIN_COUNT: Final = re.compile(r"count\([-+.\d]+(, [-+.\d]+)?\)")
-"""The text of a counter whose numbers are plain: from Python 3.14 on, no copy of a counter can be made."""
+"""The ``repr`` of a counter with plain numbers, which is recorded: counters cannot be copied since Python 3.14."""
 _NOTHING: Final = object()
 _SEQUENCES: Final = (list, collections.deque, set)
 _MAPPINGS: Final = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
@@ -45,10 +45,10 @@ class SharedState:
 
     Args:
         space: the globals of the module.
-        but: names there that are left alone.
+        but: names of globals and attributes that are neither recorded nor restored.
 
     Attributes:
-        has_changed: whether some run has left anything else than it found.
+        has_changed: whether :meth:`restore` has ever found a change.
     """
 
     def __init__(self, space: dict[str, Any], but: frozenset[str] = frozenset()) -> None:
@@ -63,7 +63,7 @@ class SharedState:
         self._record_owner(space, space)
 
     def restore(self) -> None:
-        """Undo what runs have changed since this was made."""
+        """Undo all changes of the recorded state since this object was created."""
         for owner, then in self._owners.values():
             self._restore_names(owner, then)
         for container, then_within in self._containers.values():
@@ -82,7 +82,10 @@ class SharedState:
                 _bind(owner, name, then[name])
 
     def changes(self) -> Iterator[Callable[[], None]]:
-        """The changes since this was made: each function takes one of them back, if it is still there."""
+        """Yield for each changed name or container a function that undoes the change, if it still exists then.
+
+        Counters and caches are not included.
+        """
         for owner, then in self._owners.values():
             now = dict(self._named(_space_of(owner)))
             for name in now.keys() | then.keys():
@@ -96,12 +99,12 @@ class SharedState:
     def _restore_names(self, owner: Any, then: dict[str, object]) -> None:
         space = _space_of(owner)
         if id(owner) in self._all and _is_same([*space, *space.values()], self._all[id(owner)]):
-            return  # as nearly always, and to look which names count takes ten times as long
+            return  # nearly always true; to filter the names takes ten times as long
         self._restore_counting(owner, space, then)
         self._all[id(owner)] = [*space, *space.values()]
 
     def _restore_counting(self, owner: Any, space: Any, then: dict[str, object]) -> None:
-        """Restore the names that count: no modules, and nothing that the interpreter or the explorer adds."""
+        """Restore the relevant names: no modules, and no names that the interpreter or the explorer adds."""
         now = dict(self._named(space))
         if now.keys() == then.keys() and all(map(is_, now.values(), map(then.__getitem__, now))):
             return
@@ -146,7 +149,7 @@ class SharedState:
 
 
 def shared_states(factory: Callable[[], Any]) -> list[SharedState]:
-    """The states of the modules of a class and its bases, recorded when they are first asked for."""
+    """Return the states of the modules of a class and its bases; each is recorded at the first request."""
     found: dict[int, SharedState] = {}
     for space in _spaces_of(factory.func if isinstance(factory, Applied) else factory):
         if _KEY not in space:
@@ -156,7 +159,7 @@ def shared_states(factory: Callable[[], Any]) -> list[SharedState]:
 
 
 def _spaces_of(made_by: object) -> Iterator[dict[str, Any]]:
-    """The globals of the modules of a class; of a function that creates objects, its own."""
+    """Yield the globals of the modules of a class and its bases, or the globals of a function that creates objects."""
     functions = [made_by]
     if isinstance(made_by, type):
         functions = [
@@ -169,7 +172,7 @@ def _spaces_of(made_by: object) -> Iterator[dict[str, Any]]:
     for function in functions:
         if isinstance(function, FunctionType):
             package = str(function.__globals__.get("__name__", "builtins")).partition(".")[0]
-            if package not in sys.stdlib_module_names:  # what the interpreter itself needs must stay as it is
+            if package not in sys.stdlib_module_names:  # the interpreter itself needs this state
                 yield function.__globals__
 
 
@@ -185,12 +188,12 @@ def _functions_of(value: object) -> Iterator[FunctionType]:
 
 
 def _space_of(owner: Any) -> Any:
-    """The names of a module, of a class, or of an object; a module is known by its globals."""
+    """Return the names of a module, a class or an object; a module is represented by the dict of its globals."""
     return owner if type(owner) is dict else own_attributes(owner)
 
 
 def _contents(container: Any) -> list[object]:
-    """What is in a container; the keys of a mapping, then its values."""
+    """Return the elements of a container; for a mapping, the keys, then the values."""
     return [*container, *container.values()] if isinstance(container, _MAPPINGS) else [*container]
 
 
@@ -203,7 +206,7 @@ def _refill(container: Any, contents: list[object]) -> None:
     if issubclass(type(container), _MAPPINGS):
         half = len(contents) // 2
         for key, value in zip(contents[:half], contents[half:], strict=True):
-            container[key] = value  # Counter.update() would count, and dict.update() forgets the order of OrderedDict
+            container[key] = value  # Counter.update() would add counts, dict.update() loses the order of OrderedDict
     elif isinstance(container, set):
         container.update(contents)
     else:
@@ -211,7 +214,7 @@ def _refill(container: Any, contents: list[object]) -> None:
 
 
 def _put_back(owner: Any, name: str, now: object, then: object) -> None:
-    """Let a name stand for what it stood for, unless it stands for something else than ``now`` meanwhile."""
+    """Bind a name to its former value ``then``, or unbind it, unless its value is no longer ``now``."""
     space = _space_of(owner)
     if space.get(name, _NOTHING) is not now:
         return
@@ -222,7 +225,7 @@ def _put_back(owner: Any, name: str, now: object, then: object) -> None:
 
 
 def _take_out(container: Any, now: list[object], then: list[object]) -> None:
-    """Take out what has come into a container, and leave in it what has come later."""
+    """Undo the change of a container from ``then`` to ``now``; keep elements that were added after ``now``."""
     if _is_same(_contents(container), now):
         _refill(container, then)
     elif isinstance(container, _MAPPINGS):

@@ -1,13 +1,13 @@
-"""Objects that the harness gives to a target."""
+"""Objects with stamps, which the harness passes to a target."""
 
 from __future__ import annotations
 
 
 class Stamped:
-    """An object by whose stamp all is known of it: whoever reads a state needs to look no further.
+    """An object that its stamp identifies completely: code that reads a state need not inspect the object further.
 
     Attributes:
-        stamp: names the object; no two share one.
+        stamp: the unique name of the object.
     """
 
     __slots__ = ()
@@ -15,5 +15,5 @@ class Stamped:
     stamp: str
 
     def told(self) -> str:
-        """The object in a text."""
+        """Return the object as text."""
         return self.stamp

@@ -1,4 +1,4 @@
-"""Suggestions for names that somebody mistyped."""
+"""Suggestions for mistyped names."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ _MOST: Final = 3
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """``"; did you mean this or that?"`` with known names that look like a word; empty if there are none."""
+    """Return ``"; did you mean this or that?"`` with known names similar to ``word``; empty if there are none."""
     close = difflib.get_close_matches(word, list(known), n=_MOST)
     return f"; did you mean {' or '.join(close)}?" if close else ""

@@ -1,4 +1,4 @@
-"""Name of a target: where it is, and with which arguments it is called, if it says so."""
+"""Name of a target: its location, its attribute there, and optionally the arguments of a call."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .errors import TargetError
 
 @dataclass(frozen=True)
 class Applied:
-    """Something with the arguments with which it is called, which are copied each time.
+    """A callable with the arguments of its call; each call gets a deep copy of the arguments.
 
     Attributes:
-        func: what is called.
-        arguments: by position.
-        keywords: by name.
+        func: the callable.
+        arguments: the positional arguments.
+        keywords: the keyword arguments.
     """
 
     func: Callable[..., Any]
@@ -26,18 +26,18 @@ class Applied:
     keywords: Mapping[str, Any]
 
     def __call__(self) -> Any:
-        """Call it."""
+        """Call ``func`` with copies of the arguments."""
         return self.func(*copy.deepcopy(self.arguments), **copy.deepcopy(dict(self.keywords)))
 
 
 @dataclass(frozen=True)
 class TargetName:
-    """A name taken apart: ``cachetools:LRUCache(2)``.
+    """A parsed name: ``cachetools:LRUCache(2)``.
 
     Attributes:
         location: a module, or the path of a file.
-        attribute: what it is called there, dotted where it is within something.
-        call: the arguments as Python writes them, in brackets; empty if there are none.
+        attribute: the name within the module, with dots if it is nested.
+        call: the arguments as Python code, in parentheses; empty if the name has none.
     """
 
     location: str
@@ -46,11 +46,11 @@ class TargetName:
 
     @property
     def module(self) -> str | None:
-        """The module; ``None`` if a file is named."""
+        """The name of the module; ``None`` if the location is a file."""
         return None if self.location.endswith(".py") else self.location
 
     def applied(self, found: Any) -> Any:
-        """What is found under the name, with the arguments: something that can be called without any.
+        """Return the target ``found`` with the arguments bound to it; ``found`` itself if the name has no call.
 
         Raises:
             TargetError: the arguments are not plain values.
@@ -61,7 +61,7 @@ class TargetName:
         return Applied(found, given, named)
 
     def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments of the call, by position and by name. Nothing but plain values is ever made of the text.
+        """Return the positional and the keyword arguments. The text is never evaluated: only literals are accepted.
 
         Raises:
             TargetError: the arguments are not plain values.
@@ -81,7 +81,7 @@ class TargetName:
 
 
 def target_name(spec: str) -> TargetName:
-    """A name taken apart: ``package.module:name`` or ``path/to/file.py:name``, perhaps with arguments in brackets."""
+    """Parse ``package.module:name`` or ``path/to/file.py:name``, optionally with arguments in parentheses."""
     head, bracket, arguments = spec.partition("(")
     location, _, attribute = head.rpartition(":")
     return TargetName(location, attribute, f"{bracket}{arguments}")

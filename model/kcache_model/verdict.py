@@ -10,7 +10,7 @@ from .history import Call
 
 
 class Status(enum.StrEnum):
-    """The three answers. UNKNOWN means that a budget ran out; it is never to be read as OK."""
+    """The three answers. UNKNOWN means that the question is open, usually since a budget ran out; it is never OK."""
 
     OK = "ok"
     VIOLATION = "violation"
@@ -23,13 +23,13 @@ class Verdict:
 
     Attributes:
         status: the answer.
-        order: for OK, the calls in an order that the model could have followed (pending calls that had no effect are
-            missing); empty for long histories.
-        core: for VIOLATION, the calls that the argument names: given when all other writes began and ended, no order
-            explains their results. Without an argument, the calls of the smallest part found that no order explains.
-        reason: why no order explains the core, or which budget ran out. Empty for OK.
-        steps: how many times the search applied the model.
-        anomaly: for VIOLATION, its class, if the stamps tell it.
+        order: for OK, the calls in an order that the model can follow (pending calls without an effect are omitted);
+            empty for long histories.
+        core: for VIOLATION, the calls that the argument names: with the times of all other writes as observed, no order
+            explains their results. Without an argument, the calls of the smallest known part that no order explains.
+        reason: the reason why no order explains the core, or the budget that ran out. Empty for OK.
+        steps: the number of times that the search applied the model.
+        anomaly: for VIOLATION, the class of the anomaly if the stamps determine it.
     """
 
     status: Status

@@ -1,4 +1,4 @@
-"""Recordings that other tools wrote: EDN as Jepsen, Knossos, Elle and Porcupine have it, and logs of Jepsen."""
+"""Recordings of other tools: EDN as Jepsen, Knossos, Elle and Porcupine use it, and logs of Jepsen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EDN, Clojure's notation of data, as far as recordings use it: https://github.com/edn-format/edn."""
+"""Reader of EDN, Clojure's notation of data, as far as recordings use it: https://github.com/edn-format/edn."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Keyword(str):
 
 
 def edn_value(text: str) -> Any:
-    """The first value of a text: vectors and lists as tuples, sets as frozensets, tags left out.
+    """Return the first value of a text: vectors and lists as tuples, sets as frozensets, without tags.
 
     Raises:
-        FormatError: there is none, or it has no end.
+        FormatError: there is no value, or it has no end, or it cannot be read.
     """
     for _, value in _Reader(text).values():
         return value
@@ -49,12 +49,12 @@ def edn_value(text: str) -> Any:
 
 
 def edn_events(text: str) -> Iterator[ForeignEvent]:
-    """The events of a history: maps one after another, or in one vector or list.
+    """Yield the events of a history: a sequence of maps, or one vector or list of maps.
 
-    Those of processes without a number are left out.
+    Events of processes without a number are left out.
 
     Raises:
-        FormatError: the text is none; the message names the line.
+        FormatError: the text is not a history; the message names the line.
     """
     for line, value in _Reader(text).values(is_flat=True):
         if not isinstance(value, dict):
@@ -75,7 +75,7 @@ class _Reader:
         self._line, self._counted = 1, 0
 
     def values(self, *, is_flat: bool = False) -> Iterator[tuple[int, Any]]:
-        """Each value with the line that it begins on; if flat, those of a vector or list in its place."""
+        """Yield each value with the line where it begins; if ``is_flat``, replace vectors and lists by their items."""
         closing: str | None = None
         while (token := self._next()) is not None:
             kind, text, line = token

@@ -1,4 +1,4 @@
-"""Events of other tools, and the calls that they make up."""
+"""Events in recordings of other tools, and the calls that consist of these events."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _TYPES: Final = ("invoke", "ok", "fail", "info")
 
 @dataclass(frozen=True)
 class ForeignEvent:
-    """One line of a recording.
+    """One event of a recording.
 
     Attributes:
-        line: where it stands.
-        process: which process it is of.
-        type: ``invoke``; ``ok``: it happened; ``fail``: it did not; ``info``: nobody knows.
-        f: what was called.
-        key: of the object that it is about; ``None`` if the event names none.
-        value: what it was called with, or what it gave.
+        line: the number of its line.
+        process: the number of the process.
+        type: ``invoke``; ``ok``: the call happened; ``fail``: it did not happen; ``info``: it is unknown.
+        f: the name of the called operation.
+        key: the key of the object that the event concerns; ``None`` if the event names none.
+        value: the arguments of the call, or its result.
     """
 
     line: int
@@ -34,13 +34,13 @@ class ForeignEvent:
 
 @dataclass(frozen=True)
 class ForeignCall:
-    """A call: its invocation, and how it ended.
+    """A call: its invocation and its end.
 
     Attributes:
         begin: the invocation.
-        invoked: its place among all events.
-        end: the event that ended it; ``None`` if there is none.
-        returned: the place of that one.
+        invoked: the position of the invocation among all events.
+        end: the event that ended the call; ``None`` if there is none.
+        returned: the position of that event; ``None`` if there is none.
     """
 
     begin: ForeignEvent
@@ -50,15 +50,15 @@ class ForeignCall:
 
     @property
     def is_pending(self) -> bool:
-        """Whether nobody knows whether it happened."""
+        """Whether it is unknown whether the call happened."""
         return self.end is None or self.end.type == "info"
 
 
 def calls_of(events: Iterable[ForeignEvent]) -> list[ForeignCall]:
-    """The calls in the order of their invocations.
+    """Return the calls in the order of their invocations.
 
     Raises:
-        FormatError: an event does not fit to those before it.
+        FormatError: the type of an event is unknown, or the event contradicts earlier events of its process.
     """
     calls: list[ForeignCall] = []
     open_calls: dict[int, int] = {}
@@ -75,7 +75,7 @@ def calls_of(events: Iterable[ForeignEvent]) -> list[ForeignCall]:
         at = open_calls.pop(event.process, None)
         if at is None:
             if event.type == "info":
-                continue  # told of a process, not of a call
+                continue  # an event of the process, not of a call
             raise FormatError(f"line {event.line}: process {event.process} ends a call that it did not begin")
         if calls[at].begin.f != event.f:
             raise FormatError(f"line {event.line}: :{event.f} ends :{calls[at].begin.f} of line {calls[at].begin.line}")

@@ -16,12 +16,12 @@ _EVENT: Final = re.compile(
 
 
 def is_event(line: str) -> bool:
-    """Whether a line tells of a call."""
+    """Whether a line of a log contains an event of a call."""
     return _EVENT.search(line) is not None
 
 
 def text_events(lines: Iterable[str]) -> Iterator[ForeignEvent]:
-    """The events of a log; lines that tell of other things, and of processes without a number, are left out.
+    """Yield the events of a log. Lines without an event, and events of processes without a number, are left out.
 
     Raises:
         FormatError: a value cannot be read; the message names the line.

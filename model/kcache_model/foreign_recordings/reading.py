@@ -1,4 +1,4 @@
-"""Recordings of other tools as calls on an object of a standard specification."""
+"""Conversion of recordings of other tools to calls on an object with a standard specification."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .foreign_calls import ForeignCall, calls_of
 from .jepsen_text import is_event, text_events
 
 _MOST_BEFORE_EVENTS: Final = 200
-"""Lines of a log within which there must be an event."""
+"""Number of lines at the beginning of a log that must contain an event."""
 
 _STEPS: Final[Mapping[str, str]] = {"r": "read", "w": "write", "read": "read", "write": "write"}
 
@@ -31,10 +31,10 @@ class ForeignFormat(enum.StrEnum):
 
 
 def format_of(lines: Iterable[str]) -> ForeignFormat | None:
-    """The format that a recording seems to be in, by how it begins; ``None`` if it is JSON or nothing.
+    """Detect the format of a recording by its first lines; ``None`` if it is JSON lines or empty.
 
     Raises:
-        FormatError: it is in none that can be read.
+        FormatError: the format is unknown.
     """
     beginning = list(itertools.islice(filter(str.strip, lines), _MOST_BEFORE_EVENTS))
     if not beginning:
@@ -54,11 +54,12 @@ def format_of(lines: Iterable[str]) -> ForeignFormat | None:
 
 @dataclass(frozen=True)
 class ForeignRecording:
-    """What was read.
+    """The calls that were read from a recording.
 
     Attributes:
-        calls: those that happened or may have, in the order of their invocations; the clock counts events.
-        lines: where each begins, and where it ends if it does.
+        calls: the calls that happened or may have happened, in the order of their invocations; times are the positions
+            of events.
+        lines: for each call, the line of its invocation and the line of its end; ``None`` if it has no end.
     """
 
     calls: tuple[Call[MethodCall], ...]
@@ -66,19 +67,19 @@ class ForeignRecording:
 
 
 def read_foreign(lines: Iterable[str], found: ForeignFormat, specification: Specifies) -> ForeignRecording:
-    """The calls of a recording.
+    """Read the calls of a recording.
 
-    A call that ended with ``:info`` is pending, as is one without an end. One that ended with ``:fail`` did not
-    happen; only in logs, where that is how a register says that it held something else, a ``:cas`` did, and changed
-    nothing.
+    A call is pending if it ended with ``:info`` or has no end. A call that ended with ``:fail`` did not happen. The
+    exception is a ``:cas`` in a log: there, ``:fail`` means that the register had another value, so the call happened
+    and changed nothing.
 
     Args:
         lines: the recording.
-        found: its format.
-        specification: what the calls were made on.
+        found: the format of the recording.
+        specification: the specification of the object on which the calls ran.
 
     Raises:
-        FormatError: they cannot be read; the message names the line.
+        FormatError: the recording cannot be read; the message names the line.
     """
     is_text = found is ForeignFormat.JEPSEN_TEXT
     events = text_events(lines) if is_text else edn_events("".join(lines))
@@ -103,7 +104,7 @@ class _Translator:
         self._is_keyed = ("txn", 1) in self._known or ("put", 2) in self._known
 
     def call(self, foreign: ForeignCall) -> Call[MethodCall] | None:
-        """The call; ``None`` if it did not happen, or may as well not have."""
+        """The call; ``None`` if it did not happen, or if it is a pending read, which may be left out."""
         begin, end = foreign.begin, foreign.end
         is_failed = end is not None and end.type == "fail"
         is_unequal = is_failed and self._is_text and begin.f == "cas" and isinstance(end and end.value, tuple)
@@ -121,7 +122,7 @@ class _Translator:
         return Call(thread, operation, foreign.invoked, foreign.returned, outcome)
 
     def _operation(self, f: str, key: Any, asked: Any, given: Any) -> tuple[MethodCall, Any]:
-        """What was called, and what it gave without the key."""
+        """The called operation, and its result without the key."""
         name = self._specification.also_called.get(f, f)
         if name == "txn" and ("txn", 1) in self._known:
             return _transaction(asked, given)
@@ -153,7 +154,11 @@ class _Translator:
 
 
 def _transaction(asked: Any, given: Any) -> tuple[MethodCall, Any]:
-    """The call for a transaction: a plain read or write, if it is one step."""
+    """The call for a transaction, and its result; a transaction of one step becomes a plain read or write.
+
+    Raises:
+        FormatError: the transaction has steps other than reads and writes.
+    """
     steps = []
     for step in asked if isinstance(asked, tuple) else (asked,):
         if not isinstance(step, tuple) or len(step) != 3 or step[0] not in _STEPS:

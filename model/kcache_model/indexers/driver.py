@@ -114,13 +114,17 @@ class Driver:
         name = prepared.operation.name
         outcome = self.outcome_so_far(name, result)
         self.spoil_given(name, prepared.arguments)
+        self.spoil_returned(name, result)
+        return outcome
+
+    def spoil_returned(self, name: OperationName, result: object) -> None:
+        """Clear the container that a call returned, if it belongs to the caller."""
         if name is OperationName.GET_INDEXERS:
             is_callers = self._target.shares_nothing
         else:
             is_callers = LIVE_RESULTS not in self._target.unsupported
         if is_callers:
             spoil(result)
-        return outcome
 
     def spoil_given(self, name: OperationName, arguments: Sequence[object]) -> None:
         """Clear the container that was passed to ``replace`` or ``add_indexers``, if it belongs to the caller."""

@@ -1,1 +1,1 @@
-"""Duties of an informer to its users: the rules, and the data on which they are judged."""
+"""Contract of an informer with its users: the rules, and the data by which they are judged."""

@@ -1,8 +1,8 @@
-"""Rules that hold of an informer, whatever its server and its network do.
+"""Rules that every informer keeps, whatever its server and its network do.
 
-The guarantees are those of client-go's ``SharedInformer``: when nothing happens any more, the store shows what the
-server has; each handler was led there, object by object, along states that the object really had, in their order; the
-store was ahead of the handlers. That states in between are left out is no fault (client-go#571).
+The guarantees are those of client-go's ``SharedInformer``. When nothing happens any more, the store equals the content
+of the server. Each handler got there, object by object, through real states of the object in their order. The store was
+never behind the handlers. An informer may leave out intermediate states (client-go#571).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .stories import HandlerStory, PipelineStory, ServerStory, Told, ToldKind, V
 
 
 def broken_rules(story: PipelineStory) -> Iterator[BrokenRule]:
-    """What is wrong, one sentence each, the most telling first."""
+    """Yield the broken rules of a run, each with one sentence, the most informative first."""
     for text in story.wrong_indices:
         yield BrokenRule("wrong-index", text)
     for handler in story.handlers:
@@ -60,7 +60,7 @@ def broken_rules(story: PipelineStory) -> Iterator[BrokenRule]:
 
 
 def known_after(told: Sequence[Told]) -> dict[str, Version]:
-    """What a handler takes to be there after these calls."""
+    """Return the objects, by key, that exist according to these calls of a handler."""
     known: dict[str, Version] = {}
     for call in told:
         if call.kind is ToldKind.DELETE:
@@ -71,7 +71,7 @@ def known_after(told: Sequence[Told]) -> dict[str, Version]:
 
 
 def _sequence(handler: HandlerStory, server: ServerStory) -> Iterator[BrokenRule]:
-    """Whether each call follows from those before it, and tells what has happened."""
+    """Check that each call is consistent with earlier calls and reports a real change; stop at the first fault."""
     happened = set(server.changes)
     known: dict[str, Version] = {}
     newest: dict[str, int] = {}
@@ -120,7 +120,7 @@ def _was_deleted(version: Version, server: ServerStory) -> bool:
 
 
 def _store_behind(call: Told) -> str | None:
-    """The store is changed first; it may be further than the handler already."""
+    """The fault if the store was behind a call: the store must change before the call, and may be further ahead."""
     stored, obj = call.stored, call.obj
     if stored is None:
         return None
@@ -144,7 +144,7 @@ def _content(rule: str, who: str, shown: Mapping[str, Version], content: Mapping
 
 
 def _synced_early(story: PipelineStory) -> Iterator[BrokenRule]:
-    """Whether the store had all of the first list when the informer said so."""
+    """Check that the store had all objects of the first list when ``has_synced()`` was first true."""
     sync = story.first_sync
     if sync is None:
         return
@@ -158,11 +158,15 @@ def _synced_early(story: PipelineStory) -> Iterator[BrokenRule]:
 
 
 def _initial_list(handler: HandlerStory, server: ServerStory) -> Iterator[BrokenRule]:
-    """Whether what was there before the handler, and nothing else, came as its initial list."""
+    """Check the calls of a handler that was added before the start against the first list of the server.
+
+    The flag ``is_in_initial_list`` must be right. When the registration of the handler first says that it has synced,
+    the handler must have got all objects of that list.
+    """
     if server.first_list is None:
         return
     if handler.is_first:
-        # A queue that gathers changes by key may hand out later changes of a listed object together with it.
+        # A queue that groups changes by key may hand out later changes of a listed object together with it.
         listed, keys = set(server.first_list), {version.key for version in server.first_list}
         for call in handler.told:
             if call.kind is ToldKind.ADD and call.is_in_initial_list and call.obj.key not in keys:

@@ -1,4 +1,4 @@
-"""Views of objects. Never instrumented: looking at objects that do not change is no step of a thread."""
+"""Comparison of manifests by key and version. Never instrumented: reading immutable objects is not an event."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from typing import Any, Final
 from .stories import Version
 
 TRANSFORMED: Final = "kcache/transformed"
-"""The annotation in which the transformer counts how often it saw an object."""
+"""The annotation in which the transformer counts its calls for an object."""
 
 
 def key_of_object(obj: Any) -> str:
-    """``namespace/name`` of a manifest, or the key of a tombstone."""
+    """Return ``namespace/name`` of a manifest, or the key of a tombstone.
+
+    Raises:
+        TypeError: the object is neither.
+    """
     key: str | None = getattr(obj, "key", None)
     if key is not None:
         return key
@@ -24,7 +28,7 @@ def key_of_object(obj: Any) -> str:
 
 
 def version_of(obj: Any) -> Version:
-    """What matters of an object; what is no manifest has a version that no object of the server has."""
+    """Return the version of a manifest. Other objects get a version that no object of the server has."""
     try:
         metadata = obj["metadata"]
         version = str(metadata.get("resourceVersion", ""))
@@ -36,17 +40,20 @@ def version_of(obj: Any) -> Version:
 
 
 def versions_of(objects: Iterable[Any]) -> dict[str, Version]:
-    """What matters of objects, by key."""
+    """Return the versions of objects, by key."""
     return {key_of_object(obj): version_of(obj) for obj in objects}
 
 
 def index_value(obj: Mapping[str, Any]) -> list[str]:
-    """An index function: what changes with the spec."""
+    """Return the indexed values of an object: its ``spec.value``, which changes with the spec."""
     return [str(obj["spec"].get("value", ""))]
 
 
 def wrong_index(store: Any, name: str, stored: Iterable[Any]) -> Iterator[str]:
-    """What an index by :func:`index_value` does not show of what is stored, as far as the store can be asked."""
+    """Yield the differences between an index by :func:`index_value` and the stored objects.
+
+    If the store has no method to query an index, nothing is yielded.
+    """
     if hasattr(store, "index_keys"):
         keys_under = store.index_keys
     elif hasattr(store, "by_index"):

@@ -1,4 +1,4 @@
-"""Minimiser of failing programs of informers: threads and steps are left out, then what else is not needed."""
+"""Minimiser of failing programs of informers: removes threads and steps, then transformer, resync and handlers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .program import InformerProgram, Step
 def minimise(
     program: InformerProgram, fails: Callable[[InformerProgram], bool], *, seconds: float, attempts: int = 500
 ) -> InformerProgram:
-    """A program that fails still and is no larger; each attempt is the first simpler program that fails."""
+    """Minimise a failing program: take the first simpler program that fails, and repeat until no simpler one fails."""
     return smallest(program, _simpler, fails, seconds=seconds, attempts=attempts)
 
 
@@ -37,6 +37,6 @@ def _simpler(program: InformerProgram) -> Iterator[InformerProgram]:
 
 
 def _without(steps: tuple[Step, ...], size: int) -> Iterator[tuple[Step, ...]]:
-    """The steps without so many of them in a row, the last ones first."""
+    """Yield the steps without ``size`` consecutive steps, removing the last ones first."""
     for start in range(len(steps) - size, -1, -1):
         yield steps[:start] + steps[start + size :]

@@ -1,4 +1,4 @@
-"""Events in and around an informer, as plain data."""
+"""Programs of an informer: the steps of its server and its users, as plain data."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ _LONGEST_SECONDS: Final = 86_400.0
 
 
 class StepName(enum.StrEnum):
-    """What can happen. Most are done by the server; ``SETTLE`` and those behind it are done to the informer."""
+    """The names of the steps. The server does most of them; from ``SETTLE`` on, steps concern the informer."""
 
     CREATE = "create"
-    """The object of that name is created; if there is one, its spec changes."""
+    """The object of that name is created; if it exists, its spec changes."""
     UPDATE = "update"
-    """The status of the object of that name changes, and nothing else, if there is one."""
+    """Only the status of the object of that name changes, if it exists."""
     DELETE = "delete"
-    """The object of that name is deleted, if there is one."""
+    """The object of that name is deleted, if it exists."""
     RECREATE = "recreate"
-    """The object of that name is deleted and made anew, if there is one."""
+    """The object of that name is deleted and created again, if it exists."""
     MISS = "miss"
-    """All connections break, and what happens up to the next step that is no change is forgotten."""
+    """All connections break. Watches never get the changes that follow directly, because history is forgotten."""
     CUT = "cut"
     """All watches end."""
     EXPIRE = "expire"
     """All watches end with 410 Gone, and history is forgotten."""
     REPEAT = "repeat"
-    """Watches are told of the last change once more."""
+    """Watches get the last change a second time."""
     SWAP = "swap"
-    """The object of that name changes, then that of the next letter; watches are told the other way round."""
+    """The object of that name changes, then the object named by the next letter; watches get them in reverse order."""
     BOOKMARK = "bookmark"
-    """Watches are told of the resource version."""
+    """Watches get a bookmark with the resource version."""
     REFUSE_LISTS = "refuse_lists"
     """That many lists fail."""
     REFUSE_WATCHES = "refuse_watches"
     """That many watches fail with 429 Too Many Requests."""
     REFUSE_EXPIRED = "refuse_expired"
-    """From now on, what forgets history cuts the watches, and one from before that is refused with 410 Gone."""
+    """From now on, ``MISS`` and ``EXPIRE`` cut watches; new watches from forgotten versions fail with 410 Gone."""
     TOO_LARGE = "too_large"
     """The next list fails with "Too large resource version"."""
     GO_BACK = "go_back"
-    """Lists from the server's cache show the state of that many changes ago, until everything settles."""
+    """Until everything settles, lists from the server's cache show the state before that many of the last changes."""
     SETTLE = "settle"
     """Wait until nothing happens any more."""
     ADD_HANDLER = "add_handler"
@@ -65,10 +65,10 @@ class StepName(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that happens.
+    """One step of a program.
 
     Attributes:
-        name: what.
+        name: the name of the step.
         argument: the name of an object, or a number.
     """
 
@@ -81,13 +81,13 @@ class Step:
 
 @dataclass(frozen=True)
 class InformerProgram:
-    """A run of an informer.
+    """A program for a run of an informer.
 
     Attributes:
-        before: what happens before the informer starts.
-        threads: what happens at the same time afterwards, by thread. The first thread starts the informer; when all are
-            through, it waits until everything has settled, and stops the informer.
-        handlers: how many handlers are there before the start.
+        before: the steps before the informer starts.
+        threads: the concurrent steps after that, by thread. The first thread starts the informer. When all threads have
+            ended, it waits until everything has settled, and stops the informer.
+        handlers: the number of handlers that are added before the start.
         transforms: whether the informer has a transformer.
         resync_seconds: the informer's resync period; 0 for none.
     """
@@ -108,7 +108,7 @@ class InformerProgram:
             yield from thread
 
     def encode(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the program as JSON data."""
         return {
             "before": [[step.name.value, step.argument] for step in self.before],
             "threads": [[[step.name.value, step.argument] for step in thread] for thread in self.threads],
@@ -119,10 +119,10 @@ class InformerProgram:
 
     @staticmethod
     def decode(data: Mapping[str, Any]) -> InformerProgram:
-        """From what :meth:`encode` gave.
+        """Create a program from the data that :meth:`encode` returned.
 
         Raises:
-            ValueError: it is something else.
+            ValueError: the data is not a program, or the program is too large.
         """
         try:
             program = InformerProgram(

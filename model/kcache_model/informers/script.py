@@ -1,4 +1,4 @@
-"""A program of an informer as Python code that can be pasted into a file and run."""
+"""Script of an informer program: Python code that can be pasted into a file and run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TO_THE_SERVER = frozenset(S) - _TO_A_HANDLER - {S.SETTLE, S.ADD_HANDLER, S.ADD_
 
 
 def script(program: InformerProgram, target: str) -> str:
-    """The code: it makes the informer of ``target`` against a fake server, and prints what handlers are told."""
+    """Return the code, which runs the informer of ``target`` with a fake server and prints the calls of handlers."""
     body = list(_body(program, target.rpartition(":")[2]))
     return "\n".join((*_imports(target, "\n".join(body)), "", *body))
 
@@ -64,13 +64,13 @@ def _body(program: InformerProgram, name: str) -> Iterator[str]:
 
 @dataclass
 class _Content:
-    """What the server has, as far as the program says.
+    """The content of the server, as far as it follows from the program.
 
     Attributes:
-        fought_over: the names that several threads change: who knows whether there is such an object.
-        handlers: how many there are before the start.
-        names: of the objects that there are.
-        refuses_expired: whether watches from a forgotten past are refused.
+        fought_over: the names that several threads change, so that it is unknown whether the object exists.
+        handlers: the number of handlers before the start.
+        names: the names of the objects that exist.
+        refuses_expired: whether the server refuses watches from a forgotten resource version.
     """
 
     fought_over: frozenset[str]
@@ -79,11 +79,11 @@ class _Content:
     refuses_expired: bool = False
 
     def copy(self) -> _Content:
-        """What a thread starts with."""
+        """Return a copy, with which a thread starts."""
         return replace(self, names=set(self.names))
 
     def change(self, step: Step) -> Iterator[str]:
-        """The code of a change. As in the harness, one of an object that is not there is none."""
+        """Yield the code of a change. As in the harness, a change of an object that does not exist has no code."""
         name = str(step.argument)
         is_there = None if name in self.fought_over else name in self.names
         condition = f"{f'default/{name}'!r} in server.snapshot()"
@@ -134,7 +134,7 @@ _CODE = {
     S.FAIL_HANDLER: "handlers[{0}].fail_once()",
     S.AWAIT_HANDLER_SYNC: "while not handlers[{0}].registration.has_synced():\n    settle(0.01)",
 }
-"""What is the same wherever it happens."""
+"""Step -> its code, for steps whose code does not depend on the content of the server."""
 
 
 def _fought_over(program: InformerProgram) -> frozenset[str]:
@@ -143,7 +143,7 @@ def _fought_over(program: InformerProgram) -> frozenset[str]:
 
 
 def _names(step: Step) -> tuple[str, ...]:
-    """The objects that a step changes."""
+    """The names of the objects that a step changes."""
     name = str(step.argument)
     if step.name is S.SWAP:
         return name, chr(ord(name[0]) + 1)
@@ -151,7 +151,7 @@ def _names(step: Step) -> tuple[str, ...]:
 
 
 def _others(program: InformerProgram, before: _Content) -> Iterator[str]:
-    """The threads beside the first one."""
+    """Yield the code of all threads except the first one."""
     if len(program.threads) == 1:
         return
     names = [f"thread_{number}" for number in range(2, len(program.threads) + 1)]
@@ -164,9 +164,9 @@ def _others(program: InformerProgram, before: _Content) -> Iterator[str]:
 
 
 def _thread(steps: tuple[Step, ...], content: _Content) -> Iterator[str]:
-    """The steps of one thread; changes that nobody sees are followed by the end of the watches.
+    """Yield the code of the steps of one thread; the changes after a ``MISS`` are followed by the end of the watches.
 
-    As in the harness, a handler that is not there is not asked for anything, nor is an informer that was stopped.
+    As in the harness, steps of a handler that does not exist, and of an informer that was stopped, are skipped.
     """
     position, is_stopped = 0, False
     while position < len(steps):

@@ -1,4 +1,4 @@
-"""Acts of a server, and what an informer made of them, as plain data."""
+"""Records of a run: the changes of the server, and the reactions of the informer, as plain data."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class Version:
     """One state of an object.
 
     Attributes:
-        key: of the object.
-        uid: tells an object from one of the same key that came before it.
-        resource_version: of the state.
+        key: the key of the object.
+        uid: distinguishes the object from earlier objects with the same key.
+        resource_version: the resource version of the state.
         transformed: how often the transformer was applied to it.
     """
 
@@ -28,7 +28,7 @@ class Version:
 
 
 class ToldKind(enum.StrEnum):
-    """What a handler can be told."""
+    """The kind of a call of a handler."""
 
     ADD = "add"
     UPDATE = "update"
@@ -40,12 +40,12 @@ class Told:
     """One call of a handler.
 
     Attributes:
-        kind: which one.
-        obj: the new state; of a deletion, the last one.
-        old: what an update says was there before; ``None`` if the informer does not tell.
-        is_in_initial_list: as an addition says.
-        is_tombstone: whether the deletion came as a tombstone.
-        stored: what the store showed under the key at that moment, ``None`` if nothing.
+        kind: the kind of the call.
+        obj: the new state; for a deletion, the last state.
+        old: the previous state according to an update; ``None`` if the informer does not pass it.
+        is_in_initial_list: the flag that an addition passes.
+        is_tombstone: whether the deletion passes a tombstone.
+        stored: the state in the store under the key at that moment; ``None`` if there is none.
     """
 
     kind: ToldKind
@@ -67,18 +67,18 @@ class Told:
 
 @dataclass(frozen=True)
 class HandlerStory:
-    """What one handler saw.
+    """The calls of one handler in a run.
 
     Attributes:
-        name: how findings call it.
+        name: the name of the handler in findings.
         told: its calls, in order.
-        is_first: whether it was there before the start.
-        is_complete: whether it was there, and free to work, until everything had settled.
-        settled_after: how many of the calls had been made when everything had settled.
-        stopped_after: how many had been made when the informer had stopped; ``None`` if it came later.
-        most_told: how many calls there may be, since it was removed; ``None`` if it was not.
+        is_first: whether it was added before the start.
+        is_complete: whether it was registered, and not blocked, until everything had settled.
+        settled_after: the number of its calls when everything had settled.
+        stopped_after: the number of its calls when the informer had stopped; ``None`` if it was added later.
+        most_told: the maximum number of calls, because the handler was removed; ``None`` if it was not removed.
         synced_after: the number of calls that had ended when its registration first said that it has synced; ``None``
-            if that was not asked, or never came.
+            if it was not asked, or never said so.
     """
 
     name: str
@@ -93,14 +93,14 @@ class HandlerStory:
 
 @dataclass(frozen=True)
 class ServerStory:
-    """What really happened.
+    """The changes on the server in a run.
 
     Attributes:
         changes: each change, in order: the state after it, and whether it is a deletion.
-        content: what there is in the end, by key.
-        first_list: what the first answered list showed; ``None`` if there was none.
+        content: the objects at the end, by key.
+        first_list: the objects in the first answered list; ``None`` if no list was answered.
         went_back: whether the server showed older states after newer ones.
-        repeated: whether watches told of the same change more than once.
+        repeated: whether watches got the same change more than once.
     """
 
     changes: tuple[tuple[Version, bool], ...] = ()
@@ -112,13 +112,13 @@ class ServerStory:
 
 @dataclass(frozen=True)
 class FirstSync:
-    """How things were when the informer first said that it has synced.
+    """The situation when the informer first said that it has synced.
 
     Attributes:
-        listed: the keys of what the first answered list showed; ``None`` if none had been answered.
+        listed: the keys of the objects in the first answered list; ``None`` if no list had been answered.
         stored: the keys in the store.
-        deleted: the keys that had been deleted until then.
-        was_watched: whether a watch had been asked for, which may show all objects, too.
+        deleted: the keys of the objects that had been deleted until then.
+        was_watched: whether the informer had requested a watch, which may send all objects as well.
     """
 
     listed: tuple[str, ...] | None
@@ -129,22 +129,23 @@ class FirstSync:
 
 @dataclass
 class PipelineStory:
-    """A whole run, written down while it goes on.
+    """The record of a whole run, written during the run.
 
     Attributes:
-        server: what really happened.
-        handlers: what each handler saw.
-        store: what the store showed when everything had settled, or had not within the patience; ``None`` if it was
-            stopped before.
-        has_synced: whether the informer said so then.
-        unsynced_handlers: the handlers whose registrations had not said so after that, and a while.
-        first_sync: how things were when it first said so; ``None`` if it never did.
-        unsettled: who had not got to what the server has although nothing happened any more; ``None`` for nobody.
-        wrong_indices: what is wrong with indices that were added.
-        transforms: whether a transformer was given.
-        threads_left: names of the threads that were left behind after it had stopped.
-        open_watches: the most watches that were open when everything had settled.
-        watches_left: how many watches were open after it had stopped.
+        server: the changes on the server.
+        handlers: the calls of each handler.
+        store: the content of the store when everything had settled, or the patience had ended; ``None`` if the informer
+            was stopped before.
+        has_synced: the result of ``has_synced()`` of the informer at that moment.
+        unsynced_handlers: the handlers whose registrations had not synced a while after that moment.
+        first_sync: the situation when the informer first said that it has synced; ``None`` if it never did.
+        unsettled: the store or handler that differed from the server although nothing happened any more; ``None`` if
+            there was none.
+        wrong_indices: the faults of indices that were added.
+        transforms: whether the informer had a transformer.
+        threads_left: the names of threads that still ran after the informer had stopped.
+        open_watches: the maximum number of watches open at once when everything had settled.
+        watches_left: the number of watches open after the informer had stopped.
     """
 
     server: ServerStory = ServerStory()

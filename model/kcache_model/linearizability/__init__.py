@@ -1,4 +1,4 @@
-"""Linearizability: could the calls have happened one after another, each at a moment while it was open?
+"""Linearizability: each call takes effect at one moment between its invocation and its response.
 
 M. Herlihy, J. Wing: Linearizability, a correctness condition for concurrent objects (1990).
 """

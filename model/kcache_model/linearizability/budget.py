@@ -1,4 +1,4 @@
-"""Budget of a judgement: where it gives up, and what was spent so far."""
+"""Budget of a judgement: the limits of time, steps and memory, and the steps that were spent."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ except ImportError:  # not on Windows
     resource = None  # type: ignore[assignment]
 
 _UNITS: Final = 1024 if sys.platform == "darwin" else 1
-"""``getrusage`` counts bytes there, and kilobytes elsewhere."""
+"""Units of ``ru_maxrss`` per kilobyte: ``getrusage`` counts bytes on macOS, and kilobytes on other systems."""
 
 _BETWEEN_LOOKS: Final = 256
-"""Steps after which to look at the clock."""
+"""Steps between two checks of the time and the memory."""
 
 
 @dataclass(frozen=True)
 class SearchBudget:
-    """Where a judgement gives up.
+    """The limits at which a judgement gives up.
 
     Attributes:
-        seconds: of wall-clock time.
-        steps: applications of the model; if a history is judged just in time, configurations that are tried.
-        megabytes: of memory, what the process had in place before included; where the system tells how much that is.
+        seconds: the limit in seconds of wall-clock time.
+        steps: the limit of applications of the model; for just-in-time judgement, of configurations that are tried.
+        megabytes: the limit of the peak memory of the process, including memory from before the judgement. It has no
+            effect if the system does not report this memory.
     """
 
     seconds: float = 10.0
@@ -35,14 +36,14 @@ class SearchBudget:
 
 
 class BudgetExhausted(Exception):
-    """The judge gives up."""
+    """The budget of the judgement is used up."""
 
 
 class RunningBudget:
-    """A budget that is being spent; the time starts to run now.
+    """A budget with the steps spent so far; its time starts when this object is created.
 
     Attributes:
-        spent: steps so far.
+        spent: the number of steps so far.
     """
 
     def __init__(self, budget: SearchBudget) -> None:
@@ -52,22 +53,22 @@ class RunningBudget:
         self._megabytes = budget.megabytes
 
     def spend(self) -> None:
-        """One more step is made.
+        """Count one more step.
 
         Raises:
-            BudgetExhausted: it was one too many, or too late.
+            BudgetExhausted: a limit is exceeded. Time and memory are checked every 256 steps only.
         """
         self.spent += 1
         if self.spent > self._most or (self.spent % _BETWEEN_LOOKS == 0 and self.is_used_up()):
             raise BudgetExhausted
 
     def is_used_up(self) -> bool:
-        """Whether there is no time or no memory left."""
+        """Whether the limit of time or of memory is exceeded."""
         if time.monotonic() > self._deadline:
             return True
         return self._megabytes < float("inf") and _peak_megabytes() > self._megabytes
 
 
 def _peak_megabytes() -> float:
-    """The most memory that this process ever had in place; 0 where the system does not tell."""
+    """Return the peak resident memory of this process in megabytes; 0 if the system does not report it."""
     return 0.0 if resource is None else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _UNITS / 1024

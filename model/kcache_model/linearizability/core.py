@@ -1,4 +1,4 @@
-"""Shrinks a history that no order explains to a small part that none explains either."""
+"""Core of an impossible history: a small part of it that no order explains either."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ T = TypeVar("T")
 IsImpossible = Callable[[Sequence[Call]], bool]
 
 _MOST_ASKED = 1_000
-"""Times that :func:`smaller_part` asks."""
+"""The maximum number of calls of ``is_impossible`` in one :func:`smaller_part`."""
 
 
 def impossible_core(calls: Sequence[Call], is_impossible: IsImpossible) -> tuple[Call, ...]:
-    """A subset of ``calls`` that cannot be explained even if every other write may or may not have happened.
+    """Return a subset of ``calls`` that no order explains even if every other write is optional.
 
-    A read that is left out makes a history easier to explain, and so does a write that is turned into a pending call:
-    it may take effect at any time after its invocation, or never. So each step keeps the verdict true. The result is
-    minimal: no single call of it can be left out. O(n) calls of ``is_impossible``.
+    Without a read, a history is easier to explain. The same holds if a write becomes a pending call, which may take
+    effect at any time after its invocation, or never. Therefore the whole history is impossible if the part is. The
+    result is minimal: no single call of it can be left out. O(n) calls of ``is_impossible``.
     """
     core = list(calls)
     for call in sorted(calls, key=lambda call: (call.operation.is_write, -call.invoked)):
@@ -32,7 +32,7 @@ def impossible_core(calls: Sequence[Call], is_impossible: IsImpossible) -> tuple
 
 
 def with_optional_writes(core: Sequence[Call], calls: Sequence[Call]) -> list[Call]:
-    """``core``, and every other write of ``calls`` as a pending call."""
+    """Return ``core`` and, as pending calls, all other writes of ``calls``."""
     kept = {id(call) for call in core}
     optional = [
         replace(call, returned=None, outcome=None) for call in calls if id(call) not in kept and call.operation.is_write
@@ -41,10 +41,10 @@ def with_optional_writes(core: Sequence[Call], calls: Sequence[Call]) -> list[Ca
 
 
 def smaller_part(whole: Sequence[T], is_impossible: Callable[[Sequence[T]], bool]) -> Sequence[T]:
-    """A part that is impossible as the whole is: pieces are left out, large ones first, single ones last.
+    """Return a small part that is impossible, too: leave out pieces, first large ones, at last single elements.
 
-    As A. Zeller, R. Hildebrandt: Simplifying and Isolating Failure-Inducing Input (2002). Where that takes too many
-    questions, the part is not minimal.
+    See A. Zeller, R. Hildebrandt: Simplifying and Isolating Failure-Inducing Input (2002). If this takes more than
+    ``_MOST_ASKED`` calls of ``is_impossible``, the part is not minimal.
     """
     asked = 0
     size = len(whole) // 2

@@ -1,19 +1,20 @@
 """Linearizability of a queue in which no value was put twice, in O(n log n).
 
-The conditions are those of T. A. Henzinger, A. Sezgin, V. Vafeiadis: Aspect-Oriented Linearizability Proofs (2013).
-Some order explains all calls unless
+The conditions are from T. A. Henzinger, A. Sezgin, V. Vafeiadis: Aspect-Oriented Linearizability Proofs (2013). Some
+order explains all calls unless
 
-1. a value was taken that was not put, or before it was put, or twice;
-2. a value was put before another (the calls do not overlap), and the other was taken before it, or it never was; or
-3. the queue was found empty while it was certainly not: there are values of which the first was in it before that call
-   began, the last was so after it ended, and each was in it when the one before it began to be taken.
+1. a value was taken twice, or without being put, or before it was put;
+2. value a was put before value b (the calls do not overlap), and b was taken before a, or b was taken and a never; or
+3. a call found the queue empty while it was certainly not empty: there is a chain of values. The first value was in the
+   queue before the call began, the last value was still in the queue after the call ended, and each value was in the
+   queue when the previous value began to be taken.
 
-These conditions suffice, too. Let a come before b if a was put, or taken, before b was put, or a was taken before b
-was taken. Two values in a cycle of two break rule 2 or 1; a longer cycle holds one of two, since of four moments, the
-first before the second and the third before the fourth, the first is before the fourth or the third before the
-second. So the values have an order in which all are put and taken. A call that found the queue empty stands after
-each value that need not come later: those that must are reached from it by the chains of rule 3, and a chain that
-comes back to it breaks that rule.
+If no condition is violated, an order exists. Let a come before b if a was put or taken before b was put, or if a was
+taken before b was taken. A cycle of two values violates rule 2 or 1. A longer cycle contains a cycle of two: of four
+moments, if the first is before the second, and the third before the fourth, then the first is before the fourth or the
+third before the second. So there is an order in which all values can be put and taken. A call that found the queue
+empty comes after each value that need not come later. The values that must come later are reached from the call by the
+chains of rule 3. If a chain comes back to the call, it violates rule 3.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ _INFINITY = float("inf")
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """A value from when it was put to when it was taken.
+    """The stay of a value in a container, from the call that put it to the call that took it.
 
     Attributes:
-        put: the call that put it.
-        taken: the call that took it; ``None`` if none did.
+        put: the call that put the value.
+        taken: the call that took the value; ``None`` if it was not taken.
     """
 
     put: Call[Any]
@@ -43,38 +44,38 @@ class Stay:
 
     @property
     def put_end(self) -> float:
-        """When putting it ended."""
+        """The time at which the put returned; infinity if it is pending."""
         return _INFINITY if self.put.returned is None else self.put.returned
 
     @property
     def take_begin(self) -> float:
-        """When taking it began."""
+        """The time at which the take was invoked; infinity if the value was not taken."""
         return _INFINITY if self.taken is None else self.taken.invoked
 
     @property
     def take_end(self) -> float:
-        """When taking it ended."""
+        """The time at which the take returned; infinity if the value was not taken or the take is pending."""
         return _INFINITY if self.taken is None or self.taken.returned is None else self.taken.returned
 
     @property
     def zone(self) -> tuple[float, float]:
-        """From the first response to the last invocation: if the former is earlier, it was certainly there between."""
+        """First response and last invocation: if the first is earlier, the value was certainly there in between."""
         return min(self.put_end, self.take_end), max(self.put.invoked, self.take_begin)
 
     @property
     def calls(self) -> tuple[Call[Any], ...]:
-        """Both."""
+        """The put, and the take if there is one."""
         return (self.put,) if self.taken is None else (self.put, self.taken)
 
 
 @dataclass(frozen=True)
 class Stays:
-    """What happened in a container in which no value was put twice.
+    """The stays of all values in a container in which no value was put twice.
 
     Attributes:
-        stays: of all values that were there, or may have been.
-        empty: the calls that found nothing.
-        core: calls that are impossible whatever the container is, if there are such.
+        stays: one stay for each value that was put, except values whose put is pending and that no call took.
+        empty: the calls that found the container empty.
+        core: calls that are impossible for every kind of container; empty if there are none.
     """
 
     stays: Sequence[Stay]
@@ -83,7 +84,7 @@ class Stays:
 
 
 def stays_of(calls: Sequence[Call[Any]], puts: str, takes: str) -> Stays | None:
-    """Who put and took what; ``None`` if values were put twice, or a call is of another kind, or may have taken any."""
+    """Return the stays; ``None`` if a value was put twice, a call is of another kind, or an outcome is unknown."""
     put: dict[Hashable, Call[Any]] = {}
     taken: dict[Hashable, Call[Any]] = {}
     empty = []
@@ -117,12 +118,13 @@ def stays_of(calls: Sequence[Call[Any]], puts: str, takes: str) -> Stays | None:
 
 
 def core_of_queue(calls: Sequence[Call[Any]], *, puts: str, takes: str) -> tuple[Call[Any], ...] | None:
-    """Calls that no order explains, none if some order explains all; ``None`` if the algorithm does not suit them.
+    """Return calls that no order explains, none if an order explains all; ``None`` if the algorithm is not applicable.
 
     Args:
-        calls: of one queue, which is empty at first.
+        calls: the calls of one queue, which is empty at first.
         puts: the name of the operation that puts its argument.
-        takes: that of the one that takes, and gives null if there is nothing; no other is understood.
+        takes: the name of the operation that takes a value, and returns null if the queue is empty. Calls of other
+            operations make the algorithm inapplicable.
     """
     found = stays_of(calls, puts, takes)
     if found is None or found.core:
@@ -131,7 +133,7 @@ def core_of_queue(calls: Sequence[Call[Any]], *, puts: str, takes: str) -> tuple
 
 
 def _overtaken(stays: Sequence[Stay]) -> tuple[Call[Any], ...]:
-    """The calls of two values that break rule 2."""
+    """Return the calls of two values that violate rule 2; nothing if there are none."""
     by_end = sorted(stays, key=lambda stay: stay.put_end)
     longest: Stay | None = None
     ended = 0
@@ -146,7 +148,7 @@ def _overtaken(stays: Sequence[Stay]) -> tuple[Call[Any], ...]:
 
 
 def covered_empty(found: Stays) -> tuple[Call[Any], ...]:
-    """The calls that break rule 3: one that found nothing, and those of a chain of values that covers it."""
+    """Return calls that violate rule 3: a call that found the container empty, and a chain of values that covers it."""
     if not found.empty:
         return ()
     zones = sorted((*stay.zone, number) for number, stay in enumerate(found.stays) if stay.zone[0] < stay.zone[1])

@@ -1,11 +1,11 @@
 """Linearizability of a register whose written values are all distinct, in O(n log n).
 
-P. B. Gibbons, E. Korach: Testing Shared Memories (1997). The *zone* of a value reaches from the first response among
-its write and its reads to the last invocation among them. In any order of the calls those of one value stand
-together, so A comes before B if a call of A returned before one of B began: if the zone of A begins before that of B
-ends. Some order explains all unless a read precedes its write, or two zones each begin before the other ends: a cycle
-of more values always holds such a pair, because the value whose zone begins first comes before all that the others
-come before.
+See P. B. Gibbons, E. Korach: Testing Shared Memories (1997). The *zone* of a value reaches from the first response to
+the last invocation among its write and its reads. In a valid order, the calls of one value are adjacent. So value A
+comes before value B if a call of A returned before a call of B began, that is, if the zone of A begins before the zone
+of B ends. An order explains all calls unless a read has no write, a read precedes its write, or there are two values of
+which each zone begins before the other zone ends. A longer cycle of values always contains such a pair: of its values,
+take the value whose zone begins first; it comes before each value that another value of the cycle comes before.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _INFINITY = float("inf")
 def core_of_register(
     calls: Sequence[Call[Any]], *, reads: str, writes: str, start: Hashable
 ) -> tuple[Call[Any], ...] | None:
-    """Calls that no order explains, none if some order explains all; ``None`` if the algorithm does not suit them.
+    """Return calls that no order explains, none if an order explains all; ``None`` if the algorithm is not applicable.
 
     Args:
-        calls: of one register. The last argument of a write is the value.
+        calls: the calls of one register. The last argument of a write is the value.
         reads: the name of the operation that reads.
-        writes: that of the one that writes; no other is understood.
-        start: what the register holds at first.
+        writes: the name of the operation that writes. Calls of other operations make the algorithm inapplicable.
+        start: the initial value of the register.
     """
     if any(call.operation.name not in (reads, writes) for call in calls):
         return None
@@ -56,7 +56,7 @@ def core_of_register(
         if cluster.write is not None and call.precedes(cluster.write):
             return cluster.write, call
         cluster.add(call)
-    # A write that is pending and was not seen need not have happened; its zone begins never.
+    # A pending write whose value no read returned need not have taken effect: its zone begins at infinity.
     return _conflict(
         [cluster for cluster in clusters.values() if cluster.last is not None and cluster.begin < _INFINITY]
     )
@@ -81,13 +81,13 @@ def _end(call: Call[Any]) -> float:
 
 @dataclass
 class _Cluster:
-    """The calls about one value.
+    """The calls that write or read one value, and their zone.
 
     Attributes:
-        write: the one that wrote it; ``None`` for the first value.
-        begin: the first response.
-        end: the last invocation.
-        first: the call that returned first; ``None`` for the first value, which was there from the beginning.
+        write: the call that wrote the value; ``None`` for the initial value.
+        begin: the time of the first response.
+        end: the time of the last invocation.
+        first: the call that returned first; ``None`` for the initial value, whose zone begins at minus infinity.
         last: the call that was invoked last.
     """
 
@@ -104,6 +104,6 @@ class _Cluster:
             self.end, self.last = call.invoked, call
 
     def calls(self, other: _Cluster) -> tuple[Call[Any], ...]:
-        """The calls that make it and another impossible together."""
+        """Return the calls that decide both zones: together they are impossible if the zones conflict."""
         found = (self.write, self.first, self.last, other.write, other.first, other.last)
         return tuple({id(call): call for call in found if call is not None}.values())

@@ -1,18 +1,17 @@
-"""Linearizability of a stack onto which no value was pushed twice.
+"""Linearizability of a stack on which no value was pushed twice.
 
-A linear order of a stack's calls is a sequence of blocks, each from a push to the pop of its value, with an order of
-the same kind within; calls that found nothing stand between the outermost blocks. So two steps decide, as long as any
-value is left:
+A linear order of a stack's calls is a sequence of blocks. Each block begins with a push, ends with the pop of the same
+value, and contains an order of the same kind. Pops of the empty stack are between the outermost blocks. Two steps are
+repeated while any value is left:
 
-* Values are parted where one after another is possible: A must come before B, in an outermost block of its own, if a
-  call of A returned before one of B began. Values that are bound together by a cycle of this form one block, or none
-  of them can.
-* A block begins with the push of some value that no call of another precedes, and ends with the pop of it, which
-  precedes none. Any such value will do: an order of the others remains one when it is put around them, and an order
-  of all remains one when a value is taken out of it.
+* Split the values into blocks: if a call of A returned before a call of B began, and A and B are in different outermost
+  blocks, then A comes before B. Values on a cycle of this relation must be in one block.
+* Remove the outermost value of each block: no call of another value precedes its push, and its pop precedes no call of
+  another value. Any value with this property is suitable: an order of the other values remains valid if this value is
+  put around it, and an order of all values remains valid if a value is removed from it.
 
-If there is no such value, or a call within found nothing, no order explains the calls. O(n log n) for each level of
-parting; as quick as that for usual histories, O(n^2 log n) where blocks part again and again.
+If no value has this property, or if a pop of the empty stack is within a block, no order explains the calls.
+O(n log n) for each level of splitting: so fast for usual histories, O(n^2 log n) if blocks split many times.
 """
 
 from __future__ import annotations
@@ -26,16 +25,17 @@ from .core import smaller_part
 from .distinct_queues import Stay, covered_empty, stays_of
 
 _Zone: TypeAlias = tuple[float, float, Stay]
-"""First response, last invocation, and whose they are."""
+"""First response and last invocation among the calls of a value, and the value's stay."""
 
 
 def core_of_stack(calls: Sequence[Call[Any]], *, puts: str, takes: str) -> tuple[Call[Any], ...] | None:
-    """Calls that no order explains, none if some order explains all; ``None`` if the algorithm does not suit them.
+    """Return calls that no order explains, none if an order explains all; ``None`` if the algorithm is not applicable.
 
     Args:
-        calls: of one stack, which is empty at first.
+        calls: the calls of one stack, which is empty at first.
         puts: the name of the operation that pushes its argument.
-        takes: that of the one that pops, and gives null if there is nothing; no other is understood.
+        takes: the name of the operation that pops, and returns null if the stack is empty. Calls of other operations
+            make the algorithm inapplicable.
     """
     found = stays_of(calls, puts, takes)
     if found is None or found.core:
@@ -51,7 +51,7 @@ def core_of_stack(calls: Sequence[Call[Any]], *, puts: str, takes: str) -> tuple
 
 
 def _impossible_block(zones: Sequence[_Zone]) -> Sequence[_Zone]:
-    """Values that no order explains; none if there is one."""
+    """Return a block of values that no order explains; nothing if an order explains all values."""
     todo = [zones]
     while todo:
         for block in _blocks(todo.pop()):
@@ -64,7 +64,7 @@ def _impossible_block(zones: Sequence[_Zone]) -> Sequence[_Zone]:
 
 
 def _blocks(zones: Sequence[_Zone]) -> Iterator[Sequence[_Zone]]:
-    """The values that must be in one block, where there are several."""
+    """Return the groups of two or more values that must be in one block."""
     forward = sorted((zone for zone in zones if zone[0] < zone[1]), key=lambda zone: zone[0])
     blocks: list[list[_Zone]] = []
     ends: list[float] = []
@@ -84,7 +84,7 @@ def _blocks(zones: Sequence[_Zone]) -> Iterator[Sequence[_Zone]]:
 
 
 def _peeled(block: Sequence[_Zone]) -> Sequence[_Zone]:
-    """What is left when all values that can be at the bottom were taken away, one after another."""
+    """Remove values that can be outermost, one after another, as long as there are any; return the other values."""
     left = {id(stay): (begin, end, stay) for begin, end, stay in block}
     by_response = sorted(left.values(), key=lambda zone: zone[0], reverse=True)
     by_invocation = sorted(left.values(), key=lambda zone: zone[1])

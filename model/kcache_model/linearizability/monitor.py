@@ -1,9 +1,9 @@
-"""Linearizability judged while the calls come in: the set of all configurations that the model may be in.
+"""Linearizability monitor: after each invocation and response, the set of all possible configurations of the model.
 
-A configuration is a state of the model together with the calls that are open, each still to take effect or with the
-outcome that it will have. The sets are numbered, and what an invocation or a response makes of a set is remembered: a
-search that sees the same beginnings again and again judges each call with one look-up. The set of configurations is the
-subset construction over the specification automaton; after M. Herlihy, J. Wing (1990), section 4.
+A configuration is a state of the model together with the open calls. An open call has not taken effect yet, or has the
+outcome that it will return. The sets are numbered, and the set that follows a set after an invocation or a response is
+cached: a search that sees the same beginnings many times judges each call with one look-up. This is the subset
+construction over the specification automaton; see M. Herlihy, J. Wing (1990), section 4.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ R = TypeVar("R")
 """Outcomes."""
 
 IMPOSSIBLE: Final = -1
-"""The set without configurations: no order of the calls explains what was observed."""
+"""The number of the empty set: no order of the calls explains the observed outcomes."""
 
 
 GAVE_UP: Final = object()
-"""In place of the outcome that a call will have: it has given up, and may give anything."""
+"""The expected outcome of a call that has given up: any observed outcome matches it."""
 
 
 class Monitor(Generic[S, Op, R]):
-    """All configurations, for the calls of one program.
+    """A monitor for the calls of one program; it numbers the sets of configurations.
 
     Args:
-        effects: the specification: each state that an operation may lead to, what it gives then; none if it must wait.
+        effects: the specification: returns each possible next state with the outcome; nothing if the call must wait.
         initial: the state before the first call.
-        operations: what each call does; a call is named by its position here.
+        operations: the operation of each call; a call is identified by its position here.
         agrees: whether an observed outcome agrees with an expected one.
-        given_up: call that has stopped waiting -> the calls that may have kept it waiting because they were slow. While
-            one of these is open, it may do so, and change nothing, whatever it gives.
+        given_up: call that has stopped waiting -> the calls that may have delayed it because they were slow. While one
+            of the slow calls is open, the call may give up: it changes nothing, and any outcome of it is accepted.
 
     Attributes:
-        start: the set to begin with.
+        start: the number of the set before the first call.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Monitor(Generic[S, Op, R]):
         self._agrees: Callable[[Any, Any], bool] = lambda observed, expected: (
             expected is GAVE_UP or agrees(observed, expected)
         )
-        # A configuration: the state, and the calls that are open, with the outcome that each will have.
+        # A configuration: the state, and the open calls, each with its future outcome, or None before its effect.
         self._sets: list[frozenset[tuple[S, frozenset[tuple[int, R | None]]]]] = []
         self._numbers: dict[frozenset[tuple[S, frozenset[tuple[int, R | None]]]], int] = {}
         self._steps: dict[tuple[int, int, R | None], int] = {}
@@ -63,7 +63,7 @@ class Monitor(Generic[S, Op, R]):
         self.start = self._number(frozenset([(initial, frozenset())]))
 
     def invoked(self, at: int, call: int) -> int:
-        """The set after the invocation of ``call``."""
+        """Return the number of the set after set ``at`` and the invocation of ``call``."""
         if at == IMPOSSIBLE:
             return at
         step = (at, call, None)
@@ -74,7 +74,7 @@ class Monitor(Generic[S, Op, R]):
         return after
 
     def returned(self, at: int, call: int, outcome: R) -> int:
-        """The set after ``call`` gave ``outcome``; :data:`IMPOSSIBLE` if nothing explains that."""
+        """Return the number of the set after set ``at`` and the return of ``call``, or :data:`IMPOSSIBLE`."""
         if at == IMPOSSIBLE:
             return at
         step = (at, call, outcome)
@@ -90,11 +90,11 @@ class Monitor(Generic[S, Op, R]):
         return after
 
     def states(self, at: int) -> list[S]:
-        """The states that the model may be in once all calls have returned."""
+        """Return the possible states of the model in the set ``at``, to be used after all calls have returned."""
         return [] if at == IMPOSSIBLE else [state for state, _ in self._sets[at]]
 
     def expected(self, call: int) -> Iterator[R]:
-        """What ``call`` may give in the states in which that was asked so far."""
+        """Yield the outcomes of ``call`` in all states in which its effects have been computed so far."""
         for (_, asked), effects in self._effects.items():
             if asked == call:
                 yield from (outcome for _, outcome in effects)
@@ -102,7 +102,7 @@ class Monitor(Generic[S, Op, R]):
     def _closure(
         self, configurations: frozenset[tuple[S, frozenset[tuple[int, R | None]]]]
     ) -> set[tuple[S, frozenset[tuple[int, R | None]]]]:
-        """All configurations after any of the open calls have taken effect."""
+        """Return all configurations that are reachable if any number of open calls take effect, in any order."""
         found = set(configurations)
         todo = list(configurations)
         while todo:
@@ -118,7 +118,7 @@ class Monitor(Generic[S, Op, R]):
         return found
 
     def _giving_up(self, state: S, call: int, is_open: frozenset[tuple[int, Any]]) -> Iterator[tuple[S, Any]]:
-        """The state after a call gives up because another call is slow; nothing if no slow call is open."""
+        """Yield the state after ``call`` gives up because a slow call delays it; nothing if no slow call is open."""
         slow = self._given_up.get(call, ())
         if any(other in slow for other, _ in is_open):
             yield state, GAVE_UP

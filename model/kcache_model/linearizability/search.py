@@ -2,14 +2,15 @@
 
 J. M. Wing, C. Gong: Testing and Verifying Concurrent Objects (1993). G. Lowe: Testing for Linearizability (2016).
 
-Depth first over the calls that may come next: those that no open call precedes. What keeps it small:
+The search is depth first. The next call may be any call that no remaining call precedes. Four rules keep the search
+small:
 
-* A pair (calls taken, state) that was visited before is not visited again. Nor is one with more pending calls taken
-  than one that was: pending calls may be left out, so whatever follows the former also follows the latter.
-* Of pending calls that do the same, the one that began first is taken first.
-* A read that agrees with the state and leaves it as it is is taken at once, and no alternative to it is tried: taking a
-  call only ever frees others. A pending one is not taken.
-* States are numbered, and what a call makes of a state is remembered, also for other calls that do and gave the same.
+* A pair (calls taken, state) is visited once. A pair is also skipped if a visited pair differs only in fewer pending
+  calls: pending calls may be left out, so each continuation of the skipped pair also continues the visited pair.
+* Of pending calls with equal operations, the call that began first is taken first.
+* A read that agrees with the state and does not change it is taken at once. No alternative is tried, because taking a
+  call never prevents other calls. If such a read is pending, it is never taken.
+* States are numbered. The state after a call is cached, also for other calls with the same operation and outcome.
 
 Exponential in the number of concurrent writes.
 """
@@ -26,25 +27,25 @@ from ..verdict import Status
 from .budget import BudgetExhausted, RunningBudget, SearchBudget
 
 S = TypeVar("S")
-"""States; hashable."""
+"""The states of the model; they must be hashable."""
 
 
 class SequentialModel(Protocol[S]):
     """A sequential specification."""
 
     def respond(self, state: S, operation: Any, observed: Outcome | None, /) -> tuple[S, Outcome]:
-        """The state after the operation, and what it gives; ``observed`` decides what is left open."""
+        """Return the state after the operation, and its outcome; ``observed`` selects among permitted outcomes."""
         ...
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What the search found.
+    """The result of a search.
 
     Attributes:
         status: OK, VIOLATION, or UNKNOWN if the budget ran out.
         order: positions of the calls: the linearization if OK, else the longest order that the model could follow.
-        steps: applications of the model, those that were remembered included.
+        steps: the number of applications of the model, including those answered from the cache.
     """
 
     status: Status
@@ -59,14 +60,14 @@ def search_linearization(
     budget: SearchBudget,
     agrees: Callable[[Outcome, Outcome], bool],
 ) -> SearchResult:
-    """Look for an order of ``calls`` that keeps to real time and that the model follows.
+    """Search for an order of ``calls`` that respects real time and that the model can follow.
 
     Args:
         model: the specification.
         initial: the state before the first call.
-        calls: the calls; a pending one may be left out of the order or take any outcome. Operations have ``is_write``:
-            one that has not leaves the state as it is wherever it gives the outcome of its call.
-        budget: where to give up.
+        calls: the calls. A pending call may be left out of the order or have any outcome. Operations have ``is_write``:
+            if it is false, the operation does not change the state whenever its outcome is the observed one.
+        budget: the limits at which the search gives up.
         agrees: whether an observed outcome agrees with an expected one.
     """
     window = _Window(calls)
@@ -74,7 +75,7 @@ def search_linearization(
     running = RunningBudget(budget)
     longest: tuple[int, ...] = ()
     order: list[int] = []
-    # (first call that was not taken, those taken after it, state) -> the pending calls taken there, the fewest.
+    # (first call not taken, calls taken after it, state) -> the minimal sets of pending calls that were taken there.
     visited: dict[tuple[int, int, int], list[int]] = {}
     start = _Taken(0, 0, 0)
     stack = [_Frame(start, follower.number(initial), [], 0)]
@@ -114,9 +115,9 @@ class _Taken(NamedTuple):
     """The calls that were taken.
 
     Attributes:
-        first: all completed calls before this one were, it was not.
-        later: a bit for each completed call from there on.
-        pending: a bit for each pending one.
+        first: the number of the first completed call that was not taken.
+        later: a bit for each completed call from ``first`` on, set if it was taken.
+        pending: a bit for each pending call, set if it was taken.
     """
 
     first: int
@@ -125,13 +126,13 @@ class _Taken(NamedTuple):
 
 
 class _Frame(NamedTuple):
-    """The search after some calls.
+    """One level of the depth-first search.
 
     Attributes:
-        taken: these calls.
-        state: the number of the state.
-        untried: the calls that may come next and have not been tried, the last one first.
-        number: the last call.
+        taken: the calls taken so far.
+        state: the number of the state after these calls.
+        untried: the possible next calls that have not been tried; the last element is tried first.
+        number: the number of the call that was taken last.
     """
 
     taken: _Taken
@@ -141,7 +142,10 @@ class _Frame(NamedTuple):
 
 
 def _expand(frame: _Frame, window: _Window, follower: _Follower, running: RunningBudget) -> None:
-    """Enter what may come next: a read that agrees alone, if there is one."""
+    """Add the possible next calls to ``frame.untried``; if a read agrees and keeps the state, it is the only one tried.
+
+    Calls found before such a read are dropped: they can follow it.
+    """
     found = []
     for number in window.candidates(frame.taken):
         position = window.positions[number]
@@ -161,8 +165,8 @@ class _Window:
     """The calls in the order of their invocations, numbered: first those that returned, then those that are pending.
 
     Attributes:
-        positions: where each stands among all calls.
-        completed: how many returned.
+        positions: number of a call -> its position among all calls.
+        completed: the number of calls that returned.
     """
 
     def __init__(self, calls: Sequence[Call[Any]]) -> None:
@@ -178,7 +182,7 @@ class _Window:
         for number, position in enumerate(pending):
             does = _same(calls[position].operation)
             alike[does] = alike.get(does, 0) | 1 << number
-        # A bit for each of the pending calls that do the same.
+        # Groups of pending calls with equal operations, with a bit for each call.
         self._alike = list(alike.values())
 
     def take(self, taken: _Taken, number: int) -> _Taken:
@@ -192,7 +196,7 @@ class _Window:
         return _Taken(first, later, pending)
 
     def candidates(self, taken: _Taken) -> list[int]:
-        """The calls that may come next: none that is left had returned before they began. Pending ones come last."""
+        """Return the calls that began before any remaining call had returned; pending calls are last."""
         first, later, pending = taken
         found = []
         earliest = float("inf")
@@ -206,14 +210,14 @@ class _Window:
         for alike in self._alike:
             left = alike & ~pending
             if left:
-                number = (left & -left).bit_length() - 1  # the first of them
+                number = (left & -left).bit_length() - 1  # the first call of the group
                 if self._pending_invoked[number] <= earliest:
                     found.append(self.completed + number)
         return found
 
 
 def _same(value: Hashable) -> Hashable:
-    """What is equal for equal values, or for nothing else if they cannot be hashed: objects changed in place."""
+    """Return the value as a key; if it cannot be hashed, because it is mutable, return a key that equals no other."""
     try:
         hash(value)
     except TypeError:
@@ -222,10 +226,10 @@ def _same(value: Hashable) -> Hashable:
 
 
 class _Follower:
-    """The model with numbered states, which remembers what it was asked.
+    """A model with numbered states and a cache of its responses.
 
     Attributes:
-        writes: for each call, whether it may change the state.
+        writes: for each call, whether its operation may change the state.
     """
 
     def __init__(
@@ -250,7 +254,7 @@ class _Follower:
         return number
 
     def follow(self, state: int, position: int) -> int | None:
-        """The state after a call; ``None`` if the model gives something else there."""
+        """Return the number of the state after a call; ``None`` if the observed outcome disagrees with the model."""
         key = (state, self._kinds[position])
         if key not in self._known:
             call = self._calls[position]

@@ -1,58 +1,57 @@
 """Linearizability of calls that wait for each other: barriers, latches, exchangers, and pools whose waits time out.
 
-The problem. A linearizable call takes effect at one moment. ``Barrier(2).wait()`` does not: the first of two calls
-counts itself, waits, and can return only because the second one has begun meanwhile. No order of whole calls explains
-that both return. Where the specification is the class itself, run in one thread, it is no specification of such calls
-at all: alone, each of them waits for ever.
+Problem. A linearizable call takes effect at one moment. ``Barrier(2).wait()`` does not: the first of two calls counts
+itself, waits, and can return only because the second call has begun meanwhile. No order of whole calls explains that
+both calls return. If the specification is the class itself, run in one thread, it does not specify such calls at all:
+alone, each call waits for ever.
 
-What is done. A call that waits has a moment at which it begins (it runs until it waits) and a later one at which it
-goes on, because another call has woken it or because its timeout has ended. In between, other calls may begin. What
-runs between two such moments is atomic, as a whole call is otherwise. So a call that never waits is judged as ever, and
-a call in two steps is found whether it waits or not: each of its steps must be explained. Of an object, that is a
-sequence of steps:
+Solution. A call that waits has two moments: it begins, and runs until it waits; later it continues, because another
+call has woken it or because its timeout has ended. Other calls may begin in between. The code between two such moments
+is atomic, like the whole of a call that does not wait. So calls that never wait are judged as before, and a race in
+a call that waits is reported as well, because each step must be explained. These are the possible steps of an object:
 
-* A call begins; it ends or waits. Calls that it has woken go on at once: nobody else takes what it has brought them.
-  Without that rule, a class that forgets to look again after it was woken (``if`` in place of ``while`` before
-  ``Condition.wait``) would explain the very bug. Only a call of another method may come between: what does the same as
-  the woken one competes with it for the same thing, while ``Barrier.abort`` may break a barrier that all have reached
-  and not all have left.
-* Time passes, and the wait ends whose timeout is the next one. It may do so before any other call begins, however short
+* A call begins; it ends or waits. Calls that it has woken continue at once: no other call takes the result for which
+  they waited. Without this rule, a class that does not check its condition again after it was woken (``if`` in place of
+  ``while`` before ``Condition.wait``) would explain exactly this bug. Only calls of other methods may come between: a
+  call of the same method competes with the woken call, but ``Barrier.abort`` may break a barrier that all calls have
+  reached and that some calls have not left.
+* Time passes, and the wait with the next timeout ends. This may happen before any other call begins, however short
   the time was: real threads can be late.
-* A call is overtaken: it stands still in its midst while others begin, wait for what it holds, and give up: they time
-  out, or sleep and try again a few times. A slow thread is no fault of a class. All that this allows is what comes of
-  giving up: calls that would wait or sleep without the slow one do not overtake it.
-* A call gives up although nothing but a slow thread keeps it waiting: its wait times out while another thread could go
-  on. If the slow call is open at that time, and the one that gives up raises or touches nothing more, it may have had
-  no effect at all. One slow call may stand still while a thread gives up several calls in turn. The step above covers
-  only calls that are open at the same time.
+* A call is overtaken: it pauses in the middle while other calls begin, wait for an object that it holds, and give up:
+  they time out, or sleep and retry a few times. A slow thread is no fault of a class. This step allows only the results
+  of giving up: calls that would wait or sleep even without the slow call do not overtake it.
+* A call gives up although only a slow thread keeps it waiting: its wait times out while another thread could run.
+  If the slow call is open at that time, and the call that gives up raises or accesses nothing more, it may have had no
+  effect at all. One slow call may pause while a thread gives up several calls in turn. The previous step covers only
+  calls that are open at the same time.
 
-A call that waits for ever is right if nothing that has happened would let it go on. A class that forgets to wake it
-is its own specification, and waits as well. So the call is made once more, after all others: if it returns then, it
-was forgotten (:meth:`~kcache_model.object_types.replayed.ReplaySpecification.is_forgotten`).
+A call that waits for ever is correct if no other call would let it continue. A class that forgets to wake the call is
+its own specification, and there the call waits as well. So the call is repeated after all other calls: if it returns
+then, it was forgotten (:meth:`~kcache_model.object_types.replayed.ReplaySpecification.is_forgotten`).
 
-Threads that the class itself has started go on at once here, as far as they can. They may as well do so later: for that
-see :class:`~kcache_model.object_types.replay_steps.History`.
+In this module, threads that the class itself has started run at once, as far as they can. In reality they may run
+later: for this see :class:`~kcache_model.object_types.replay_steps.History`.
 
-A sleep is no wait in this sense: no call can end it, and if it were one, a lost update around a sleep would be
-explained. But a call may sleep in a loop, and look again what there is to do after each sleep, as
-``sched.scheduler.run`` does. So other calls may begin while a call sleeps if it comes back, after its sleep, to a line
-where it was before; and when it comes there once more, where it would have slept if it were earlier.
+A sleep is no wait in this sense: no call can end it. If it were a wait, a lost update around a sleep would be
+explained. But a call may sleep in a loop and check its state after each sleep, as ``sched.scheduler.run`` does. So
+other calls may begin while a call sleeps if the call returns, after its sleep, to a line that it has executed before.
+They may also begin when the call reaches this line once more and would have slept there if the time were earlier.
 
 Prior art. W. Scherer, M. Scott: Nonblocking Concurrent Data Structures with Condition Synchronization (2004) give calls
 of dual data structures two linearization points, for the request and for its follow-up. G. Neiger: Set-Linearizability
 (1994) lets several calls take effect at once; N. Hemed, N. Rinetzky, V. Vafeiadis: Modular Verification of Concurrency-
 Aware Linearizability (2015) do it for exchangers; A. Castaneda, S. Rajsbaum, M. Raynal: Unifying Concurrent Objects and
-Distributed Tasks: Interval-Linearizability (2018) let a call take effect over any interval. The last is too weak here:
-each unlocked read and write would be an interval of its own, and every race explained.
+Distributed Tasks: Interval-Linearizability (2018) let a call take effect over any interval. Interval-linearizability is
+too weak here: each unlocked read and write would be an interval of its own, and every race would be explained.
 
-Alternatives. A call that waits could have no effect until it ends, as in M. Herlihy, J. Wing (1990): that accuses each
-barrier. Its outcome could be left unjudged: that hides each fault of a pool. The user could write a specification with
-steps: ``--spec`` takes one of whole calls, and few would.
+Alternatives. A waiting call could have no effect until it ends, as in M. Herlihy, J. Wing (1990): then each barrier
+would be reported. Its outcome could remain unjudged: this would hide each fault of a pool. Users could write
+a specification with steps: ``--spec`` takes a specification of whole calls, and few users would write more.
 
-Open questions. A call that is overtaken twice, at different points, is not considered, nor are two slow calls at once;
-programs of three threads hardly get there. The calls that are woken at once go on in one order, that of their threads:
-who sees another order sees it because the calls began in another one, unless something has told in which order they
-did.
+Open questions. A call that is overtaken twice, at different points, is not considered, and neither are two slow calls
+at once; programs of three threads rarely do this. Calls that are woken at the same time continue in one order, the
+order of their threads. A different observed order is explained by a different order of the calls' beginnings, unless
+another observation determines the order of the beginnings.
 """
 
 from __future__ import annotations
@@ -67,80 +66,82 @@ from ..outcomes import Outcome
 from .monitor import IMPOSSIBLE, Monitor
 
 _MOST_EXPANDED: Final = 800
-"""Configurations that are gone on from in one judgement: each takes several replays. Most need less than a hundred."""
+"""The maximum number of configurations that one judgement expands: each takes several replays. Most need under 100."""
 
 _MOST_OVERTAKING: Final = 2
-"""Calls that overtake one: programs have three threads at most."""
+"""The maximum number of calls that overtake a call: programs have at most three threads."""
 
 
 class WaitingSpecification(Protocol):
-    """What calls give, one after another, where calls may begin while others wait."""
+    """A sequential specification in which calls may begin while other calls wait."""
 
     def effects(self, state: Any, operation: Any) -> Sequence[tuple[Any, Outcome]]:
-        """Each state after a call that runs to its end, and what it gives."""
+        """Return each possible state after a call that runs to its end, with the outcome of the call."""
         ...
 
     def begin(self, state: Any, operation: Any) -> Any | None:
-        """The state in which a call has begun and waits; ``None`` if it ends at once."""
+        """Return the state in which a call has begun and waits; ``None`` if the call ends at once."""
         ...
 
     def begin_alone(self, state: Any, operation: Any) -> Any | None:
-        """The state in which a call has woken others, which go on after the next step; ``None`` if it wakes nobody."""
+        """Return the state in which a call has woken others, which continue after the next step; ``None`` if none."""
         ...
 
     def outcome_of(self, state: Any, position: int) -> Outcome:
-        """What the call gave that began in the step at a position; it waits where that is still open."""
+        """Return the outcome of the call that began in the step at ``position``; ``WAITS`` if it still waits."""
         ...
 
     def begin_asleep(self, state: Any, operation: Any) -> Any | None:
-        """The state in which a call sleeps before it looks again what there is to do; ``None`` if it does not."""
+        """Return the state in which a call sleeps in a loop, before its next check; ``None`` if it does not do so."""
         ...
 
     def let_time_pass(self, state: Any) -> Sequence[Any]:
-        """Each state after a timeout; none if no call waits with one."""
+        """Return each possible state after the next timeout; nothing if no call waits with a timeout."""
         ...
 
     def overtake(self, state: Any, slow: Any, operations: tuple[Any, ...]) -> Iterator[tuple[Any, tuple[Outcome, ...]]]:
-        """Each state after a slow call in whose midst others have given up, and what it and they gave."""
+        """Yield each state after a slow call during which others have given up, with the outcomes (slow call first)."""
         ...
 
     def overtake_again(self, state: Any, operation: Any) -> tuple[Any, Any, tuple[Outcome, Outcome]] | None:
-        """The state after one more call has given up there, which call is slow, and what both gave.
+        """Return the state after one more call has given up, the operation of the slow call, and both outcomes.
 
-        ``None`` if the last step is none in which calls have given up, or if this call does not.
+        The outcome of the slow call comes first. ``None`` if no calls have given up in the last step of ``state``, or
+        if this call does not give up there.
         """
         ...
 
     def refusals(self, state: Any, slow: Any, operation: Any, *, is_done: bool) -> Iterator[Outcome]:
-        """The outcomes of a call that gives up at once while a slow call is open; ``is_done``: that had its effect."""
+        """Yield outcomes of a call that gives up while ``slow`` is open; ``is_done``: ``slow`` has taken effect."""
         ...
 
 
 class TooManyWaysError(Exception):
-    """There are too many ways to try all of them: nobody can tell whether calls are right. The message says what of."""
+    """There are too many possibilities to try all: the calls cannot be judged. The message names the possibilities."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """Stands in for the outcome of a call that has begun and waits."""
+    """Placeholder for the outcome of a call that has begun in the step at ``position`` and waits."""
 
     position: int
 
 
 class WaitingMonitor(Monitor[Any, Any, Any]):
-    """A monitor whose calls may wait for each other. Raises TooManyWaysError where there are too many ways to try.
+    """A monitor whose calls may wait for each other. It raises TooManyWaysError if there are too many configurations.
 
     Args:
-        specification: of the object.
+        specification: the specification of the object.
         initial: the state before the first call.
-        operations: what each call does.
-        observed: what the first of them gave; configurations in which they give something else are of no use.
+        operations: the operation of each call.
+        observed: the outcomes of the first calls of ``operations``; configurations with other outcomes are dropped.
         agrees: whether an observed outcome agrees with an expected one.
-        is_patient: whether calls may be overtaken, and may sleep, too: to try that takes many times as long.
-        given_up: see :class:`~.monitor.Monitor`. With real threads it is ``None``: their timeouts are not known. Then
-            each call may give up that would time out in the midst of another one.
-        telling: those of them that have not waited, and must give something else than they would alone.
-        pulse: called every now and then: a judgement may take seconds.
+        is_patient: whether calls may also be overtaken and may sleep: to try this takes many times as long.
+        given_up: see :class:`~.monitor.Monitor`. With real threads it is ``None``, because their timeouts are unknown:
+            then each call may give up that would time out in the middle of another call.
+        telling: calls of ``given_up`` that have not waited: they count as given up only if the observed outcome is
+            impossible for the call alone.
+        pulse: called for each expanded configuration, because a judgement may take seconds.
     """
 
     def __init__(
@@ -195,7 +196,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
             yield from super()._giving_up(state, call, is_open)
 
     def _settled(self, state: Any, is_open: frozenset[Any]) -> tuple[Any, frozenset[Any]] | None:
-        """The same with what the calls gave that wait no longer; ``None`` if one of them gave something else."""
+        """Fill in the outcomes of calls that wait no longer; ``None`` if one differs from the observed outcome."""
         settled = set()
         for call, outcome in is_open:
             given = outcome
@@ -243,7 +244,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
                 yield state, left | {(slow, None), (calls[0], outcomes[1])}
 
     def _overtaken_again(self, state: Any, is_open: frozenset[Any], call: int) -> Iterator[tuple[Any, frozenset[Any]]]:
-        """One more call gives up while the slow call still stands still."""
+        """Yield the configurations after one more call gives up while the slow call still pauses."""
         found = self._specification.overtake_again(state, self._operations[call])
         if found is None:
             return
@@ -253,7 +254,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
                 yield after, is_open - {(slow, given), (call, None)} | {(slow, outcomes[0]), (call, outcomes[1])}
 
     def _refused(self, state: Any, is_open: frozenset[Any], call: int) -> Iterator[tuple[Any, frozenset[Any]]]:
-        """A call gives up at once, without an effect, because a slow one is open, be it before or after its effect."""
+        """Yield the configurations after a call gives up without an effect while a slow call, done or not, is open."""
         for slow, given in is_open - {(call, None)}:
             if not isinstance(given, _Waiting):
                 slow_one, quick_one = self._operations[slow], self._operations[call]
@@ -270,7 +271,7 @@ def are_explained(
     """Whether some sequence of steps explains calls that may wait for each other.
 
     Raises:
-        TooManyWaysError: there are too many to try all of them.
+        TooManyWaysError: there are too many sequences to try all of them.
     """
     marks = [(call.invoked, 0, position) for position, call in enumerate(calls)]
     marks += [(call.returned, 1, position) for position, call in enumerate(calls) if call.returned is not None]

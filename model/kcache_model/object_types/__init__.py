@@ -1,1 +1,1 @@
-"""Object types: target types whose targets make objects, with calls that a sequential specification explains."""
+"""Object types: target types whose targets create objects; the calls are judged by a sequential specification."""

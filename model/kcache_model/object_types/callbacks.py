@@ -1,6 +1,7 @@
-"""Callables as arguments: what a listener, a job or a factory may do to the object that calls it.
+"""Callables as arguments: stand-ins for a listener, a job or a factory that the object under test calls.
 
-A callback is one function for all calls on one object, so that ``unsubscribe`` gets what ``subscribe`` got.
+A callback is one function for all calls on one object, so that ``unsubscribe`` gets the function that ``subscribe``
+got.
 """
 
 from __future__ import annotations
@@ -17,28 +18,28 @@ from .method_call import Calling, LateArgument
 
 
 class CallbackError(Exception):
-    """What a callback raises that raises."""
+    """The exception of a callback with :attr:`Behaviour.RAISES`."""
 
 
 class Behaviour(enum.StrEnum):
-    """What a callback does when it is called."""
+    """The behaviour of a callback when it is called."""
 
     RECORDS = "records"
-    """Takes down what it is called with. How often it was called with what is compared when all threads have ended:
-    two threads that call it at the same time may do so in either order."""
+    """Record the arguments. When all threads have ended, the number of calls with equal arguments is compared, but not
+    their order: two threads that call it at the same time may do so in either order."""
     RETURNS = "returns"
-    """Returns its first argument, or a number if it gets none. How often it is called is not compared: code that
-    computes a value again after a conflict is right."""
+    """Return the first argument, or :data:`RETURNED` if there is none. The number of calls is not compared: code that
+    computes a value again after a conflict is correct."""
     RAISES = "raises"
-    """Raises :class:`CallbackError`."""
+    """Raise :class:`CallbackError`."""
     CALLS_BACK = "calls_back"
-    """Calls a method of the object without arguments, within the call that it was passed to.
+    """Call a method of the object without arguments, within a call on that object.
 
-    Where a thread of the object runs it later, it does nothing: no order of the calls could explain its effect."""
+    If a thread of the object runs it later, it does nothing: no order of the calls could explain its effect."""
 
 
 RETURNED: Final = 1
-"""What a callback returns that gets no arguments."""
+"""The result of a callback with :attr:`Behaviour.RETURNS` that gets no arguments."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -46,15 +47,15 @@ class Callback(LateArgument):
     """A callable as an argument.
 
     Attributes:
-        behaviour: what it does.
-        method: of the object; what :attr:`Behaviour.CALLS_BACK` calls.
+        behaviour: its behaviour when it is called.
+        method: the name of the method of the object that :attr:`Behaviour.CALLS_BACK` calls; otherwise empty.
     """
 
     behaviour: Behaviour
     method: str = ""
 
     def value(self, calling: Calling) -> object:
-        """The function."""
+        """The function: the same one for all calls on one object."""
         return calling.once(self, lambda: self._function(calling))
 
     def json(self) -> Json:
@@ -65,7 +66,7 @@ class Callback(LateArgument):
         return f"calls_{self.method.strip('_')}" if self.method else str(self.behaviour)
 
     def imports(self) -> Sequence[str]:
-        """The function in Python, where the object is called ``made``."""
+        """The lines of Python that define the function; they call the object ``made``."""
         code = {
             Behaviour.RECORDS: "def records(*args, **kwargs): calls.append(args)",
             Behaviour.RETURNS: f"def returns(*args, **kwargs): return args[0] if args else {RETURNED}",
@@ -75,7 +76,7 @@ class Callback(LateArgument):
         return [*(["calls = []"] if self.behaviour is Behaviour.RECORDS else []), code]
 
     def _function(self, calling: Calling) -> Callable[..., Any]:
-        # The object and its log are looked up here: what asks for the value lives for one call only.
+        # The object and its log are looked up now, because ``calling`` lives for one call only.
         made, log, method = calling.made, calling.log, self.method
 
         def records(*args: Any, **kwargs: Any) -> None:
@@ -105,12 +106,13 @@ class Callback(LateArgument):
 
 
 class CallbackFunction:
-    """A function that can be sorted.
+    """A function that can be sorted by its name.
 
-    Queues of jobs sort pairs of a time and a job, and two jobs of one time are no fault of the queue.
+    Queues of jobs sort pairs of a time and a job. If two jobs have the same time, Python compares the jobs; a plain
+    function would raise TypeError there, which is not a fault of the queue.
 
     Args:
-        function: what is called.
+        function: the function that is called.
         name: the name of the function.
     """
 
@@ -127,7 +129,7 @@ class CallbackFunction:
 
 
 def _is_within_call() -> bool:
-    """Whether a driver has made the call that runs now, in the same thread."""
+    """Whether this code runs within a call of a driver in the same thread."""
     from .plain_driver import PlainDriver
 
     frame: FrameType | None = sys._getframe()
@@ -137,10 +139,10 @@ def _is_within_call() -> bool:
 
 
 def decode_callback(data: Json) -> Callback:
-    """The inverse of :meth:`Callback.json`.
+    """Decode a callback: the inverse of :meth:`Callback.json`.
 
     Raises:
-        FormatError: it is none.
+        FormatError: the data does not describe a callback.
     """
     fields = fields_of(data, "a callback", {"callback"}, {"method"})
     return Callback(member_of(Behaviour, fields["callback"], "behaviour"), text_of(fields.get("method", "")))

@@ -1,4 +1,4 @@
-"""Check whether some order of the calls of several threads on an object explains what they gave."""
+"""Linearizability check: whether some order of the calls of several threads on an object explains their outcomes."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from ..verdict import Status
 from .specification import SLOW_WAITS, Specification, States, WaitsMayBeSlow, as_called, follow
 
 _NANOSECONDS: Final = 1e9
-"""In a second."""
+"""Nanoseconds in a second."""
 
 
 @dataclass(frozen=True)
 class CallsVerdict:
-    """The answer.
+    """The verdict on the calls on one object.
 
     Attributes:
-        status: OK, VIOLATION, or UNKNOWN if the budget ran out.
-        reason: why no order explains the calls.
+        status: OK, VIOLATION, or UNKNOWN if the budget ran out or the outcome cannot be decided.
+        reason: why no order explains the calls, or why the status is UNKNOWN.
         wrong: the call that no order explains.
-        expected: what that call gives in the order that gets furthest.
+        expected: the outcome of that call after the longest order that was found.
         order: the positions of the calls in that order.
-        shown: the calls that are impossible together, where these are not all; positions count these then.
+        shown: the calls that are impossible together, if these are only some of the calls; the positions in ``order``
+            count these calls then. Empty if they are all calls.
     """
 
     status: Status
@@ -41,7 +42,7 @@ class CallsVerdict:
 
     @property
     def is_error(self) -> bool:
-        """Whether a call raised that should have returned."""
+        """Whether the wrong call raised an exception although it should have returned."""
         raises = self.wrong is not None and self.wrong.outcome is not None and self.wrong.outcome.error is not None
         return raises and self.expected is not None and self.expected.error is None
 
@@ -55,16 +56,16 @@ def check_calls(
     budget: SearchBudget | None = None,
     created: int | None = None,
 ) -> CallsVerdict:
-    """Whether some order of the calls, each between its invocation and its response, explains all outcomes.
+    """Check whether some order of the calls, each between its invocation and its response, explains all outcomes.
 
     Args:
-        specification: of the object.
-        initial: its state before the first call.
-        calls: what was observed.
-        strict_errors: ask for the very errors of the specification.
-        budget: where to give up. The search is exponential in the number of calls that overlap.
-        created: when the object was created, if the times of the calls are nanoseconds of a clock. Then a call may give
-            what it gives at any moment between its invocation and its response; both ends are tried.
+        specification: the specification of the object.
+        initial: the state of the object before the first call.
+        calls: the observed calls.
+        strict_errors: require exactly the errors of the specification.
+        budget: the limit of the search, which is exponential in the number of calls that overlap.
+        created: when the object was created, if the times of the calls are nanoseconds of a clock. Then the outcome of
+            a call may depend on the moment at which it takes effect; its invocation and its response are both tried.
     """
     following = _Following(specification)
     calls = [
@@ -114,13 +115,13 @@ def check_calls(
 
 
 def _timed(specification: Any, call: Call[Any], created: int) -> Call[Any]:
-    """A call that begins when it was invoked, or when it returned."""
+    """The call, which begins either when it was invoked or when it returned, in seconds after ``created``."""
     moments = ((at - created) / _NANOSECONDS for at in (call.invoked, call.returned) if at is not None)
     return replace(call, operation=specification.no_earlier(call.operation, *moments))
 
 
 def _with_reads_kept(specification: Any, calls: Sequence[Call[Any]]) -> list[Call[Any]]:
-    """The calls, with reads as writes where a specification knows that they may be some; empty if nothing changes."""
+    """The calls, with reads as writes if the specification allows that they change something; empty if none differs."""
     if all(call.operation.is_write for call in calls) or not hasattr(specification, "as_write"):
         return []
     kept = [replace(call, operation=specification.as_write(call.operation)) for call in calls]
@@ -131,10 +132,11 @@ def _with_reads_kept(specification: Any, calls: Sequence[Call[Any]]) -> list[Cal
 def _is_excused(
     specification: Any, initial: Any, calls: Sequence[Call[Any]], agrees: Callable[[Outcome, Outcome], bool]
 ) -> bool:
-    """Whether calls that no order of whole calls explains are right all the same.
+    """Whether calls that no order of whole calls explains are correct nevertheless.
 
-    Without overlap, they are an order of whole calls: if the specification is the class itself, it disagrees with
-    itself, and that is no fault that threads bring about. Threads of the class itself may overlap any call.
+    Calls without overlap are themselves an order of whole calls. If the specification is the class itself, the class
+    then disagrees with itself, and threads are not the cause. This excuse does not hold if the class starts threads of
+    its own, because these may overlap any call.
     """
     is_alone = not (_overlap(calls) or getattr(specification, "starts_threads", False))
     if getattr(specification, "is_of_target", False) and is_alone:
@@ -145,7 +147,7 @@ def _is_excused(
 
 
 def _overlap(calls: Sequence[Call[Any]]) -> bool:
-    """Whether some call began before another one that began earlier had returned."""
+    """Whether some call began before an earlier call had returned."""
     latest = float("-inf")
     for call in sorted(calls, key=lambda call: call.invoked):
         if call.invoked < latest:
@@ -156,12 +158,12 @@ def _overlap(calls: Sequence[Call[Any]]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Following:
-    """The specification, told what was observed."""
+    """The specification as the search calls it: with sets of states, and with the observed outcome of each call."""
 
     specification: Specification[Any, Any]
 
     def respond(self, states: States, operation: Any, observed: Outcome | None, /) -> tuple[States, Outcome]:
-        if observed is None:  # pending: whatever it may have done
+        if observed is None:  # a pending call: any of its effects may have happened
             found = [effect for state in states for effect in self.specification.effects(state, operation)]
             if found:
                 return tuple(dict.fromkeys(after for after, _ in found)), found[0][1]

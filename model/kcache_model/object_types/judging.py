@@ -1,4 +1,4 @@
-"""Judgement of long histories: part by part, quickly where that is possible, and told by few calls."""
+"""Judgement of long histories: part by part, with quick algorithms where possible, and violations cut to few calls."""
 
 from __future__ import annotations
 
@@ -19,37 +19,40 @@ from .specification import Specification
 Calls: TypeAlias = Sequence[Call[Any]]
 
 _MOST_SHOWN: Final = 12
-"""Up to so many calls, all are shown."""
+"""A violation of at most this many calls is shown with all its calls."""
 
 _MOST_OF_A_CORE: Final = 40
 
 _CORE_SECONDS: Final = 2.0
 _CORE_STEPS: Final = 20_000
-"""What may be spent on making a core smaller, all in all and for each question."""
+"""Limits for the reduction of a core: seconds for the whole reduction, steps for the search on each candidate."""
 
 
 class QuickCore(Protocol):
     """An algorithm that is quicker than a search."""
 
     def __call__(self, calls: Calls, /) -> Calls | None:
-        """Calls that no order explains, none if some order explains all; ``None`` if it does not suit them."""
+        """Return calls that no order explains, or no calls if some order explains all of them.
+
+        ``None`` if the algorithm is not applicable to these calls.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class Judge:
-    """What judges the calls on one object.
+    """The judge of the calls on one object.
 
     Attributes:
-        specification: of the object.
-        initial: its state before the first call.
-        partition: the part of the object that an operation is about, ``None`` if it is about all. What happens in one
-            part tells nothing of another, so each is judged alone: A. Horn, D. Kroening, Faster Linearizability
+        specification: the specification of the object.
+        initial: the state of the object before the first call.
+        partition: the part of the object that an operation concerns, or ``None`` if it concerns the whole object. Parts
+            are independent of each other, so each part is judged alone: A. Horn, D. Kroening, Faster Linearizability
             Checking via P-Compositionality (2015).
-        quick_core: an algorithm to try first.
-        simplify: for the calls on a part, a function that gives for a state the simplest one from which the same of
-            them can be explained; ``None`` if it is the state itself.
-        strict_errors: ask for the very errors of the specification.
+        quick_core: an algorithm to try before the search.
+        simplify: for the calls on a part, a function that maps a state to the simplest state from which the same calls
+            can be explained; ``None`` if no state can be simplified.
+        strict_errors: require exactly the errors of the specification.
     """
 
     specification: Specification[Any, Any]
@@ -60,7 +63,7 @@ class Judge:
     strict_errors: bool = False
 
     def judge(self, calls: Calls, budget: SearchBudget) -> CallsVerdict:
-        """Whether some order of the calls, each between its invocation and its response, explains all outcomes."""
+        """Check whether some order of the calls, each between its invocation and response, explains all outcomes."""
         if all(call.returned is None for call in calls):
             return CallsVerdict(Status.UNKNOWN, "the recording holds no call that has ended, or none that did not fail")
         deadline = time.monotonic() + budget.seconds
@@ -96,24 +99,24 @@ class Judge:
         return check_calls(self.specification, self.initial, calls, strict_errors=self.strict_errors, budget=budget)
 
     def _simpler(self, part: Calls) -> Judge:
-        """The judge that tells fewer states apart; what it says that a call should have given may be less telling."""
+        """The judge that distinguishes fewer states; the expected outcome in its verdict may be less informative."""
         simplify = self.simplify(part)
         return self if simplify is None else replace(self, specification=_Simplified(self.specification, simplify))
 
     def _parts(self, calls: Calls) -> Iterator[Calls]:
-        """The calls on each part, few first; all at last, if there are some about the whole object."""
+        """The calls on each part, smallest part first; then all calls, if some concern the whole object."""
         parts: dict[Hashable, list[Call[Any]]] = {}
         for call in calls:
             parts.setdefault(self.partition(call.operation), []).append(call)
         whole = parts.pop(None, [])
         if not any(call.operation.is_write for call in whole):
-            # Reads of the whole object may be left out first: that only makes a history easier to explain.
+            # Leave out reads of the whole object first: a history with fewer reads is only easier to explain.
             yield from sorted(parts.values(), key=len)
         if whole:
             yield calls
 
     def _with_core(self, part: Calls, verdict: CallsVerdict, simpler: Judge) -> CallsVerdict:
-        """The verdict on a part, told by fewer calls that are impossible even if the others never ended."""
+        """The verdict on a part, reduced to fewer calls that are impossible even if all other writes are pending."""
         deadline = time.monotonic() + _CORE_SECONDS
 
         def is_impossible(core: Calls) -> bool:
@@ -141,17 +144,18 @@ class Judge:
 
 
 def judge_of(specification: Applies, *, strict_errors: bool = False) -> Judge:
-    """The judge of a specification in one function, which may say more, in what :class:`Judge` has of it."""
+    """The judge of a specification in one function, with the hints for :class:`Judge` that the specification has."""
     hints = {name: getattr(specification, name) for name in _HINTS if hasattr(specification, name)}
     return Judge(Functional(specification), specification.initial(), strict_errors=strict_errors, **hints)
 
 
 _HINTS: Final = ("partition", "quick_core", "simplify")
+"""Attributes of :class:`Judge` that a specification may define."""
 
 
 @dataclass(frozen=True)
 class _Simplified:
-    """A specification with fewer states."""
+    """A specification with fewer states: each state is simplified."""
 
     whole: Specification[Any, Any]
     simplify: Callable[[Any], Any]
@@ -164,10 +168,10 @@ class _Simplified:
 
 
 def _with_pending(core: Calls, part: Calls) -> list[Call[Any]]:
-    """``core``, and each other write of ``part`` that began before the last response of it as a pending call.
+    """``core``, and as pending calls all other writes of ``part`` that began before the last response of ``core``.
 
-    A write that is turned into a pending call makes a history easier to explain, as does a read that is left out, and a
-    call that begins when all others have returned explains nothing.
+    If this history is impossible, ``part`` is impossible as well. A pending write in place of a finished write, or one
+    read less, makes a history only easier to explain. A call that begins after all others returned explains nothing.
     """
     kept = {id(call) for call in core}
     last = max(call.returned for call in core if call.returned is not None)

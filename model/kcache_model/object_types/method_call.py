@@ -1,7 +1,7 @@
-"""Calls of an object under test, and the values that they take.
+"""Calls of an object under test, and the values of their arguments.
 
-A call is data: it is written into replay tokens, shrunk, and made again on other objects. Therefore an argument that is
-not plain data is a :class:`LateArgument`: a description from which the driver makes the value when the call is made.
+A call is data: it is written into replay tokens, shrunk, and repeated on other objects. Therefore an argument that is
+not plain data is a :class:`LateArgument`: a description from which the driver creates the value when it runs the call.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ..decoding import Json
 
 
 class Form(enum.StrEnum):
-    """How a call is written in Python.
+    """The form of a call in Python code.
 
-    The name of a call is the name of the attribute. Where one attribute has several forms, the form follows behind a
-    dot: ``size`` reads, ``size.set`` assigns.
+    The name of a call is the name of the attribute. If one attribute has several forms, the form follows after a dot:
+    ``size`` reads, ``size.set`` assigns.
     """
 
     CALL = "call"
@@ -29,21 +29,21 @@ class Form(enum.StrEnum):
     SET = "set"
     """``made.name = value``"""
     ITERATE = "iterate"
-    """``list(made.name(...))``: what a generator yields, or an iterator. At most :data:`MOST_ITEMS` items."""
+    """``list(made.name(...))``: the items of a generator or iterator, at most :data:`MOST_ITEMS`."""
     ENTER = "enter"
     """The beginning of ``with made.name(...):``, or of ``with made:``."""
     EXIT = "exit"
     """The end of that block."""
     RESULTS = "results"
-    """No call: which of the results so far are the same object, and what their public attributes hold."""
+    """No call: a comparison of which results so far are the same object, with the values of their public attributes."""
 
 
 MOST_ITEMS: Final = 10
-"""Items that are taken of an iterator: more than a small program puts into an object; endless iterators end."""
+"""Maximum number of items taken from an iterator, which may be endless: more than a small program adds to an object."""
 
 
 class Calling(Protocol):
-    """What a late argument is made of."""
+    """The context in which a late argument gets its value: one call on one object."""
 
     @property
     def made(self) -> Any:
@@ -51,16 +51,16 @@ class Calling(Protocol):
         ...
 
     def last_result(self, name: str, /) -> object:
-        """What the last call of that name returned whose result the same thread has not passed to the same method.
+        """The last result of the calls of a name that the same thread has not passed to the same method yet.
 
         Raises:
-            NoResultError: no call of the thread, or of the set-up, did.
+            NoResultError: no call of that name, in the thread or the set-up, has returned a result.
         """
         ...
 
     @property
     def log(self) -> list[str]:
-        """Takes down what callbacks are called with."""
+        """The log of the arguments that callbacks are called with."""
         ...
 
     def once(self, argument: LateArgument, make: Callable[[], object], /) -> object:
@@ -69,13 +69,13 @@ class Calling(Protocol):
 
 
 class NoResultError(Exception):
-    """A call needs the result of another call, and there is none: the call is not made."""
+    """The exception of a call that needs the result of another call, if there is no such result: it does not run."""
 
 
 class LateArgument(ABC):
-    """An argument that is not plain data: its value is made when the call is made.
+    """An argument that is not plain data: its value is created when the call runs.
 
-    Hashable, and compared by its description.
+    It is hashable, and compared by its description.
     """
 
     __slots__ = ()
@@ -85,7 +85,7 @@ class LateArgument(ABC):
         """The value.
 
         Raises:
-            NoResultError: there is none yet.
+            NoResultError: the value is a result that no call has returned yet.
         """
 
     @abstractmethod
@@ -93,12 +93,12 @@ class LateArgument(ABC):
         """The description as JSON."""
 
     def imports(self) -> Sequence[str]:
-        """Lines that ``repr`` of this needs to be Python."""
+        """Lines of Python that must run before the ``repr`` of this argument can be evaluated."""
         return ()
 
 
 class MadeAnew(LateArgument):
-    """An argument that each call gets as a new object."""
+    """An argument for which each call gets a new object."""
 
     __slots__ = ()
 
@@ -114,20 +114,20 @@ class MadeAnew(LateArgument):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ResultOf(LateArgument):
-    """What a call returned: ``release`` takes what ``acquire`` returned, ``unsubscribe`` what ``subscribe`` returned.
+    """The result of an earlier call: ``acquire`` returns the argument of ``release``, ``subscribe`` of ``unsubscribe``.
 
-    The call is the last one of the same thread, else of the set-up; a second ``release`` takes the one before. The
-    result of another thread is never taken: which one comes last would depend on the schedule, outside of any call, and
-    no order of the calls could explain that.
+    The result is the last one of the same thread, else of the set-up; a second ``release`` takes the result before it.
+    The result of another thread is never taken: which result is the last would depend on the schedule, outside of any
+    call, and no order of the calls could explain that.
 
     Attributes:
-        name: of the call that returned it.
+        name: the name of the call that returned the result.
     """
 
     name: str
 
     def value(self, calling: Calling) -> object:
-        """The object itself."""
+        """The returned object itself."""
         return calling.last_result(self.name)
 
     def json(self) -> Json:
@@ -145,15 +145,15 @@ def result_name(call: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MethodCall:
-    """A call of an object.
+    """A call on an object.
 
     Attributes:
-        name: of the method or attribute; see :class:`Form`.
+        name: the name of the method or attribute; see :class:`Form`.
         arguments: plain, immutable data, or :class:`LateArgument`.
-        is_write: whether it may change anything.
-        form: how it is written.
+        is_write: whether the call may change anything.
+        form: the form of the call in Python code.
         keywords: the names of the last arguments, which are passed by name.
-        making: lines of Python that make the object, of what makes one.
+        making: lines of Python that create the object; ``{}`` stands for the expression that calls the factory.
     """
 
     making: ClassVar[tuple[str, ...]] = ("made = {}",)
@@ -165,12 +165,12 @@ class MethodCall:
 
     @property
     def is_attribute(self) -> bool:
-        """Whether it is no call, but the reading of an attribute."""
+        """Whether it reads an attribute instead of calling a method."""
         return self.form is Form.READ
 
     @property
     def names_threads(self) -> bool:
-        """Whether its result names threads by their numbers."""
+        """Whether its result contains numbers of threads."""
         return self.form is Form.RESULTS
 
     @property
@@ -180,25 +180,25 @@ class MethodCall:
 
     @property
     def puts_in(self) -> bool:
-        """Whether, by its name, it puts something into the object, or opens it: others may return only after it."""
+        """Whether its name says that it adds something to the object or opens it, so that other calls may return."""
         return self.name in _PUTS_IN or self.name.partition("_")[0] in _PUTS_IN
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The names of the calls whose results it takes."""
+        """The names of the calls whose results are arguments of this call."""
         return tuple(value.name for value in self.arguments if isinstance(value, ResultOf))
 
     def __str__(self) -> str:
         return _TEXTS[self.form](self, repr)
 
     def code(self, literal: Callable[[object], str] = repr) -> str:
-        """The call in Python, after what :attr:`making` makes."""
+        """The call in Python code, on the object that the lines of :attr:`making` create."""
         if self.form is Form.CALL and self.name in OPERATORS:
             return OPERATORS[self.name].format("made", *map(literal, self.arguments), passed=self.passed(literal))
         return _CODES[self.form](self, literal)
 
     def passed(self, literal: Callable[[object], str] = repr) -> str:
-        """The arguments in Python."""
+        """The arguments in Python code."""
         plain = len(self.arguments) - len(self.keywords)
         named = zip(self.keywords, self.arguments[plain:], strict=True)
         return ", ".join(
@@ -206,10 +206,10 @@ class MethodCall:
         )
 
     def values(self, calling: Calling) -> tuple[list[object], dict[str, object]]:
-        """The arguments as the method gets them: by position, and by name.
+        """The values of the arguments: those passed by position, and those passed by name.
 
         Raises:
-            NoResultError: the call that one of them comes from has not returned anything.
+            NoResultError: an argument is the result of a call that has not returned anything.
         """
         values = [value.value(calling) if isinstance(value, LateArgument) else value for value in self.arguments]
         plain = len(values) - len(self.keywords)
@@ -232,7 +232,7 @@ OPERATORS: Final = {
     "__len__": "len({0})",
     "__next__": "next({0})",
 }
-"""Method -> how Python code calls it."""
+"""Special method -> template of the Python code that calls it: ``{0}`` is the object, ``{1}`` the first argument."""
 
 
 def _context(call: MethodCall) -> str:
@@ -272,4 +272,4 @@ _TEXTS: Final[dict[Form, Callable[[MethodCall, Callable[[object], str]], str]]] 
 }
 
 RESULTS: Final = MethodCall("returned objects", (), is_write=False, form=Form.RESULTS)
-"""What is read of the results when all threads have ended."""
+"""The comparison of the results when all threads have ended; see :attr:`Form.RESULTS`."""

@@ -1,4 +1,4 @@
-"""An object type: all that kcache knows of the objects that targets of a type make, as data."""
+"""Object type: everything that kcache knows about the objects that the targets of a type create, as data."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from .specification import Specification
 from .vocabulary import Vocabulary
 
 ReadBack: TypeAlias = Generator[Any, Outcome, None]
-"""The operations that read back what is left when the threads have ended: each may depend on what those before gave."""
+"""Operations that read the final state when the threads have ended: each may depend on the outcomes of earlier ones."""
 
 Remarks: TypeAlias = Mapping[tuple[int, int], str]
-"""(thread, position) -> what is to be said of that call; see :mod:`kcache_model.history` for special threads."""
+"""(thread, position) -> the remark on that call; see :mod:`kcache_model.history` for special threads."""
 
 Load: TypeAlias = Callable[[str], ModuleType]
-"""A module by its name; under the explorer, its private copy."""
+"""A function that returns a module by its name; under the explorer, it returns the private copy of the module."""
 
 
 class Driver(Protocol):
-    """One object under test.
+    """The driver of one object under test.
 
     Attributes:
         made: the object.
@@ -35,61 +35,65 @@ class Driver(Protocol):
     made: Any
 
     def call(self, operation: Any, thread: int = ..., /) -> Outcome:
-        """Make one call. Exceptions that are none of its outcomes pass through.
+        """Call the object once. Exceptions that are not outcomes of the call pass through.
 
         Args:
             operation: the call.
-            thread: who calls: 0 for the first thread; by default whoever calls before and after the threads.
+            thread: the calling thread: 0 for the first thread; by default the caller before and after the threads.
         """
         ...
 
 
 class MakeDriver(Protocol):
-    """Makes the object of a program, and what it needs."""
+    """A function that creates the object of a program and its driver."""
 
     def __call__(
         self, factory: Any, program: Any, /, *, load: Load, passing: tuple[type[BaseException], ...]
     ) -> Driver:
-        """A new object; what ``factory`` raises passes through, as do exceptions of ``passing`` in calls."""
+        """Create a driver with a new object; exceptions of the types ``passing`` pass through, also in calls.
+
+        Raises:
+            TargetError: ``factory`` raised another exception; some drivers let that exception pass through instead.
+        """
         ...
 
 
 class ObjectTarget(Protocol):
-    """A factory with its name and what it says of itself."""
+    """A factory with its name and the features that its objects lack."""
 
     @property
     def name(self) -> str:
-        """How reports call it."""
+        """The name of the factory in reports."""
         ...
 
     @property
     def factory(self) -> Any:
-        """Makes a new object."""
+        """The factory of new objects."""
         ...
 
     @property
     def unsupported(self) -> frozenset[str]:
-        """What it does not offer."""
+        """The names of the features that its objects do not offer."""
         ...
 
     def allows_call(self, operation: Any) -> bool:
-        """Whether it offers everything that a call needs."""
+        """Whether its objects offer everything that a call needs."""
         ...
 
 
 OBJECT_TOKENS: Final = "ko1."
-"""How the replay tokens of object types begin; their name follows."""
+"""The beginning of the replay tokens of object types; the name of the type follows."""
 
 
 @dataclass(frozen=True)
 class RecordedProgram:
-    """A program with what somebody else's implementation gave.
+    """A program with the outcomes that another implementation gave.
 
     Attributes:
-        id: names the recording.
-        title: what it is about.
+        id: the identifier of the recording.
+        title: the subject of the recording.
         program: the operations, all in the prefix.
-        outcomes: what each gave.
+        outcomes: the outcome of each operation.
     """
 
     id: str
@@ -104,36 +108,37 @@ def _nothing(_: Any) -> Sequence[Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectType:
-    """A type of targets that make objects.
+    """A type of targets that create objects.
 
     Attributes:
-        name: what ``--type`` takes.
-        summary: what such an object is, in a few words.
-        called: what an object is called in texts.
+        name: the value of ``--type``.
+        summary: a description of an object of this type, in a few words.
+        called: the noun for an object in texts.
         reference: the name of a correct target.
-        specification: of the object of a program.
-        driver: makes objects and calls.
-        make_target: a target of a factory and its name; tries it out. Raises TargetError.
-        stand_in: a target by name and what it does not offer, for who only asks that: it makes nothing.
-        vocabulary: what can be called.
-        ways: programs without calls, one for each way to make an object of a target.
-        usual_ways: those that most programs begin with.
-        smoke: the operations of the smoke test, in order; what would wait is left out.
-        read_back: what is called when the threads of a program have ended.
-        litmus_tests: small concurrent programs around what is known to go wrong, for a target.
+        specification: the specification of the object of a program.
+        driver: creates the object of a program with its driver.
+        make_target: creates a target of a factory and its name, and tries the factory out. Raises TargetError.
+        stand_in: creates a target of a name and the unsupported features, which only answers queries about them: its
+            factory must not be called.
+        vocabulary: the operations that programs may call.
+        ways: programs without calls, one for each configuration with which a target creates objects.
+        usual_ways: the ``ways`` that most programs begin with.
+        smoke: the operations of the smoke test, in order; operations that would wait are left out.
+        read_back: the operations that read the final state when the threads of a program have ended.
+        litmus_tests: small concurrent programs, for a target, that provoke known faults.
         recorded: programs with recorded outcomes, for a target.
-        has_recordings: whether there are any.
-        unblock: an operation after which no call waits; ``None`` if there is none, or none waits.
-        exact_errors: whether it counts which error a call gives, also where nobody asks for strict errors.
-        owns: whether a program is one of this type, where several types share a prefix of tokens.
-        is_valid: whether an object can be made as a program says; smaller programs are asked.
-        completed: a program with the calls that end what its calls have begun: a ``with`` block.
+        has_recordings: whether ``recorded`` has any.
+        unblock: an operation after which no call waits; ``None`` if there is none, or if no call ever waits.
+        exact_errors: whether the type of the error of a call is always compared, even without strict errors.
+        owns: whether a program is one of this type, if several types share a prefix of tokens.
+        is_valid: whether a program is well-formed; the minimiser skips smaller programs that are not.
+        completed: a program with added calls that end the ``with`` blocks that its calls have begun.
         simpler: the next simpler variants of an operation.
-        simpler_ways: the next simpler variants of how the object of a program is made.
-        codec: how programs are written.
+        simpler_ways: variants of a program with the next simpler configurations of its object.
+        codec: encodes and decodes programs.
         script: a program as Python code: program, name of the target, remarks.
-        old_prefix: how its replay tokens begin, where that is not made of its name.
-        instrument: packages that its driver needs to be instrumented, beside the target's own.
+        old_prefix: the beginning of its replay tokens, if it does not consist of the name.
+        instrument: packages that must be instrumented for its driver, in addition to the package of the target.
     """
 
     name: str
@@ -166,17 +171,20 @@ class ObjectType:
 
     @property
     def token_prefix(self) -> str:
-        """How its replay tokens begin."""
+        """The beginning of its replay tokens."""
         return self.old_prefix or f"{OBJECT_TOKENS}{self.name}."
 
     def noted(self, program: Any) -> str:
-        """A program for a journal, to be read where a call never returned."""
+        """A program as JSON text for a journal, which is read if a call never returned."""
         return json.dumps(self.codec.encode_program(program))
 
     def reading_back(
         self, target: ObjectTarget, program: CallProgram[Any], answer: Callable[[Any], Outcome]
     ) -> list[tuple[Any, Outcome]]:
-        """What is read back, and what it gave: ``answer`` says that; what the target does not offer is left out."""
+        """The operations of ``read_back`` with their outcomes.
+
+        ``answer`` returns the outcome of an operation. Operations that the target does not offer are left out.
+        """
         found: list[tuple[Any, Outcome]] = []
         reads = self.read_back(program)
         try:
@@ -199,5 +207,5 @@ class ObjectType:
         factory: Any = None,
         passing: tuple[type[BaseException], ...] = (),
     ) -> Driver:
-        """The new object of a program, by default of the target's own factory."""
+        """Create the driver of a new object for a program, by default with the target's own factory."""
         return self.driver(target.factory if factory is None else factory, program, load=load, passing=passing)

@@ -46,7 +46,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ObjectProgram(CallProgram[MethodCall]):
-    """Method calls on one object, which ``factory()`` makes."""
+    """Method calls on one object, which ``factory()`` creates."""
 
     prefix: tuple[MethodCall, ...] = ()
     threads: tuple[tuple[MethodCall, ...], ...] = ()
@@ -55,14 +55,17 @@ class ObjectProgram(CallProgram[MethodCall]):
 def method(
     name: str, *arguments: Sequence[Any], is_write: bool = True, weight: float = 1.0, is_optional: bool = False
 ) -> OperationTemplate:
-    """A method of the objects of a type.
+    """Create the template for the calls of one method of the objects of a type.
 
     Args:
-        name: of the method.
+        name: the name of the method.
         arguments: for each argument, the values to try.
-        is_write: whether it may change anything.
-        weight: how often it is called, compared with the others.
-        is_optional: whether a target may lack it.
+        is_write: whether the method may change anything.
+        weight: the frequency of its calls, relative to the other methods.
+        is_optional: whether a target may lack the method.
+
+    Raises:
+        TargetError: the values of an argument are not a list with at least one item.
     """
     for values in arguments:
         if isinstance(values, str) or not isinstance(values, Sequence) or not values:
@@ -80,16 +83,16 @@ class Applies(Protocol):
         ...
 
     def apply(self, state: Any, operation: MethodCall, /) -> tuple[Any, Any] | None:
-        """The next state and what the call returns; ``None`` if it waits.
+        """Return the next state and the result of the call; ``None`` if the call waits.
 
-        An exception that is raised, or returned in the place of a value, is what the call raises.
+        If the call must raise, raise the exception or return it in place of the result.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Functional:
-    """The specification of an object whose calls give one thing each."""
+    """The specification of an object whose calls have exactly one possible outcome in each state."""
 
     applies: Applies
 
@@ -98,10 +101,11 @@ class Functional:
         return self.applies.initial()
 
     def effects(self, state: Any, operation: MethodCall) -> Sequence[tuple[Any, Outcome]]:
-        """The state that comes after, and what is given then; none if it waits.
+        """The next state and the outcome of the call, as a list of one pair; an empty list if the call waits.
 
         Raises:
-            TargetError: the specification cannot be used.
+            TargetError: the specification has an error: ``apply`` raised by mistake, returned no pair, or returned a
+                state that is not hashable.
         """
         try:
             found = self.applies.apply(state, operation)
@@ -128,7 +132,7 @@ class Functional:
 
 
 _MISTAKES = (AttributeError, NameError, TypeError)
-"""What a specification raises by mistake rather than on purpose."""
+"""Exceptions of ``apply`` that count as programming errors of the specification, not as outcomes of the call."""
 
 
 @dataclass(frozen=True)
@@ -136,9 +140,9 @@ class PlainTarget:
     """A factory without arguments.
 
     Attributes:
-        name: how reports call it.
-        factory: makes a new object.
-        unsupported: optional methods that its objects lack.
+        name: the name of the factory in reports.
+        factory: creates a new object.
+        unsupported: the names of the methods that its objects lack.
     """
 
     name: str
@@ -161,17 +165,17 @@ def object_type(
     litmus_tests: Sequence[Sequence[Sequence[MethodCall]]] = (),
     compares_results: bool = False,
 ) -> ObjectType:
-    """An object type whose objects are made by ``factory()``, and whose calls take and give plain data.
+    """Create an object type whose objects ``factory()`` creates, and whose calls take and return plain data.
 
     Args:
-        name: what ``--type`` takes.
+        name: the value of ``--type``.
         reference: the name of a correct target, ``package.module:factory``.
-        specification: what the calls give, one after another: in one function, or any specification.
-        vocabulary: what can be called, see :func:`method`.
-        summary: what such an object is, in a few words.
-        called: what an object is called in texts; by default the name.
-        litmus_tests: programs to try first: what each thread calls.
-        compares_results: whether it is compared which calls return the same object.
+        specification: the results of calls that run one at a time: one function, or any specification.
+        vocabulary: the methods that programs may call, see :func:`method`.
+        summary: a description of an object of this type, in a few words.
+        called: the noun for an object in texts; by default the name.
+        litmus_tests: programs to try first: for each thread, its calls.
+        compares_results: whether programs compare which calls return the same object.
     """
     words: Vocabulary = tuple(vocabulary)
     given: Any = specification
@@ -201,10 +205,10 @@ def object_type(
 
 
 def plain_argument(data: Any) -> Any:
-    """The argument of what is written: plain data, or the result of a call.
+    """Decode an argument: plain data, or ``{"result_of": name}`` for the result of a call.
 
     Raises:
-        FormatError: it is neither.
+        FormatError: the data is a JSON object of another form.
     """
     if not isinstance(data, dict):
         return plain_value(data)
@@ -212,18 +216,18 @@ def plain_argument(data: Any) -> Any:
 
 
 def plain_codec(vocabulary: Vocabulary, argument: Callable[[Any], Any] = plain_argument) -> Codec:
-    """How calls of methods with plain arguments are written; without a vocabulary, any method is one.
+    """Create the codec for programs whose calls have plain arguments.
 
     Args:
-        vocabulary: the methods.
-        argument: makes an argument of what is written.
+        vocabulary: the known methods; if it is empty, any method is known.
+        argument: decodes an argument.
     """
     decode = partial(_decode_operation, known_methods(vocabulary), argument)
     return Codec(_encode, partial(_decode, decode), _encode_operation, decode)
 
 
 def known_methods(vocabulary: Vocabulary) -> dict[tuple[str, int], MethodCall]:
-    """(name, number of arguments) -> a call of the method."""
+    """Map (name, number of arguments) to a call of the method, for all methods of a vocabulary."""
     first = [next(template.smallest(0)) for template in vocabulary]
     known = {(operation.name, len(operation.arguments)): operation for operation in first}
     return known | {(RESULTS.name, 0): RESULTS} if known else known
@@ -255,7 +259,7 @@ def _target(factory: Any, name: str, vocabulary: Vocabulary) -> PlainTarget:
 
 def _offers(made: Any, template: OperationTemplate) -> bool:
     operation = next(template.smallest(0))
-    if operation.form is not Form.CALL:  # a property may raise, or change what it is asked of
+    if operation.form is not Form.CALL:  # reading a property may raise or change the object, so look at the type first
         return hasattr(type(made), operation.attribute) or hasattr(made, operation.attribute)
     return callable(getattr(made, operation.attribute, None))
 
@@ -309,15 +313,15 @@ def _decode_operation(
 
 
 def known_call(known: Mapping[tuple[str, int], MethodCall], name: str, arguments: tuple[Any, ...]) -> MethodCall:
-    """A call of a method.
+    """Create a call of a known method.
 
     Args:
-        known: (name, number of arguments) -> a call of the method; if there are none, any method is known.
-        name: of the method.
+        known: (name, number of arguments) -> a call of the method; if it is empty, any method is known.
+        name: the name of the method.
         arguments: plain, immutable data.
 
     Raises:
-        FormatError: the method is not known, or takes other arguments.
+        FormatError: the method is not known, or takes another number of arguments.
     """
     if not known:
         return MethodCall(name, arguments)
@@ -335,7 +339,7 @@ def known_call(known: Mapping[tuple[str, int], MethodCall], name: str, arguments
 
 
 def imports_of(program: ObjectProgram) -> list[str]:
-    """The lines that the arguments of its calls need."""
+    """The lines of Python that the arguments of the calls of a program need."""
     calls = (*program.prefix, *(call for thread in program.threads for call in thread))
     made = (value for call in calls for value in call.arguments if isinstance(value, LateArgument))
     return sorted({line for value in made for line in value.imports()})
@@ -367,14 +371,14 @@ def _lines(program: ObjectProgram, target: str, remarks: Remarks) -> Iterator[st
 
 
 def import_lines(target: str) -> Iterator[str]:
-    """Lines that bind ``factory`` to the target of a name."""
+    """Yield lines of Python that bind ``factory`` to the target with a given name."""
     lines, found, call = _imported(target)
     yield from lines
     yield f"factory = lambda: {found}{call}" if call else f"factory = {found}"
 
 
 def _imported(target: str) -> tuple[list[str], str, str]:
-    """Lines that import the target of a name, what it is called then, and the arguments of the name."""
+    """Lines that import the target with a given name, the expression for it, and the arguments in its name."""
     named = target_name(target)
     location = named.location
     first = named.attribute.partition(".")[0]
@@ -385,7 +389,7 @@ def _imported(target: str) -> tuple[list[str], str, str]:
 
 
 def thread_lines(threads: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Lines that run some lines in threads of their own; none if there are none."""
+    """Yield lines that run each list of lines in a thread of its own; no lines if there are no threads."""
     if not threads:
         return
     for number, lines in enumerate(threads):

@@ -1,13 +1,13 @@
-"""The driver of objects whose calls are :class:`~.method_call.MethodCall`: makes calls, keeps results, compares them.
+"""Driver of objects whose calls are :class:`~.method_call.MethodCall`: calls methods, keeps and compares results.
 
-What a call returns is compared in two parts. Plain data and immutable values are the outcome of the call itself. Of
-any other object, the outcome of the call has the type only. Which results are the *same* object, and what their public
-attributes hold, is one more outcome: that of :data:`~.method_call.RESULTS`, which is read when all threads have ended.
+The result of a call is compared in two parts. If the result is plain data or an immutable value, it is the outcome of
+the call. If it is another object, the outcome of the call contains only its type. When all threads have ended,
+:data:`~.method_call.RESULTS` adds an outcome: which results are the *same* object, and their public attributes.
 
-Two alternatives were left. To name objects by the order in which they come up gives other names in each order of the
-calls, so that correct orders would not agree. To read attributes when a call returns accuses correct classes: between
-the moment at which a call took effect and its return, another thread may change the object rightfully. At the end
-everything is settled, and names by (thread, number of the call) are the same in every order.
+Two alternatives were rejected. Names by the order in which objects appear differ from one order of the calls to the
+next, so that correct orders would not agree. Attributes read when a call returns produce false findings: between the
+moment at which a call takes effect and its return, another thread may legitimately change the object. At the end,
+nothing changes any more, and names by (thread, number of the call) are the same in every order.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .method_call import MOST_ITEMS, OPERATORS, Form, LateArgument, MethodCall, 
 from .object_type import Load
 
 NOT_CALLED: Final = "not called"
-"""The error of a call that needs the result of a call which returned none."""
+"""The error of a call that needs the result of another call, if there is no such result."""
 
 _PLAIN: Final = (bool, int, float, str)
 _IMMUTABLE: Final = (
@@ -55,25 +55,25 @@ _IMMUTABLE: Final = (
     range,
     uuid.UUID,
 )
-"""Types whose values never change: told by their ``repr``. An object of a type derived from these may have more."""
+"""Types whose values never change; results of these types are represented by their ``repr``."""
 
 _NAMES: Final = frozenset((kind.__module__, kind.__qualname__) for kind in _IMMUTABLE)
 
 _MOST_DEPTH: Final = 50
-"""Containers in containers: the recursion of a result must not use up the stack."""
+"""Maximum nesting of containers: the recursion over a result must not exhaust the stack."""
 _MOST_ITEMS: Final = 1000
-"""Items of one container. Each result is reduced and compared thousands of times."""
+"""Maximum number of items of one container, because each result is reduced and compared thousands of times."""
 _MOST_VALUES: Final = 10_000
-"""Values of one result: containers that hold each other several times would be without end."""
+"""Maximum number of values in one result: containers that contain each other several times would never end."""
 _OF_HARNESS: Final = tuple(
     f"{os.sep}{name}{os.sep}" for name in ("kcache_model", "kcache_stress", "kcache_conformance")
 )
 _STACK: Final = "the stack of the call"
-"""In place of what tells who has called: that is kcache, which calls from elsewhere in each phase."""
+"""Replacement for a text with paths of kcache, such as a stack: kcache calls from another place in each phase."""
 _MOST_CHARACTERS: Final = 10_000
 _SHOWN_CHARACTERS: Final = 100
 _MOST_BITS: Final = 10_000
-"""Python refuses to print a number of more than 4,300 digits."""
+"""Longer integers are represented in hexadecimal: Python refuses to print a number of more than 4,300 digits."""
 
 _WITHOUT_IDENTITY: Final = (
     *_PLAIN,
@@ -89,7 +89,7 @@ _WITHOUT_IDENTITY: Final = (
     types.MethodType,
     types.ModuleType,
 )
-"""Types of which Python itself makes a new object, or takes an old one, as it likes; and what a module shares."""
+"""Types whose identity is not compared: Python may create or reuse their objects freely, or a module shares them."""
 
 _ITERATORS: Final[tuple[type, ...]] = (
     types.GeneratorType,
@@ -105,21 +105,21 @@ _ITERATORS: Final[tuple[type, ...]] = (
     type(iter(set())),
     type(iter(())),
 )
-"""Iterators that are a result for whoever runs over them, and nothing else."""
+"""Types of iterators: a result of such a type is replaced by its items."""
 
 
 class PlainDriver:
-    """Makes the calls of one object, and keeps what they return, as callers may: what is held weakly stays alive.
+    """The driver of one object. It keeps all results, as callers may, so that weakly referenced objects stay alive.
 
     Args:
-        factory: makes the object.
+        factory: creates the object.
         load: unused; see :class:`~.object_type.MakeDriver`.
-        passing: exceptions that are no outcomes.
-        untold: calls whose results are not compared, because they differ from run to run.
+        passing: types of exceptions that pass through because they are not outcomes.
+        untold: the names of calls whose results are not compared, because they differ from run to run.
 
     Attributes:
         made: the object.
-        shares_state: whether calls of other objects have changed state that this one shares: one at a time may be used.
+        shares_state: whether objects share state that calls have changed. Then only one object may be used at a time.
     """
 
     def __init__(
@@ -153,21 +153,21 @@ class PlainDriver:
         self._taken: dict[tuple[int, str, int, str], set[int]] = {}
         self._once: dict[LateArgument, object] = {}
         self.log: list[str] = []
-        """What callbacks were called with."""
+        """The recorded calls of callbacks, with their arguments."""
 
     def call(self, operation: MethodCall, thread: int = PREFIX_THREAD) -> Outcome:
-        """Make a call; its outcome: plain data, or an exception by its type.
+        """Run a call and return its outcome: plain data, or an exception by its type.
 
         Args:
             operation: the call.
-            thread: who calls; see :mod:`kcache_model.history` for special numbers.
+            thread: the number of the calling thread; see :mod:`kcache_model.history` for special numbers.
         """
         if operation.form is Form.RESULTS:
             return UNTOLD if operation.name in self._untold else returned(tuple(self._shared_results()))
         own = self._results.setdefault(thread, [])
         try:
             value = self.value_of(operation, thread)
-            is_kept = value is not self.made and not _is_huge(value)  # itself is nothing to pass on
+            is_kept = value is not self.made and not _is_huge(value)  # the object itself is not passed on
             own.append((operation, value if is_kept else None))
             return UNTOLD if operation.name in self._untold else returned(plain_value(value))
         except self._passing:
@@ -176,17 +176,18 @@ class PlainDriver:
             return raised(NOT_CALLED, str(error))
         except UnwindError:
             raise
-        except BaseException as error:  # also KeyboardInterrupt: no key reaches the process in which the calls are made
+        except BaseException as error:  # also KeyboardInterrupt: the process in which the calls run gets no key presses
             if type(error).__name__ == "GreenletExit":
                 raise
-            own.append((operation, None))  # the calls of a thread are counted
+            own.append((operation, None))  # RESULTS counts the calls of a thread, including those that raised
             return replace(raised(type(error).__name__, error_text(error)), frames=frames_of(error))
 
     def value_of(self, operation: MethodCall, thread: int) -> object:
-        """What a call returns, as it is; raises what it raises.
+        """Run a call and return its unchanged result; exceptions of the call pass through.
 
         Raises:
-            NoResultError: the call needs a result that there is not.
+            NoResultError: the call needs the result of a call that has not returned one, or ends a block that no call
+                has begun.
         """
         values, named = operation.values(_Calling(self, operation.name, thread))
         match operation.form:
@@ -201,9 +202,9 @@ class PlainDriver:
                 return self._exit(operation.attribute, thread)
             case Form.ITERATE if operation.name == "__iter__":
                 is_python = isinstance(getattr(type(self.made), "__iter__", None), types.FunctionType)
-                # In C, ``list(made)`` is one step under the GIL: to get the iterator first would be another program.
+                # If __iter__ is in C, ``list(made)`` is one step under the GIL; iter() and list() would be two.
                 return _items(iter(self.made)) if is_python else tuple(self.made)[:MOST_ITEMS]
-        if operation.name in OPERATORS:  # as Python looks them up: of the type, never of the object
+        if operation.name in OPERATORS:  # Python looks up special methods on the type, not on the object
             value = getattr(type(self.made), operation.name)(self.made, *values, **named)
         else:
             value = getattr(self.made, operation.name)(*values, **named)
@@ -211,19 +212,21 @@ class PlainDriver:
         return _items(value) if is_run_over else value
 
     def abandon(self) -> None:
-        """Drop the blocks that no call has ended: a generator runs to its end then."""
+        """Drop the blocks that no call has ended: Python then closes their generators."""
         self._contexts.clear()
 
     def results(self, name: str, thread: int = PREFIX_THREAD) -> list[object]:
-        """What the calls of a name returned in a thread, in their order, but for ``None``."""
+        """The results of the calls of a name in a thread, in order, without ``None``."""
         own = self._results.get(thread, ())
         return [value for operation, value in own if operation.name == name and value is not None]
 
     def last_result(self, name: str, taker: str, thread: int) -> object:
-        """What the last call of a name returned whose result the thread has not passed to the same method yet.
+        """The last result of the calls of a name that the thread has not passed to the method ``taker`` yet.
+
+        Results of the thread come first, then results of the set-up. If all were passed, the last one is passed again.
 
         Raises:
-            NoResultError: there is none.
+            NoResultError: no call of that name in the thread or the set-up has returned a result.
         """
         for owner in (thread, PREFIX_THREAD):
             results = self.results(name, owner)
@@ -235,7 +238,7 @@ class PlainDriver:
         raise NoResultError(f"no call of {name} has returned anything")
 
     def once(self, argument: LateArgument, make: Callable[[], object]) -> object:
-        """The value of an argument that is one object for all calls."""
+        """The value of an argument for which all calls get one object: the first object that ``make`` returned."""
         return self._once.setdefault(argument, make())
 
     def _enter(self, attribute: str, thread: int, values: list[object], named: dict[str, object]) -> object:
@@ -253,7 +256,7 @@ class PlainDriver:
         return bool(type(context).__exit__(context, None, None, None))
 
     def _shared_results(self) -> Iterator[str]:
-        """Which results are the same object, with its public attributes; then what callbacks were called with."""
+        """Describe which results are the same object, with its public attributes, then the calls of callbacks."""
         groups: dict[int, list[str]] = {}
         objects: dict[int, object] = {}
         for thread, results in sorted(self._results.items()):
@@ -275,7 +278,7 @@ class PlainDriver:
 
 
 class _Calling:
-    """What the arguments of one call are made of."""
+    """The context in which the late arguments of one call get their values; see :class:`~.method_call.Calling`."""
 
     def __init__(self, driver: PlainDriver, taker: str, thread: int) -> None:
         self._driver = driver
@@ -298,18 +301,18 @@ class _Calling:
 
 
 def _is_huge(value: object) -> bool:
-    """Whether a result takes so much memory that it is not kept: a round has dozens of results."""
+    """Whether a result takes too much memory to be kept: a round has dozens of results."""
     is_plain = type(value) in (list, tuple, set, frozenset, dict, str, bytes)
     return is_plain and len(cast(Any, value)) > _MOST_VALUES
 
 
 def plain_value(value: object) -> Any:
-    """A result as plain, immutable data.
+    """Reduce a result to plain, immutable data.
 
-    Lists become tuples, sets are sorted, immutable values become their text, and any other object its type. So does a
-    container that lies in itself. Of what is huge, a part is kept, with its size.
+    Lists become tuples, sets are sorted, immutable values become their text. Any other object becomes the text of its
+    type, as does a container that contains itself. Large values are cut, and their size is added.
     """
-    kind = type(value)  # isinstance() would ask the object itself for its class
+    kind = type(value)  # isinstance() would read __class__ of the object, which may run its code
     return value if value is None or kind is bool else _Reduction().plain(value, kind)
 
 
@@ -317,8 +320,8 @@ class _Reduction:
     """The reduction of one result to plain data.
 
     Attributes:
-        within: the containers around the value that is reduced: one of them may lie in itself.
-        left: how many values may still be reduced.
+        within: the ids of the containers around the current value, to detect containers that contain themselves.
+        left: the number of values that may still be reduced.
     """
 
     def __init__(self) -> None:
@@ -326,7 +329,7 @@ class _Reduction:
         self.left = _MOST_VALUES
 
     def plain(self, value: object, kind: type) -> Any:
-        """A value as plain data."""
+        """Reduce a value of a type to plain data."""
         self.left -= 1
         found: Any = value
         if issubclass(kind, str) and any(str.__contains__(found, folder) for folder in _OF_HARNESS):
@@ -339,7 +342,7 @@ class _Reduction:
             return self._container(found, kind)
         if _is_immutable(kind):
             return _short(repr(value))
-        # A thread that somebody else has started is a _DummyThread to threading: a call gives a Thread elsewhere.
+        # threading.current_thread() may return a _DummyThread here, and a Thread where the call runs elsewhere.
         is_thread = any(base.__module__ == "threading" and base.__name__ == "Thread" for base in kind.__mro__)
         return "a Thread" if is_thread else with_article(kind.__name__)
 
@@ -357,7 +360,7 @@ class _Reduction:
         if issubclass(kind, (list, tuple)):
             first = tuple(self._each(found[:_MOST_ITEMS]))
             return (*first, _size_of(found, _MOST_ITEMS)) if len(found) > _MOST_ITEMS else first
-        if len(found) > _MOST_ITEMS:  # in no order, so that no part is the same each time
+        if len(found) > _MOST_ITEMS:  # sets and dicts are sorted later: a part of them would differ from run to run
             return (_size_of(found, 0),)
         if issubclass(kind, dict):
             pairs = list(dict.items(found))  # in one step: another thread may change the dict
@@ -370,12 +373,12 @@ class _Reduction:
 
 
 def _is_immutable(kind: type) -> bool:
-    """Whether the values of a type never change. The explorer has copies of some modules, so that the name decides."""
+    """Whether the values of a type never change. Types are also compared by name: the explorer copies some modules."""
     return issubclass(kind, _IMMUTABLE) or any((base.__module__, base.__qualname__) in _NAMES for base in kind.__mro__)
 
 
 def _short(value: Any) -> Any:
-    """A scalar that is equal to itself and can be printed: ``nan`` is not, and Python refuses huge numbers."""
+    """A scalar that equals itself and can be printed: ``nan`` differs from itself, and Python refuses huge numbers."""
     if type(value) is float and math.isnan(value):
         return "nan"
     if type(value) is int and value.bit_length() > _MOST_BITS:
@@ -387,12 +390,12 @@ def _short(value: Any) -> Any:
 
 
 def _size_of(found: Any, most: int) -> str:
-    """The size of what was cut off after so many items; empty if nothing was."""
+    """The text with the full size of a value that was cut after ``most`` items; empty if nothing was cut."""
     return f"... ({len(found)} in all)" if len(found) > most else ""
 
 
 def public_attributes(value: object) -> dict[str, Any]:
-    """The public attributes of an object that hold plain data, as they lie in the object: no code of it runs."""
+    """The public attributes of an object that hold plain data. They are read without running code of the object."""
     return {
         name: found
         for name, found in sorted(all_attributes(value).items(), key=lambda item: str(item[0]))
@@ -401,23 +404,23 @@ def public_attributes(value: object) -> dict[str, Any]:
 
 
 def has_identity(value: object) -> bool:
-    """Whether a result is, or holds, an object of which it counts whether another result is the same one."""
+    """Whether a result is or contains an object whose identity is compared with other results."""
     return any(True for _ in _objects_in(value))
 
 
 def _described(value: object) -> str:
-    """An object in the words of a report: its type, and what its public attributes hold."""
+    """The text of an object in a report: its type and its public attributes."""
     attributes = ", ".join(f"{name}={found!r}" for name, found in public_attributes(value).items())
     return f"{type(value).__name__}({attributes})" if attributes else plain_type(value)
 
 
 def plain_type(value: object) -> str:
-    """The type of an object, with an article."""
+    """The name of the type of an object, with an article."""
     return with_article(type(value).__name__)
 
 
 def _objects_in(value: object, depth: int = 2) -> Iterator[object]:
-    """The objects with an identity in a result: itself, or within its lists, tuples and dicts."""
+    """The objects in a result whose identity is compared: the result itself, and items of lists, tuples and dicts."""
     kind, within = type(value), cast(Any, value)
     is_tuple = issubclass(kind, tuple)
     if not is_tuple and (issubclass(kind, _WITHOUT_IDENTITY) or _is_immutable(kind)):
@@ -433,7 +436,7 @@ def _objects_in(value: object, depth: int = 2) -> Iterator[object]:
 
 
 def _items(iterator: Any) -> tuple[object, ...]:
-    """The first items of an iterator, which is closed then if it can be."""
+    """The first items of an iterator; a generator is closed afterwards."""
     found = tuple(itertools.islice(iterator, MOST_ITEMS))
     close = getattr(iterator, "close", None) if isinstance(iterator, types.GeneratorType) else None
     if close is not None:

@@ -1,4 +1,4 @@
-"""Steps of a replay: what is done to a new object, one after another, and what comes of it."""
+"""Steps of a replay: a sequence of calls and pauses on a new object, and the results of the steps."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from ..history import Call
 from ..outcomes import Outcome
 
 Calls: TypeAlias = tuple[Any, ...]
-"""Steps, one after another on a new object: operations, those of threads as :class:`CalledBy`, and further steps."""
+"""Steps in sequence on a new object: operations, operations of threads as :class:`CalledBy`, and further steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class CalledBy:
-    """An operation as one of several threads calls it.
+    """An operation with the thread that calls it.
 
     Attributes:
-        operation: what is called.
-        thread: who calls.
-        is_kept: whether it counts as a write although its name promises that it changes nothing.
-        earliest: the call begins no earlier, in seconds of virtual time since the object was created; until then the
-            caller does nothing.
-        latest: it may as well begin at this moment, if that is later.
+        operation: the operation that is called.
+        thread: the number of the calling thread.
+        is_kept: whether the operation counts as a write although its name promises that it changes nothing.
+        earliest: the earliest begin of the call, in seconds of virtual time since the object was created; until then
+            the caller waits.
+        latest: if this is later than ``earliest``, the call may begin at this moment instead.
     """
 
     operation: Any
@@ -48,12 +48,12 @@ class CalledBy:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A step: a call begins, and runs until it ends or waits. What it gives may be decided by later steps.
+    """A step: a call begins, and runs until it ends or waits. If it waits, later steps may decide its outcome.
 
     Attributes:
-        call: which one.
-        is_alone: whether calls that it has woken go on only after the next step.
-        may_sleep: whether it waits where it sleeps and looks again afterwards.
+        call: the call that begins.
+        is_alone: whether calls that it has woken continue only after the next step.
+        may_sleep: whether a sleep counts as waiting, if the call checks its condition again after the sleep.
     """
 
     call: CalledBy
@@ -66,9 +66,9 @@ class Overtaken:
     """A step: other calls give up waiting while a slow call is paused.
 
     Attributes:
-        slow: the call that is slow.
+        slow: the call that is paused.
         at: the number of events of the slow call before the pause.
-        calls: those that begin then, one after another, wait or sleep, and give up.
+        calls: the calls that begin during the pause, one after another, wait or sleep, and give up.
     """
 
     slow: CalledBy
@@ -81,14 +81,14 @@ class Passes:
     """A step: time passes, and a wait ends by its timeout.
 
     Attributes:
-        wait: which one of those that end at about the same time; 0 for the first.
+        wait: the index of the wait among the waits that end at about the same time; 0 for the first.
     """
 
     wait: int = 0
 
 
 PASSES: Final = Passes()
-"""The wait ends whose timeout is the next one."""
+"""The step in which the wait with the next timeout ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +96,12 @@ class Stage:
     """The results of some steps.
 
     Attributes:
-        outcomes: for each step, what each of its calls gave; one that has not ended waits.
-        timeouts: how many waits with a timeout may be the next that time ends.
-        is_quiet: whether each call has ended or waits for another one; one that polls does neither.
-        seconds: of virtual time, for each step.
-        refused: of the last step in which calls are overtaken, which of them have given up; others came before it.
+        outcomes: for each step, the outcomes of its calls; the outcome of a call that has not ended is ``WAITS``.
+        timeouts: the number of waits of which any may be the next that ends by its timeout.
+        is_quiet: whether each call has ended or waits for another call; a call that polls does neither.
+        seconds: the duration of each step in seconds of virtual time.
+        refused: for each of ``calls`` in the last :class:`Overtaken` step, whether the call has given up; other calls
+            may as well come before the slow call.
     """
 
     outcomes: tuple[tuple[Outcome, ...], ...]
@@ -112,12 +113,12 @@ class Stage:
 
 @dataclass(frozen=True)
 class History:
-    """Calls of which some may have overlapped, and what is known of the threads that the class has started.
+    """Calls, some of which may have overlapped, and known facts about the threads that the class has started.
 
     Attributes:
-        calls: each :class:`CalledBy` its caller. One that has not returned may have begun, or not.
-        agrees: whether a call may as well have given an outcome.
-        passes: how many waits have ended because time passed; ``None`` if that is not known.
+        calls: the calls with their threads, see :class:`CalledBy`. A call that has not returned may not have begun.
+        agrees: whether an outcome agrees with the observed outcome of a call.
+        passes: the number of waits that ended because time passed; ``None`` if it is not known.
         idle_before: for each call, how often all threads of the class were known to be idle before it began.
     """
 
@@ -128,7 +129,7 @@ class History:
 
 
 def is_further(step: Any) -> bool:
-    """Whether a step is more than one call that runs to its end."""
+    """Whether a step is something else than one call that runs to its end."""
     return isinstance(step, (Begun, Overtaken, Passes))
 
 
@@ -139,7 +140,7 @@ def is_timed(step: Any) -> bool:
 
 
 def moments_of(operation: Any) -> Sequence[Any]:
-    """A call that begins at either of two moments as two calls, each with one of them."""
+    """Split a call that may begin at two moments into two calls, one for each moment; other operations stay whole."""
     if not isinstance(operation, CalledBy) or operation.latest <= operation.earliest:
         return (operation,)
     return replace(operation, latest=0.0), replace(operation, earliest=operation.latest, latest=0.0)

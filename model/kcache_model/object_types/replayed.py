@@ -1,11 +1,11 @@
-"""Specification by replay: what calls give is what another object gives, to which the same is done one after another.
+"""Specification by replay: the expected outcomes are those of another object on which the same calls run in sequence.
 
-Each call is made by a thread of its own number: what an ``RLock`` or a ``threading.local`` gives depends on that.
+Each call runs in the thread with its number, because the result of an ``RLock`` or a ``threading.local`` depends on it.
 
 The states are the steps so far. A plain step is one call, which runs until it ends, while time passes as it needs it.
 Calls that wait for each other need further steps, see :mod:`kcache_model.linearizability.waiting`: :class:`Begun`,
-:class:`Passes` and :class:`Overtaken`. Where the class has threads of its own, which go on whenever they like, calls
-are judged all at once: :class:`History`.
+:class:`Passes` and :class:`Overtaken`. If the class has threads of its own, which run at any time, all calls are judged
+together: :class:`History`.
 """
 
 from __future__ import annotations
@@ -33,38 +33,39 @@ from .replay_steps import (
 )
 
 _MOST_KEPT: Final = 200_000
+"""Maximum number of entries in a cache; a full cache is cleared."""
 
 _MOST_POINTS: Final = 80
-"""Events of a slow call after which others are tried. Calls are short; a longer one is tried in its first part only."""
+"""Maximum number of events of a slow call after which other calls are tried. The rest of a longer call is not tried."""
 
 _AT_ONCE_SECONDS: Final = 0.001
-"""Of virtual time, which passes with each look at the clock, too."""
+"""A call that takes no more virtual time than this does not wait. Each reading of the clock takes some virtual time."""
 
 _MOST_PASSES: Final = 10
-"""Times that time passes between calls: several for each of the threads of a program."""
+"""Maximum number of :class:`Passes` steps: several for each of the threads of a program."""
 
 
 class Stages(Protocol):
-    """A replay that knows further steps than calls."""
+    """A replay that supports further steps in addition to calls."""
 
     def stage(self, steps: Calls) -> Stage | None:
-        """What comes of steps on a new object; ``None`` if that cannot be told."""
+        """Run steps on a new object and return their results; ``None`` if the results cannot be determined."""
         ...
 
 
 class ReplaySpecification:
-    """The states are the steps so far, as far as they may change anything.
+    """A specification whose states are the steps so far, without those that change nothing.
 
     Args:
-        replay: makes a new object and the calls; returns what the last one gives. If it has ``stage``, it is a
-            :class:`Stages`. The object may be one of the class under test: then each result must be that of some order
-            of the calls (linearizability needs no other specification). Or it is of a plain model with the same
-            methods.
-        is_of_target: whether the object is one of the class under test.
+        replay: creates a new object, runs the calls, and returns the outcome of the last one. If it has ``stage``, it
+            is a :class:`Stages`. The object may be of the class under test: then the results must be the results of
+            some order of the calls (linearizability needs no other specification). Or it is of a plain model with the
+            same methods.
+        is_of_target: whether the object is of the class under test.
         timing: a replay on objects of the class under test; by default ``replay``.
 
     Attributes:
-        unsteady: the names of calls that did not give the same each time after the same calls; nothing is compared.
+        unsteady: the names of calls whose outcome varied after the same calls; their outcomes are not compared.
     """
 
     def __init__(
@@ -82,40 +83,40 @@ class ReplaySpecification:
 
     @property
     def spinning(self) -> frozenset[str]:
-        """The names of calls that go on and on without touching anything, and never end."""
+        """The names of calls that loop for ever without any access to shared state."""
         found: frozenset[str] = getattr(self._replay, "spinning", frozenset())
         return found
 
     @property
     def starts_threads(self) -> bool:
-        """Whether the class starts threads of its own: they may be slow."""
+        """Whether the class starts threads of its own; these threads may be slow."""
         return bool(getattr(self._replay, "starts_threads", False))
 
     def initial(self, program: Any) -> Calls:  # noqa: ARG002 - all objects are made alike
-        """No calls."""
+        """The state of a new object: no steps."""
         return ()
 
     def as_called(self, operation: Any, thread: int) -> Any:
-        """The operation of a thread, as it is given to :meth:`effects`."""
+        """The operation of a thread, in the form that :meth:`effects` takes."""
         return CalledBy(operation, thread)
 
     def no_earlier(self, operation: Any, earliest: float, latest: float = 0.0) -> CalledBy:
-        """A call that begins at one of two moments, in seconds since the object was created, or later."""
+        """The call with its two possible earliest moments, in seconds since the object was created."""
         return replace(_by_caller(operation), earliest=earliest, latest=latest)
 
     def as_write(self, operation: Any) -> Any:
-        """An operation as one that may change anything, unless no code of the class runs in it.
+        """The operation as one that may change anything, unless it only reads an attribute or compares results.
 
-        A method such as ``__contains__`` changes nothing by its name. Some classes do not keep to that.
+        By its name, a method such as ``__contains__`` changes nothing. In some classes it does.
         """
         called = _by_caller(operation)
         form = getattr(called.operation, "form", Form.RESULTS)
         return operation if form in (Form.READ, Form.RESULTS) else replace(called, is_kept=True)
 
     def effects(self, state: Calls, operation: Any) -> Sequence[tuple[Calls, Outcome]]:
-        """The one effect of a call at each of its moments; none if it waits.
+        """The effect of a call, one for each of its moments; none if the call waits.
 
-        Where the same calls do not give the same each time, the outcome may be anything: the call depends on the time,
+        If the same calls do not have the same outcome each time, any outcome is accepted: the call depends on the time
         or on random numbers.
         """
         moments = moments_of(operation)
@@ -129,7 +130,7 @@ class ReplaySpecification:
         return [(calls if keeps else state, outcome)]
 
     def _known_outcome(self, calls: Calls) -> Outcome:
-        """The outcome of the last call, which is remembered."""
+        """The outcome of the last call, from the cache or by replay."""
         counted = _counted(calls)
         outcome = self._known.get(counted)
         if outcome is None:
@@ -139,7 +140,7 @@ class ReplaySpecification:
         return outcome
 
     def may_be_slow(self, state: Calls, operation: Any) -> bool:
-        """Whether only real threads have seen that a call waits; it may as well be slow."""
+        """Whether a call was seen to wait on real threads only, and no stage confirms it: the call may just be slow."""
         if not hasattr(self._replay, "stage"):
             return False
         counted = _counted((*state, operation))
@@ -147,7 +148,7 @@ class ReplaySpecification:
         return outcome is not None and outcome.waits and self._stage(counted) is None
 
     def begin(self, state: Calls, operation: Any) -> Calls | None:
-        """The state in which a call has begun and waits; ``None`` if it ends at once, or if that cannot be told."""
+        """The state in which a call has begun and waits; ``None`` if it ends at once, or if this is not known."""
         if not isinstance(operation, CalledBy) or self._competes(state, operation):
             return None
         after = (*state, Begun(operation))
@@ -155,7 +156,7 @@ class ReplaySpecification:
         return after if stage is not None and stage.is_quiet and stage.outcomes[-1][0].waits else None
 
     def begin_alone(self, state: Calls, operation: Any) -> Calls | None:
-        """The state in which a call has woken others, which go on after the next step; ``None`` if it wakes nobody."""
+        """The state in which a call has woken others, which continue after the next step; ``None`` if it wakes none."""
         if not isinstance(operation, CalledBy) or self._competes(state, operation):
             return None
         stage = self._staged((*state, Begun(operation)))
@@ -165,7 +166,7 @@ class ReplaySpecification:
         return after if self._staged(after) is not None else None
 
     def _woken(self, state: Calls, after: Stage) -> set[str]:
-        """The methods of the calls that waited in a state, and have ended in the stage after it."""
+        """The names of the calls that have begun in a state and whose outcomes changed in the stage after it."""
         before = self._staged(state) if any(map(is_further, state)) else None
         if before is None:
             return set()
@@ -173,7 +174,7 @@ class ReplaySpecification:
         return {step.call.name for step, was, now in pairs if isinstance(step, Begun) and was != now}
 
     def _competes(self, state: Calls, operation: Any) -> bool:
-        """Whether a call does the same as one that the step before it has woken, which is to go on first."""
+        """Whether a call has the name of a call that the previous step has woken: the woken call continues first."""
         last = state[-1] if state else None
         if not isinstance(last, Begun) or not last.is_alone:
             return False
@@ -189,19 +190,19 @@ class ReplaySpecification:
         idle_at: Sequence[int] = (),
         pulse: Callable[[], None] = lambda: None,
     ) -> bool:
-        """Whether calls may give what they gave, because threads of the class go on whenever they like.
+        """Whether threads of the class, which may run at any time, explain the outcomes of the calls.
 
-        A class without threads of its own has none that may.
+        False if the class has no threads of its own.
 
         Args:
-            calls: those before the threads, of the threads, and after them.
+            calls: all calls: before the threads, of the threads, and after them.
             agrees: whether an observed outcome agrees with an expected one.
-            passes: how many waits have ended because time passed; ``None`` if that is not known.
+            passes: the number of waits that ended because time passed; ``None`` if it is not known.
             idle_at: moments at which all threads of the class are known to have been idle, in order.
-            pulse: called every now and then: it may take seconds.
+            pulse: called from time to time, because this method may take seconds.
 
         Raises:
-            TooManyWaysError: they may go on in too many ways to try all of them.
+            TooManyWaysError: the threads have too many interleavings to try all of them.
         """
         if not self.starts_threads:
             return False
@@ -229,15 +230,15 @@ class ReplaySpecification:
         return found
 
     def outcome_of(self, state: Calls, position: int) -> Outcome:
-        """What the call that began as the step at a position has given; it waits where that is still open."""
+        """The outcome of the call that began as the step at a position; ``WAITS`` if it has none yet."""
         stage = self._staged(state)
         return WAITS if stage is None else stage.outcomes[position][0]
 
     def is_forgotten(self, state: Calls, position: int) -> bool:
         """Whether a waiting call was never woken, although it would return if it began now.
 
-        The call that began at the position is left out of the steps, and begins after them. All other calls stay, and
-        must give the same without it: in a fair class, a call waits behind those that came first, and does so again.
+        To check this, the call is removed from its position and begins after the other steps. The other calls must have
+        the same outcomes without it: in a fair class, a call waits behind earlier calls, and waits there again.
         """
         step, without = state[position], (*state[:position], *state[position + 1 :])
         before, after = self._staged(state), self._staged(without) if without else None
@@ -249,9 +250,9 @@ class ReplaySpecification:
         return any(outcome.error is None for _, outcome in self.effects(without, step.call))
 
     def begin_asleep(self, state: Calls, operation: Any) -> Calls | None:
-        """The state in which a call sleeps before it looks again what there is to do; ``None`` if it does not.
+        """The state in which a call sleeps before it checks its condition again; ``None`` if it does not sleep.
 
-        One that would sleep for ever waits for another call, as :meth:`effects` say.
+        ``None`` also if the call would sleep for ever: then it waits for another call, and has no :meth:`effects`.
         """
         if not isinstance(operation, CalledBy) or not self.effects(state, operation):
             return None
@@ -260,7 +261,7 @@ class ReplaySpecification:
         return after if stage is not None and stage.outcomes[-1][0].waits else None
 
     def let_time_pass(self, state: Calls) -> Sequence[Calls]:
-        """Each state after a timeout has ended a wait; none if no wait has a timeout."""
+        """The states after a timeout has ended a wait, one for each wait that may be next; none if no wait has one."""
         stage = self._staged(state) if any(map(is_further, state)) else None
         if stage is None or sum(isinstance(step, Passes) for step in state) >= _MOST_PASSES:
             return ()
@@ -272,11 +273,11 @@ class ReplaySpecification:
     def overtake(
         self, state: Calls, slow: Any, operations: tuple[Any, ...]
     ) -> Iterator[tuple[Calls, tuple[Outcome, ...]]]:
-        """Each state after calls that have given up waiting in the midst of a slow one, and what it and they gave.
+        """Yield each state after calls that gave up waiting during a slow call, with the outcomes (slow call first).
 
-        None if they would wait or sleep without it, too: then it is not the slow call that they have waited for. One
-        that gives up at once must say so: it gives something else than it would alone. And it does nothing to the slow
-        one.
+        Nothing is yielded if the calls would wait or sleep without the slow call as well: then they did not wait for
+        it. If calls give up at once, their outcomes must differ from those without the slow call, and the outcome of
+        the slow call must not.
         """
         if any(sum(self.seconds((*state, operation))[-1:]) > _AT_ONCE_SECONDS for operation in operations):
             return
@@ -284,19 +285,19 @@ class ReplaySpecification:
         for at in range(1, _MOST_POINTS):
             after = (*state, Overtaken(slow, at, operations))
             stage = self._staged(after)
-            if stage is None:  # the others do not have to wait there
+            if stage is None:  # the other calls need not wait at this point
                 continue
             outcomes = stage.outcomes[-1]
             if outcomes[1].waits:
-                return  # the slow call has ended before, or waits
+                return  # the slow call has ended before this point, or waits
             if not outcomes[0].waits and outcomes not in seen and self._tells(state, slow, operations, stage):
                 seen.add(outcomes)
                 yield after, outcomes
 
     def overtake_again(self, state: Calls, operation: Any) -> tuple[Calls, Any, tuple[Outcome, Outcome]] | None:
-        """The state after one more call has given up in the midst of the slow one, which that is, and what both gave.
+        """The state after one more call has given up during the slow call, the slow call, and the outcomes of both.
 
-        ``None`` if the last step is no such one, or if the call does not give up.
+        ``None`` if the last step is not :class:`Overtaken`, or if the call does not give up.
         """
         last = state[-1] if state else None
         if not isinstance(last, Overtaken):
@@ -312,13 +313,13 @@ class ReplaySpecification:
         return after, last.slow, (slow, given)
 
     def refusals(self, state: Calls, slow: Any, operation: Any, *, is_done: bool) -> Iterator[Outcome]:
-        """The outcomes of a call that gives up at once while a slow call is open. Its own effect is left out.
+        """Yield the outcomes of a call that gives up at once while a slow call runs. The call itself has no effect.
 
         Args:
-            state: in which the slow one is the last step of its kind if ``is_done``, and has not begun otherwise.
-            slow: the slow one.
-            operation: the other one.
-            is_done: whether the slow one has had its effect.
+            state: the steps so far. They contain the slow call if ``is_done``, and do not contain it otherwise.
+            slow: the slow call.
+            operation: the call that gives up.
+            is_done: whether the slow call has taken effect.
         """
         found = [at for at, step in enumerate(state) if step == slow]
         if is_done and not found:
@@ -329,7 +330,7 @@ class ReplaySpecification:
                 yield outcomes[1]
 
     def _tells(self, state: Calls, slow: Any, operations: tuple[Any, ...], stage: Stage) -> bool:
-        """Whether calls that have given up have waited before, or say that they have not."""
+        """Whether calls that gave up have waited before, or show by their outcomes that the slow call hindered them."""
         if sum(stage.seconds[-1:]) > _AT_ONCE_SECONDS:
             return True
         alone = [self._known_outcome((*state, operation)) for operation in (slow, *operations)]
@@ -338,7 +339,7 @@ class ReplaySpecification:
         return slow_one[0] == slow_one[1] and all(told)
 
     def seconds(self, calls: Calls) -> tuple[float, ...]:
-        """How long each of some calls takes that are made one after another; () if that cannot be told."""
+        """The virtual seconds that each of some calls takes if they run in sequence; () if this is not known."""
         counted = _counted(calls)
         if counted not in self._seconds:
             stage = self._timing.stage(counted) if calls and hasattr(self._timing, "stage") else None
@@ -350,18 +351,18 @@ class ReplaySpecification:
         if counted not in self._stages:
             if len(self._stages) >= _MOST_KEPT:
                 self._stages.clear()
-            self._stages[counted] = self._stage(counted)  # once: it can only excuse what was observed
+            self._stages[counted] = self._stage(counted)  # run once: a stage can only excuse observed outcomes
         return self._stages[counted]
 
     def _replayed(self, calls: Calls) -> Outcome:
         first = self._replay(calls)
         name = str(getattr(calls[-1], "name", calls[-1]))
-        if any(map(is_timed, calls)):  # at that very time: microseconds may matter, and say nothing of the call
+        if any(map(is_timed, calls)):  # a call at an exact moment: microseconds may change its outcome
             return ANYTHING if name in self.unsteady else first
-        if first.waits:  # to find that out takes its time, and what was called before it has been done twice already
+        if first.waits:  # waiting takes long to detect, and the calls before it were already replayed twice
             return first
         second = self._replay(calls)
-        if second.waits:  # although it has returned just now: a machine that stood still looks the same
+        if second.waits:  # although the call has just returned: perhaps the machine was suspended, so try again
             second = self._replay(calls)
         if first != second:
             self.unsteady.add(name)
@@ -370,18 +371,21 @@ class ReplaySpecification:
 
 
 def _by_caller(operation: Any) -> CalledBy:
-    """An operation with its caller; without one, it is called before the threads start."""
+    """The operation with its thread; an operation without one is called before the threads start."""
     return operation if isinstance(operation, CalledBy) else CalledBy(operation, PREFIX_THREAD)
 
 
 def _called(call: Call[Any]) -> CalledBy:
-    """The operation of a call with its caller: whoever calls before the threads does so after them, too."""
+    """The operation of a call with its thread: calls before and after the threads have the same thread number."""
     known = isinstance(call.operation, CalledBy)
     return call.operation if known else CalledBy(call.operation, max(call.thread, PREFIX_THREAD))
 
 
 def _counted(calls: Calls) -> Calls:
-    """The steps, with the threads counted as they come: results depend on who is the same, not on who it is."""
+    """The steps with threads renumbered in order of appearance: results depend on equality of threads, not on numbers.
+
+    This lets equivalent steps share a cache entry. Steps whose result contains thread numbers stay unchanged.
+    """
     numbers: dict[int, int] = {}
     if calls and getattr(calls[-1], "names_threads", False):
         return calls

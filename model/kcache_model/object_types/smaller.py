@@ -1,4 +1,4 @@
-"""Minimiser of failing programs: threads and steps are left out, then arguments, then how its object is made."""
+"""Minimiser of failing programs: removes threads and steps, then simplifies the configuration and the operations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ def smaller(
     seconds: float = 5.0,
     attempts: int = _ATTEMPTS,
 ) -> Any:
-    """A program that fails still and is no larger; of a concurrent one, one that never waits for ever."""
+    """Minimise a failing program: return a program that still fails and is not larger than ``program``.
+
+    A concurrent program stays concurrent, and a smaller one that may wait for ever is not accepted.
+    """
 
     def is_wanted(candidate: CallProgram[Any]) -> bool:
         if program.threads and not candidate.threads:
@@ -43,7 +46,7 @@ def _simpler(object_type: ObjectType, program: CallProgram[Any]) -> Iterator[Any
     prefix, threads = program.prefix, program.threads
     for number in range(len(threads)):
         yield program.with_calls(prefix, threads[:number] + threads[number + 1 :])
-    # Chunks from the end, so that a step is gone before what it rests on.
+    # Remove chunks from the end first, so that a step is removed before the steps that it depends on.
     for size in (16, 8, 4, 2, 1):
         for start in range(len(prefix) - size, -1, -1):
             yield program.with_calls(prefix[:start] + prefix[start + size :], threads)

@@ -1,4 +1,4 @@
-"""Sequential specifications, and what follows from them."""
+"""Sequential specifications, and functions that derive outcomes, waits and durations from them."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ P_contra = TypeVar("P_contra", contravariant=True)
 
 
 class Specification(Protocol[P_contra, S]):
-    """What the calls of an object give, one after another. Pure: a state is never changed."""
+    """A sequential specification: the outcomes of calls that run one at a time. It is pure: states never change."""
 
     def initial(self, program: P_contra) -> S:
         """The state of the new object of a program."""
         ...
 
     def effects(self, state: S, operation: Any) -> Sequence[tuple[S, Outcome]]:
-        """Each state that may come after, and what is given then: several if that is left open, none if it waits."""
+        """The possible pairs of next state and outcome: several if the result is left open, none if the call waits."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class WaitsMayBeSlow:
-    """A specification that allows a call any outcome if only the clock of the machine says that the call waits.
+    """A specification that allows a call any outcome if the call was only seen to exceed a time limit.
 
-    The call may wait for another call, or for a name server. If the verdict depends on that, there is no verdict.
+    The call may wait for another call, or for a name server. If the verdict depends on that, the verdict is UNKNOWN.
 
     Attributes:
         strict: the specification; it has ``may_be_slow``.
@@ -42,11 +42,11 @@ class WaitsMayBeSlow:
     strict: Any
 
     def initial(self, program: Any) -> Any:
-        """As that of the strict one."""
+        """The initial state of ``strict``."""
         return self.strict.initial(program)
 
     def effects(self, state: Any, operation: Any) -> Sequence[tuple[Any, Outcome]]:
-        """As those of the strict one, or anything."""
+        """The effects of ``strict``; if it has none and the call may just be slow, an effect with any outcome."""
         found: Sequence[tuple[Any, Outcome]] = self.strict.effects(state, operation)
         if not found and self.strict.may_be_slow(state, operation):
             return [((*state, operation), ANYTHING)]
@@ -57,27 +57,27 @@ SLOW_WAITS: Final = "a call did not return in time on real threads, and virtual 
 
 
 def as_called(specification: Specification[Any, Any], operation: Any, thread: int) -> Any:
-    """The operation as the specification is to be given it: some tell apart who calls.
+    """Return the operation in the form that the specification takes: some distinguish the calling threads.
 
     Args:
-        specification: of the object.
-        operation: what is called.
-        thread: who calls; negative for whoever calls before the threads start, and after they have ended.
+        specification: the specification of the object.
+        operation: the operation that is called.
+        thread: the number of the calling thread; negative before the threads start and after they have ended.
     """
     tells_apart = getattr(specification, "as_called", None)
     return operation if tells_apart is None or thread < 0 else tells_apart(operation, thread)
 
 
 States: TypeAlias = tuple[Any, ...]
-"""The states that an object may be in after what was observed so far."""
+"""The states in which an object may be after the observed calls."""
 
 
 def follow(
     specification: Specification[Any, Any], states: States, operation: Any, observed: Outcome | None = None
 ) -> tuple[States, Outcome]:
-    """The states after an operation, and what it gives: ``observed``, if the specification allows that.
+    """Return the states after an operation and its outcome, which agrees with ``observed`` if possible.
 
-    Where the call waits, the states stay as they are.
+    If the call waits in all states, the states stay unchanged and the outcome is ``WAITS``.
     """
     found = [effect for state in states for effect in specification.effects(state, operation)]
     if not found:
@@ -90,9 +90,9 @@ def follow(
 
 
 def real_seconds(specification: Specification[Any, Any], program: CallProgram[Any]) -> tuple[float, float]:
-    """The time that a program takes, which waits and sleeps: if its threads run one after another; at least, at most.
+    """The minimum and the maximum seconds that a program waits and sleeps if its threads run one after another.
 
-    Specifications that do not know of time say that it takes none.
+    Both are 0 if the specification has no ``seconds``.
     """
     seconds = getattr(specification, "seconds", None)
     if seconds is None:
@@ -109,15 +109,15 @@ def real_seconds(specification: Specification[Any, Any], program: CallProgram[An
 def may_wait_for_ever(
     specification: Specification[Any, Any], program: CallProgram[Any], is_late: Callable[[], bool] = lambda: False
 ) -> bool:
-    """Whether there is an order of the calls after which all threads that are not done wait.
+    """Whether some order of the calls ends with all unfinished threads waiting, or the prefix itself waits.
 
-    Where a specification lets calls begin while others wait, two of them may end each other's wait. There, a call that
-    others have forgotten to wake does not wait as it is to: it would return if it began once more.
+    If the specification has ``begin``, calls may begin while others wait, and two calls may end each other's wait. In
+    that case, a call that others forgot to wake does not count as waiting: it would return if it began once more.
 
     Args:
-        specification: of the object.
+        specification: the specification of the object.
         program: the calls.
-        is_late: whether there is no time left to find out: then the program counts as one that may.
+        is_late: whether no time is left. Then the search stops, and the program counts as one that may wait.
     """
     states: States = (specification.initial(program),)
     for operation in program.prefix:
@@ -154,11 +154,11 @@ def may_wait_for_ever(
 
 
 def _may_all_wait(specification: Any, program: CallProgram[Any], start: Any) -> bool:
-    """As :func:`may_wait_for_ever`, where a call begins as soon as its thread gets there, and may wait then."""
+    """Like :func:`may_wait_for_ever`, but a call begins as soon as its thread reaches it, and may wait after that."""
     seen: set[tuple[tuple[int, ...], tuple[int | None, ...], Any]] = set()
 
     def is_stuck(done: tuple[int, ...], begun: tuple[int | None, ...], state: Any) -> bool:
-        """Whether all may wait; ``begun`` has the step in which the call began that each thread waits in."""
+        """Whether all may wait; ``begun`` has for each thread the step in which its waiting call began, or ``None``."""
         waiting = tuple(
             None if step is None or not specification.outcome_of(state, step).waits else step for step in begun
         )

@@ -1,4 +1,4 @@
-"""The vocabulary of a target type: one table from which all programs are made."""
+"""Vocabulary of a target type: the table of operations from which all programs are generated."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from typing import Any, TypeAlias
 
 @dataclass(frozen=True)
 class OperationTemplate:
-    """One operation of the vocabulary.
+    """The template of one operation of the vocabulary.
 
     Attributes:
-        name: of the operation; the target may lack it if it is optional.
-        make: makes one: gets a number that no other operation of the program gets, by which it may name new objects,
-            and a value for each argument.
-        arguments: for each argument, the values to choose from; one that is listed twice is chosen twice as often.
-        weight: how often it is chosen, compared with the others; 0 if no thread makes it, and it may only come before.
+        name: the name of the operation; the target may lack it if it is optional.
+        make: creates an operation of a number and a value for each argument. No other operation of the program gets the
+            same number, so the number may name new objects.
+        arguments: for each argument, the values to choose from; a value that is listed twice is chosen twice as often.
+        weight: how often it is chosen, relative to the others; 0 if it may occur only before the threads start.
         is_optional: whether a target may lack it without a declaration.
         small: the values of small-scope verification; by default ``arguments``, each value once.
-        small_too: further values of small-scope verification, each a value for each argument.
-        ends: whether it ends what another operation began. Programs of several threads are completed with it, and it
-            is never drawn for them.
+        small_too: further tuples of values for small-scope verification, with one value for each argument.
+        ends: whether it ends a block that another operation began. Programs of several threads are completed with it,
+            and it is never drawn for them.
         is_inherited: whether a base class of the standard library has it: programs without it come first.
     """
 
@@ -39,14 +39,14 @@ class OperationTemplate:
     is_inherited: bool = False
 
     def smallest(self, number: int) -> Iterator[Any]:
-        """All operations that it makes of its small values."""
+        """Yield all operations with the values of small-scope verification."""
         choices = self.arguments if self.small is None else self.small
         products = itertools.product(*(dict.fromkeys(choice) for choice in choices))
         for values in itertools.chain(products, self.small_too):
             yield self.make(number, *values)
 
     def random(self, number: int, rng: random.Random, keys: Mapping[str, Any] = MappingProxyType({})) -> Any:
-        """An operation with random arguments, the first of which ``keys`` may give: see :func:`same_keys`."""
+        """Create an operation with random arguments; ``keys`` may fix the first argument, see :func:`same_keys`."""
         values = [rng.choice(choice) for choice in self.arguments]
         if keys and values:
             values[0] = keys.get(repr(self.arguments[0]), values[0])
@@ -62,15 +62,16 @@ def random_operation(
     rng: random.Random,
     keys: Mapping[str, Any] = MappingProxyType({}),
 ) -> Any:
-    """A random operation of the vocabulary, with these ``keys``."""
+    """Create a random operation of the vocabulary; for ``keys``, see :func:`same_keys`."""
     (template,) = rng.choices(vocabulary, [template.weight for template in vocabulary])
     return template.random(number, rng, keys)
 
 
 def same_keys(vocabulary: Sequence[OperationTemplate], rng: random.Random) -> dict[str, Any]:
-    """Values from which the first argument may be chosen, as a text -> the one that all operations of a program get.
+    """Choose one value for each list of possible first arguments; all operations of a program then share this value.
 
-    The first argument of an operation that has several is taken for a key. Operations on different keys rarely meet.
+    The keys of the result are the ``repr`` of the lists. The first argument of an operation with several arguments is
+    taken for a key. Sharing is useful because operations on different keys rarely conflict.
     """
     keyed = {repr(one.arguments[0]): one.arguments[0] for one in vocabulary if len(one.arguments) > 1}
     return {text: rng.choice(choice) for text, choice in keyed.items()}

@@ -1,4 +1,4 @@
-"""Programs whose calls belong together: each ``with`` block ends, and each result that is passed on was returned."""
+"""Programs with complete blocks: each ``with`` block ends, and a result is passed on only after it was returned."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .method_call import Form, MethodCall
 
 
 def is_whole(program: CallProgram[MethodCall]) -> bool:
-    """Whether results are passed on after they were returned, and each block is ended by the thread that began it.
+    """Whether results are passed on only after they were returned, and each thread ends the blocks that it began.
 
-    A result may come from the same thread, or from the set-up. If a block were left open, the rest of the program would
-    wait for what the program itself forgot. The threads read one plain attribute at most: no class promises that two of
-    them, read one after another without its lock, fit together.
+    A result may come from the same thread, or from the set-up. If a block stayed open, other calls would wait because
+    of a mistake of the program. The threads may read at most one attribute: no class promises that two attributes, read
+    one after another without its lock, are consistent.
     """
     attributes = {
         call.name for calls in program.threads for call in calls if call.form is Form.READ and not call.is_write
@@ -30,12 +30,12 @@ def is_whole(program: CallProgram[MethodCall]) -> bool:
 
 
 def with_ends(program: Any) -> Any:
-    """The program with each block ended by the last calls of its thread, and with no other ends."""
+    """Complete a program: end all blocks in the last calls of their threads, and remove other ends of blocks."""
     return program.with_calls(_ended(program.prefix), tuple(map(_ended, program.threads)))
 
 
 def end_of(begin: MethodCall) -> MethodCall:
-    """The call that ends a block."""
+    """Create the call that ends the block that ``begin`` begins."""
     return replace(begin, name=f"{begin.attribute}.exit", arguments=(), keywords=(), form=Form.EXIT)
 
 

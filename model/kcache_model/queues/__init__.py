@@ -1,4 +1,4 @@
-"""The sequential specifications of queues of changes: FIFO, DeltaFIFO, RealFIFO (client-go ``tools/cache``).
+"""Sequential specifications of queues of changes: FIFO, DeltaFIFO, RealFIFO (client-go ``tools/cache``).
 
-``operations.py`` says what is called, ``state.py`` what a queue holds; each ``*_model.py`` is one specification.
+``operations.py`` defines the calls, ``state.py`` the content of a queue; each ``*_model.py`` is one specification.
 """

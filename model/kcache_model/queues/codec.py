@@ -1,4 +1,4 @@
-"""JSON for programs of queues. Fields at their default are left out; unknown ones are refused."""
+"""JSON codec for programs of queues. Fields with default values are left out; unknown fields are rejected."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OPTIONS = tuple(field.name for field in fields_of_class(QueueOptions))
 
 
 def encode_program(program: QueueProgram) -> Json:
-    """``{"kind", "options"?, "known"?, "prefix"?, "threads"?, "deviations"?}``."""
+    """Encode a program: ``{"kind", "options"?, "known"?, "prefix"?, "threads"?, "deviations"?}``."""
     data: Json = {"kind": program.kind.value}
     options = [name for name in _OPTIONS if getattr(program.options, name)]
     if options:
@@ -32,10 +32,10 @@ def encode_program(program: QueueProgram) -> Json:
 
 
 def decode_program(data: Any) -> QueueProgram:
-    """The inverse of :func:`encode_program`.
+    """Decode a program: the inverse of :func:`encode_program`.
 
     Raises:
-        FormatError: ``data`` is no program.
+        FormatError: ``data`` is not a program.
     """
     found = fields_of(data, "a program of a queue", {"kind"}, _PROGRAM_FIELDS)
     options = list_of(found.get("options", []))
@@ -52,7 +52,7 @@ def decode_program(data: Any) -> QueueProgram:
 
 
 def encode_operation(operation: Operation) -> Json:
-    """``{"op", ...}`` with the arguments that the operation has."""
+    """Encode an operation: ``{"op", ...}`` with the arguments that the operation has."""
     data: Json = {"op": operation.name.value}
     if operation.thing is not None:
         data["object"] = encode_thing(operation.thing)
@@ -77,10 +77,10 @@ _OPTIONAL = {
 
 
 def decode_operation(data: Any) -> Operation:
-    """The inverse of :func:`encode_operation`.
+    """Decode an operation: the inverse of :func:`encode_operation`.
 
     Raises:
-        FormatError: ``data`` is no operation.
+        FormatError: ``data`` is not an operation.
     """
     if not isinstance(data, dict) or "op" not in data:
         raise FormatError('an operation needs a field "op"')
@@ -98,7 +98,7 @@ def decode_operation(data: Any) -> Operation:
 
 
 def encode_thing(thing: Thing) -> Json:
-    """``{"key", "stamp", ...}``, or ``{"tombstone": key, "object"?}``."""
+    """Encode an object ``{"key", "stamp", ...}`` or a tombstone ``{"tombstone": key, "object"?}``."""
     if isinstance(thing, Tombstone):
         return {"tombstone": thing.key} | ({} if thing.obj is None else {"object": encode_thing(thing.obj)})
     data: Json = {"key": thing.key, "stamp": thing.stamp}
@@ -110,10 +110,10 @@ def encode_thing(thing: Thing) -> Json:
 
 
 def decode_thing(data: Any) -> Thing:
-    """The inverse of :func:`encode_thing`.
+    """Decode an object or a tombstone: the inverse of :func:`encode_thing`.
 
     Raises:
-        FormatError: ``data`` is no object.
+        FormatError: ``data`` is neither an object nor a tombstone.
     """
     if isinstance(data, dict) and "tombstone" in data:
         found = fields_of(data, "a tombstone", {"tombstone"}, {"object"})

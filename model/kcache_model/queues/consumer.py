@@ -1,4 +1,4 @@
-"""Consumer of a queue: it stores what it is handed. The explorer loads a copy of this module that it can watch."""
+"""Consumer of a queue: it stores the changes that it is handed. The explorer loads an observed copy of this module."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 
 class Consumer:
-    """What a consumer has stored; the ``known_objects`` of a queue.
+    """A consumer with its stored objects; it is the ``known_objects`` of a queue.
 
     Args:
-        objects: what it has stored before.
+        objects: the initial objects by key.
     """
 
     def __init__(self, objects: Mapping[str, Any]) -> None:
@@ -29,7 +29,10 @@ class Consumer:
         return self.objects
 
     def apply(self, changes: Iterable[tuple[str, str | None, Any]]) -> None:
-        """Store changes at one go: each with its type, the key, and the object, or all objects."""
+        """Store changes in one step.
+
+        A change is a tuple of its type, the key, and the object; for ``ReplacedAll``, of all objects by key.
+        """
         objects = dict(self.objects)
         for change, key, obj in changes:
             if change == "ReplacedAll":

@@ -1,4 +1,4 @@
-"""The sequential specification of a DeltaFIFO: everything that happened to an object since it was last popped."""
+"""Sequential specification of a DeltaFIFO: an entry has all changes of an object since it was last popped."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from .state import Delta, Entry, State
 
 @dataclass(frozen=True)
 class DeltaFifoModel(QueueModel):
-    """One entry for each key, in the place of its first change."""
+    """The model of a DeltaFIFO: one entry for each key, at the position of its first change."""
 
     def write(self, state: State, operation: Operation) -> State:
-        """One more change; a deletion of what is neither queued nor known is none."""
+        """The state with one more change; a deletion of an object that is neither queued nor known is ignored."""
         thing = given(operation)
         if operation.name is CallName.DELETE:
             key = key_of(thing, state)
@@ -27,7 +27,7 @@ class DeltaFifoModel(QueueModel):
         return _with_delta(state, key, Delta(DELTA_TYPES[operation.name], self.transformed(state, thing)))
 
     def replace(self, state: State, operation: Operation) -> State:
-        """A change for each listed object, then a deletion for each other one that is queued, then known."""
+        """Queue a change for each listed object, then deletions of other queued objects, then of other known ones."""
         replaced = "Replaced" if self.options.emit_delta_type_replaced else "Sync"
         listed: set[str] = set()
         for version in operation.objects:
@@ -44,7 +44,7 @@ class DeltaFifoModel(QueueModel):
         return state.replaced(len(listed) + len(unlisted) + len(gone))
 
     def resync(self, state: State) -> State:
-        """Shows each known object for which nothing is queued."""
+        """Queue a ``Sync`` for each known object without an entry."""
         return synced(state, self._known(state))
 
     def _known(self, state: State) -> tuple[Version, ...]:
@@ -52,7 +52,7 @@ class DeltaFifoModel(QueueModel):
 
 
 def _with_delta(state: State, key: str, delta: Delta) -> State:
-    """Of two deletions in a row one is kept: the first, unless it is a tombstone."""
+    """The state with one more delta of a key. Of two deletions in a row, the first is kept unless it is a tombstone."""
     entry = state.entry(key)
     before = () if entry is None else entry.deltas
     if before and before[-1].type == delta.type == "Deleted":

@@ -1,4 +1,4 @@
-"""Driver of a real queue: it makes the calls of a program, and reads what they gave."""
+"""Driver of a real queue: it runs the calls of a program, and reads their results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .program import Deviation, QueueKind, QueueProgram
 from .reading import Change, RejectedError, key_func, make_object, object_text, read_deltas, transformer
 
 CONSUMER: Final = "kcache_model.queues.consumer"
-"""The module of the consumer, which the explorer loads a copy of."""
+"""The module of the consumer; the explorer loads a private copy of it."""
 
 _ERRORS: tuple[tuple[type[BaseException], ErrorKind], ...] = (
     (KeyFuncError, ErrorKind.KEY_FUNC),
@@ -31,22 +31,22 @@ _ERRORS: tuple[tuple[type[BaseException], ErrorKind], ...] = (
 
 
 class ProcessFailedError(Exception):
-    """What a process function raises if the program says so."""
+    """The exception of a process function that fails because the program says so."""
 
 
 class QueueDriver:
-    """One queue under test, and its consumer.
+    """The driver of one queue under test and its consumer.
 
     Args:
-        factory: makes the queue; what it raises passes through.
-        program: says how it is made.
-        load: the modules that it needs.
-        passing: exceptions that are no outcome of a call: they pass through.
+        factory: creates the queue; its exceptions pass through.
+        program: the program, which defines the options of the queue.
+        load: returns a module by its name.
+        passing: types of exceptions that pass through because they are not outcomes of calls.
 
     Attributes:
         made: the queue.
-        passing: as given.
-        deviations: what it is declared to do otherwise.
+        passing: the argument ``passing``.
+        deviations: the declared deviations of the queue.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class QueueDriver:
         self.made = factory(key_func, **options_of(program, self.consumer))
 
     def call(self, operation: Operation, thread: int = PREFIX_THREAD) -> Outcome:  # noqa: ARG002 - of all threads alike
-        """Make one call."""
+        """Call the queue once and return the outcome."""
         try:
             return self._call(operation)
         except self.passing:
@@ -106,7 +106,7 @@ class QueueDriver:
     def _replace(self, operation: Operation) -> Outcome:
         objects: list[Any] = [make_object(version) for version in operation.objects]
         result = self.made.replace(objects, operation.resource_version)
-        objects.clear()  # the list is the caller's: a queue that keeps it loses the objects
+        objects.clear()  # the list belongs to the caller: a queue that keeps it without a copy loses the objects
         return _nothing(result)
 
     def _pop_batch(self, operation: Operation) -> Outcome:
@@ -119,16 +119,16 @@ class QueueDriver:
         return handed.during(call)
 
     def texts(self, item: Any) -> tuple[str, ...]:
-        """What was handed out, as texts."""
+        """The changes that were handed out, as texts."""
         return tuple(text for text, _ in self.read(item))
 
     def read(self, item: Any) -> Sequence[tuple[str, Change]]:
-        """What was handed out."""
+        """The changes that were handed out, each with its text."""
         return tuple(read_deltas(item, has_types=self._has_types))
 
 
 class _Handed:
-    """What one ``pop`` handed to its process function."""
+    """The calls of the process functions within one ``pop``, and the outcome of that ``pop``."""
 
     def __init__(self, driver: QueueDriver, operation: Operation) -> None:
         self._driver = driver
@@ -138,7 +138,7 @@ class _Handed:
         self._texts: tuple[str, ...] = ()
 
     def process(self, item: Any, is_in_initial_list: bool, mode: str = "") -> None:
-        """The process function."""
+        """The process function: records the item, then raises or stores it, as the operation says."""
         changes = self._driver.read(item)
         self._texts = tuple(text for text, _ in changes)
         is_first = is_in_initial_list and Deviation.INITIAL_LIST not in self._driver.deviations
@@ -153,11 +153,11 @@ class _Handed:
         self.process(deltas, is_in_initial_list, "batch")
 
     def process_single(self, deltas: Any, is_in_initial_list: bool) -> None:
-        """The process function for a single one."""
+        """The process function for a single delta."""
         self.process(deltas, is_in_initial_list, "single")
 
     def during(self, call: Callable[[], Any]) -> Outcome:
-        """What the call gave."""
+        """Run the ``pop`` and return its outcome."""
         deviations = self._driver.deviations
         has_failed = Deviation.PROCESS_ERRORS in deviations and self._error is not None
         try:
@@ -184,11 +184,11 @@ class _Handed:
 
 
 _NOTHING = object()
-"""``pop_batch`` has no result."""
+"""The result of ``pop_batch`` here, because it returns nothing."""
 
 
 def options_of(program: QueueProgram, consumer: Consumer) -> dict[str, Any]:
-    """The keyword arguments with which the queue of a program is made; those at their default are left out."""
+    """The keyword arguments of the factory for the queue of a program; arguments with default values are left out."""
     options: dict[str, Any] = {}
     if program.options.known_objects:
         options["known_objects"] = consumer

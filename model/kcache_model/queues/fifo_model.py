@@ -1,4 +1,4 @@
-"""The sequential specification of a FIFO: the newest object of each key, in the order in which the keys came."""
+"""Sequential specification of a FIFO: the newest object of each key, in the order in which the keys arrived."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .state import Delta, Entry, State
 
 @dataclass(frozen=True)
 class FifoModel(QueueModel):
-    """Deleting an object leaves its key in the queue, without an object; whoever pops skips it."""
+    """The model of a FIFO: a deletion leaves the key in the queue without an object, and ``pop`` skips such keys."""
 
     def write(self, state: State, operation: Operation) -> State:
-        """``add``, ``update``: the newest object. ``delete``: none."""
+        """The state after ``add`` or ``update``: the key has the newest object; after ``delete``: it has no object."""
         thing = given(operation)
         key = key_of(thing, state)
         old = state.entry(key)
@@ -27,13 +27,13 @@ class FifoModel(QueueModel):
         return changed.with_group([Entry(key, ())]) if is_new_place else changed
 
     def replace(self, state: State, operation: Operation) -> State:
-        """The listed objects and nothing else, in any order; of several with one key, the last one."""
+        """The state with only the listed objects, in any order; of several objects with one key, the last one."""
         last: dict[str, Version] = {key_of(version, state): version for version in operation.objects}
         entries = [Entry(key, (Delta("", version),)) for key, version in last.items()]
         return replace(state.replaced(len(last)), queue=()).with_group(entries)
 
     def waiting(self, state: State) -> State:
-        """Keys without an object are skipped, and count as handed out."""
+        """The state without leading groups of keys that have no object; these keys count as handed out."""
         while state.queue and not any(entry.deltas for entry in state.queue[0]):
             state = replace(state.handed_out(len(state.queue[0])), queue=state.queue[1:])
         return state
@@ -50,6 +50,6 @@ class FifoModel(QueueModel):
         return found
 
     def starts(self, state: State) -> tuple[State, ...]:
-        """A ``pop`` that waits has skipped keys without an object, and keeps waiting."""
+        """The state, and if a waiting ``pop`` may have skipped keys without an object, the state without these keys."""
         skipped = self.waiting(state)
         return (state,) if skipped.queue or skipped == state else (state, skipped)

@@ -1,4 +1,4 @@
-"""The specification for each kind of queue."""
+"""Table of the specifications, by kind of queue."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ _MODELS: Final[Mapping[QueueKind, type[QueueModel]]] = {
 
 
 def model_of(kind: QueueKind, options: QueueOptions, deviations: Collection[Deviation] = ()) -> QueueModel:
-    """The specification of a queue that is made with these options, and declares these deviations."""
+    """Create the specification of a queue with the given options and declared deviations."""
     return _MODELS[kind](options, frozenset(deviations))

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 
 class CallName(enum.StrEnum):
-    """The calls."""
+    """The names of the calls."""
 
     ADD = "add"
     UPDATE = "update"
@@ -26,17 +26,17 @@ class CallName(enum.StrEnum):
     LENGTH = "len"
     KEY_OF = "key_of"
     KNOWN = "known"
-    """No call of the queue: reads what its consumer has stored."""
+    """Not a call on the queue: reads the objects that its consumer has stored."""
 
 
 class ErrorKind(enum.StrEnum):
-    """Why a call failed."""
+    """The reason why a call failed."""
 
     KEY_FUNC = "key_func"
     TRANSFORMER = "transformer"
     CLOSED = "closed"
     OTHER = "other"
-    """An exception that is none of kcache's: the message says which."""
+    """Any other exception; the message names it."""
 
 
 READS = frozenset({CallName.IS_CLOSED, CallName.HAS_SYNCED, CallName.LENGTH, CallName.KEY_OF, CallName.KNOWN})
@@ -45,10 +45,10 @@ READS = frozenset({CallName.IS_CLOSED, CallName.HAS_SYNCED, CallName.LENGTH, Cal
 WRITES = frozenset(
     {CallName.ADD, CallName.UPDATE, CallName.DELETE, CallName.REPLACE, CallName.RESYNC, CallName.BOOKMARK}
 )
-"""The calls that queue something."""
+"""The calls that may add entries to the queue."""
 
 POPS = frozenset({CallName.POP, CallName.POP_BATCH})
-"""The calls that wait while there is nothing to hand out."""
+"""The calls that wait while the queue is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +56,10 @@ class Version:
     """One version of one object.
 
     Attributes:
-        key: what the key function returns for it; ``None`` if the key function fails.
-        stamp: names this version; no two share one.
-        is_rejected: whether the transformer fails for it.
-        transformed: how often the transformer has run on it.
+        key: the result of the key function; ``None`` if the key function fails for the object.
+        stamp: the unique name of this version.
+        is_rejected: whether the transformer fails for this version.
+        transformed: how often the transformer was applied to it.
     """
 
     key: str | None
@@ -73,11 +73,11 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """Stands for an object that was deleted while nobody watched.
+    """A placeholder for an object whose deletion was not observed.
 
     Attributes:
-        key: of the object.
-        obj: its last known version, if there is one.
+        key: the key of the object.
+        obj: the last known version of the object, if there is one.
     """
 
     key: str
@@ -88,7 +88,7 @@ class Tombstone:
 
 
 Thing: TypeAlias = Version | Tombstone
-"""What can be given to ``delete``."""
+"""An argument of ``delete``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +96,12 @@ class Operation:
     """One call with its arguments.
 
     Attributes:
-        name: the call.
-        thing: given to ``add``, ``update``, ``delete`` and ``key_of``.
-        objects: given to ``replace``.
-        resource_version: given to ``replace`` and ``bookmark``.
-        fails: whether the process function that a ``pop`` is given raises.
-        applies: whether the consumer stores what it is handed, if the process function does not raise.
+        name: the name of the call.
+        thing: the argument of ``add``, ``update``, ``delete`` and ``key_of``.
+        objects: the argument of ``replace``.
+        resource_version: the argument of ``replace`` and ``bookmark``.
+        fails: whether the process function of a ``pop`` raises.
+        applies: whether the consumer stores the changes that it is handed, if the process function does not raise.
     """
 
     name: CallName
@@ -113,7 +113,7 @@ class Operation:
 
     @property
     def is_write(self) -> bool:
-        """Whether it may change anything."""
+        """Whether the call may change anything."""
         return self.name not in READS
 
     def __str__(self) -> str:
@@ -124,7 +124,7 @@ class Operation:
         return f"queue.{self.name.value}({', '.join(self.arguments(str))})"
 
     def arguments(self, shown: Callable[[Thing], str]) -> list[str]:
-        """The arguments as Python code, with objects as ``shown`` tells them."""
+        """The arguments as Python code; ``shown`` converts an object to text."""
         version = [repr(self.resource_version)] if self.resource_version else []
         process = "failing_process" if self.fails else "process" if self.applies else "ignoring_process"
         match self.name:
@@ -140,36 +140,36 @@ class Operation:
 
 
 add = partial(Operation, CallName.ADD)
-"""``queue.add(thing)``."""
+"""Create ``queue.add(thing)``."""
 update = partial(Operation, CallName.UPDATE)
-"""``queue.update(thing)``."""
+"""Create ``queue.update(thing)``."""
 delete = partial(Operation, CallName.DELETE)
-"""``queue.delete(thing)``."""
+"""Create ``queue.delete(thing)``."""
 resync = partial(Operation, CallName.RESYNC)
-"""``queue.resync()``."""
+"""Create ``queue.resync()``."""
 pop = partial(Operation, CallName.POP)
-"""``queue.pop(process)``; takes ``fails`` and ``applies``."""
+"""Create ``queue.pop(process)``; takes ``fails`` and ``applies``."""
 pop_batch = partial(Operation, CallName.POP_BATCH)
-"""``queue.pop_batch(process_batch, process_single)``; takes ``fails``."""
+"""Create ``queue.pop_batch(process_batch, process_single)``; takes ``fails`` and ``applies``."""
 close = partial(Operation, CallName.CLOSE)
-"""``queue.close()``."""
+"""Create ``queue.close()``."""
 is_closed = partial(Operation, CallName.IS_CLOSED)
-"""``queue.is_closed()``."""
+"""Create ``queue.is_closed()``."""
 has_synced = partial(Operation, CallName.HAS_SYNCED)
-"""``queue.has_synced()``."""
+"""Create ``queue.has_synced()``."""
 length = partial(Operation, CallName.LENGTH)
-"""``len(queue)``."""
+"""Create ``len(queue)``."""
 key_of = partial(Operation, CallName.KEY_OF)
-"""``queue.key_of(thing)``."""
+"""Create ``queue.key_of(thing)``."""
 known = partial(Operation, CallName.KNOWN)
-"""Reads what the consumer has stored."""
+"""Create a read of the objects that the consumer has stored."""
 
 
 def replace(*objects: Version, resource_version: str = "") -> Operation:
-    """``queue.replace(objects, resource_version)``."""
+    """Create ``queue.replace(objects, resource_version)``."""
     return Operation(CallName.REPLACE, objects=objects, resource_version=resource_version)
 
 
 def bookmark(resource_version: str) -> Operation:
-    """``queue.bookmark(resource_version)``."""
+    """Create ``queue.bookmark(resource_version)``."""
     return Operation(CallName.BOOKMARK, resource_version=resource_version)

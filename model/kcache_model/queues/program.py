@@ -1,4 +1,4 @@
-"""Programs: a queue and what some threads do with it, as plain data."""
+"""Programs: a queue and the calls of some threads on it, as plain data."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from .operations import Operation, Version
 
 
 class Deviation(enum.StrEnum):
-    """What a queue may declare to do otherwise; outcomes are compared without it."""
+    """A deviation from the contract that a queue may declare; outcomes are compared without the affected part."""
 
     INITIAL_LIST = "initial_list"
-    """``process`` is not told whether an item belongs to the first replacement, or is told something else."""
+    """``process`` does not get a correct flag for whether an item belongs to the first replacement."""
     PROCESS_ERRORS = "process_errors"
-    """What ``process`` raises comes out of ``pop`` in another form, or not at all."""
+    """``pop`` raises another exception than ``process`` did, or none."""
     POP_RESULT = "pop_result"
-    """``pop`` returns something else than the item that was processed."""
+    """``pop`` does not return the item that was processed."""
     WRITES_AFTER_CLOSE = "writes_after_close"
     """A write on a closed queue raises, or is ignored."""
 
@@ -32,12 +32,12 @@ class QueueKind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QueueOptions:
-    """How a queue is made.
+    """The options of a queue.
 
     Attributes:
-        known_objects: whether it is given what its consumer has stored.
-        emit_delta_type_replaced: whether a replacement is to be told from a resync.
-        transformer: whether it is given a transformer.
+        known_objects: whether the queue gets the objects that its consumer has stored.
+        emit_delta_type_replaced: whether a replacement has other delta types than a resync.
+        transformer: whether the queue gets a transformer.
         atomic_events: whether a replacement and a resync are one change each.
         emit_delta_type_bookmark: whether bookmarks are queued.
     """
@@ -51,15 +51,15 @@ class QueueOptions:
 
 @dataclass(frozen=True, slots=True)
 class QueueProgram(CallProgram[Operation]):
-    """What is done with a new queue.
+    """The calls on a new queue.
 
     Attributes:
-        kind: of the queue.
-        options: how it is made.
-        known: what its consumer has stored before, with distinct keys.
-        prefix: done first, by one thread.
-        threads: then what each thread does.
-        deviations: what the queue is declared to do otherwise.
+        kind: the kind of the queue.
+        options: the options of the queue.
+        known: the objects that its consumer has stored before, with distinct keys.
+        prefix: the calls that one thread runs first.
+        threads: the calls of each thread after that.
+        deviations: the declared deviations of the queue.
     """
 
     kind: QueueKind
@@ -71,12 +71,12 @@ class QueueProgram(CallProgram[Operation]):
 
     @property
     def is_sequential(self) -> bool:
-        """Whether one thread does everything."""
+        """Whether all calls are in the prefix."""
         return not self.threads
 
     @property
     def is_coherent(self) -> bool:
-        """Whether such a queue can be made."""
+        """Whether the options are valid for this kind of queue."""
         options = self.options
         match self.kind:
             case QueueKind.FIFO:

@@ -1,4 +1,4 @@
-"""Common part of the models of all queues: closing, waiting, processing, counting the first replacement."""
+"""Common base of the models of all queues: closing, waiting, processing, counting the first replacement."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _Given = TypeVar("_Given", Version, Tombstone, Thing)
 
 
 class CallFails(Exception):
-    """Ends a call with an error.
+    """The exception that ends a call of the model with an error.
 
     Attributes:
-        error: why.
-        state: what stays of its effect.
+        error: the kind of the error.
+        state: the state after the failed call, with the part of its effect that remains.
     """
 
     def __init__(self, error: ErrorKind, state: State) -> None:
@@ -29,33 +29,33 @@ class CallFails(Exception):
 
 @dataclass(frozen=True)
 class QueueModel:
-    """Base of the specifications. All is pure: a state is never changed, a new one is returned.
+    """Base of the specifications. It is pure: methods never change a state, but return a new one.
 
-    The specification leaves some things open, such as the order of the deletions that a replacement brings: then there
+    The specification leaves some things open, such as the order of the deletions that a replacement queues: then there
     are several effects. It is a :class:`~kcache_model.object_types.specification.Specification`.
 
     Args:
-        options: how the queue is made.
-        deviations: what it is declared to do otherwise.
+        options: the options of the queue.
+        deviations: the declared deviations of the queue.
     """
 
     options: QueueOptions = field(default_factory=QueueOptions)
     deviations: frozenset[Deviation] = frozenset()
 
     def initial(self, program: QueueProgram) -> State:
-        """A new queue whose consumer has already stored what a program says."""
+        """The state of a new queue whose consumer has already stored the ``known`` objects of a program."""
         return State(known=tuple(sorted(program.known, key=lambda version: str(version.key))))
 
     def effects(self, state: State, operation: Operation) -> Sequence[tuple[State, Outcome]]:
-        """Each state that may come after, and what is given then; none if the call waits."""
+        """The possible pairs of next state and outcome; none if the call waits."""
         return [choice for start in self.starts(state) for choice in self.outcomes(start, operation)]
 
     def starts(self, state: State) -> tuple[State, ...]:
-        """The states that this one may turn into by itself, this one first."""
+        """The states into which the state may change without a call of the program, the unchanged state first."""
         return (state,)
 
     def outcomes(self, state: State, operation: Operation) -> Sequence[tuple[State, Outcome]]:
-        """Each state that may come after, and what is given then."""
+        """The possible pairs of next state and outcome of a call in exactly this state; none if the call waits."""
         if operation.name in POPS:
             return self._popped(self.waiting(state), operation)
         try:
@@ -89,27 +89,31 @@ class QueueModel:
         return self.write(state, operation), returned()
 
     def write(self, state: State, operation: Operation) -> State:
-        """After ``add``, ``update`` or ``delete``."""
+        """The state after ``add``, ``update`` or ``delete``."""
         raise NotImplementedError
 
     def replace(self, state: State, operation: Operation) -> State:
-        """After ``replace``."""
+        """The state after ``replace``."""
         raise NotImplementedError
 
     def resync(self, state: State) -> State:
-        """After ``resync``."""
+        """The state after ``resync``."""
         return state
 
     def bookmark(self, state: State, resource_version: str) -> State:  # noqa: ARG002
-        """After ``bookmark``."""
+        """The state after ``bookmark``."""
         return state
 
     def waiting(self, state: State) -> State:
-        """The state as a ``pop`` finds it."""
+        """The state in which a ``pop`` takes the next entry."""
         return state
 
     def transformed(self, state: State, thing: _Given) -> _Given:
-        """What the transformer makes of an object before it is queued. It leaves tombstones alone."""
+        """The object as the transformer returns it, before it is queued. Tombstones are not transformed.
+
+        Raises:
+            CallFails: the transformer rejects the object.
+        """
         if not self.options.transformer or isinstance(thing, Tombstone):
             return thing
         if thing.is_rejected:
@@ -136,17 +140,17 @@ class QueueModel:
         return returned((*first, *texts, *(["raised"] if operation.fails else [])))
 
     def choices(self, state: State, operation: Operation) -> Sequence[Choice]:  # noqa: ARG002
-        """What may be handed out next from a queue that is not empty."""
+        """The entries, or batches of entries, that a queue with entries may hand out next."""
         return [Choice([entry], state, state.without(entry)) for entry in state.queue[0]]
 
 
 class Choice(NamedTuple):
-    """Something that may be handed out.
+    """A batch of entries that a ``pop`` may hand out.
 
     Attributes:
-        batch: what.
-        before: the state right before it leaves the queue.
-        after: the state when it has left the queue.
+        batch: the entries.
+        before: the state right before they leave the queue.
+        after: the state after they have left the queue.
     """
 
     batch: Sequence[Entry]
@@ -155,13 +159,17 @@ class Choice(NamedTuple):
 
 
 def given(operation: Operation) -> Thing:
-    """The object that an operation is about."""
+    """The object that is the argument of an operation."""
     assert operation.thing is not None, f"{operation.name} needs an object"
     return operation.thing
 
 
 def key_of(thing: Thing, state: State) -> str:
-    """The key of an object or a tombstone; where there is none, the call fails and leaves ``state``."""
+    """The key of an object or a tombstone.
+
+    Raises:
+        CallFails: the object has no key; the call leaves ``state``.
+    """
     if thing.key is None:
         raise CallFails(ErrorKind.KEY_FUNC, state)
     return thing.key
@@ -172,13 +180,16 @@ DELTA_TYPES: Final = {CallName.ADD: "Added", CallName.UPDATE: "Updated", CallNam
 
 
 def deleted(key: str, last: object) -> Entry:
-    """The deletion of an object that a replacement lacks; its tombstone holds the last version, no other tombstone."""
+    """The entry for the deletion of an object that a replacement lacks.
+
+    Its tombstone contains the last version of the object, never another tombstone.
+    """
     version = last.obj if isinstance(last, Tombstone) else last
     return Entry(key, (Delta("Deleted", Tombstone(key, version if isinstance(version, Version) else None)),))
 
 
 def synced(state: State, known: Iterable[Version]) -> State:
-    """After a resync: shows each known object for which nothing is queued."""
+    """The state after a resync: a ``Sync`` is queued for each known object that has no entry in the queue."""
     queued = {entry.key for entry in state.entries()}
     shown = [version for version in known if version.key not in queued]
     return state.with_group(Entry(version.key, (Delta("Sync", version),)) for version in shown)

@@ -1,4 +1,4 @@
-"""Python objects for the versions of a program, and back: what a queue hands out, as plain data."""
+"""Conversion between the versions of a program and Python objects: arguments for a queue, and its deltas as text."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kcache.keys import DeletedFinalStateUnknown
 from .operations import Thing, Tombstone
 
 Change = tuple[str, str | None, Any]
-"""Its type, the key, and the object; for ``ReplacedAll``, all objects by key."""
+"""The type, the key, and the object of a change; for ``ReplacedAll``, all objects by key."""
 
 
 def make_object(thing: Thing) -> Any:
-    """``{"key": ..., "version": ...}``, or a tombstone of one."""
+    """Create the object ``{"key": ..., "version": ...}`` of a version, or a tombstone with such an object."""
     if isinstance(thing, Tombstone):
         return DeletedFinalStateUnknown(thing.key, None if thing.obj is None else make_object(thing.obj))
     made: dict[str, Any] = {} if thing.key is None else {"key": thing.key}
@@ -27,24 +27,28 @@ def make_object(thing: Thing) -> Any:
 
 
 def key_func(obj: Any) -> str:
-    """The key function that queues are given."""
+    """Return the key of an object: the key function of the queues under test."""
     key: str = obj["key"]
     return key
 
 
 class RejectedError(ValueError):
-    """What the transformer raises."""
+    """The exception of the transformer for objects that it rejects."""
 
 
 def transformer(obj: Any) -> Any:
-    """The transformer that queues are given: counts how often it saw an object."""
+    """Return a copy of an object with its counter of transformations increased: the transformer of the queues.
+
+    Raises:
+        RejectedError: the object is marked as rejected.
+    """
     if obj.get("rejected"):
         raise RejectedError("rejected by the transformer")
     return {**obj, "transformed": obj.get("transformed", 0) + 1}
 
 
 def object_text(obj: object) -> str:
-    """What :class:`~.operations.Version` and :class:`~.operations.Tombstone` show of themselves."""
+    """The text of an object: ``str`` of its :class:`~.operations.Version` or :class:`~.operations.Tombstone`."""
     if obj is None:
         return "None"
     if isinstance(obj, Mapping):
@@ -55,10 +59,10 @@ def object_text(obj: object) -> str:
 
 
 def read_deltas(item: Any, *, has_types: bool) -> Iterator[tuple[str, Change]]:
-    """What was handed out: each change as text, and as what the consumer is to store.
+    """Read the changes of an item that was handed out: each as text, and as the change that the consumer stores.
 
     Raises:
-        MalformedError: it is no sequence of deltas.
+        MalformedError: the item is not a sequence of deltas.
     """
     if not has_types:
         yield object_text(item), ("", _key(item), item)
@@ -72,7 +76,7 @@ def read_deltas(item: Any, *, has_types: bool) -> Iterator[tuple[str, Change]]:
 
 
 class MalformedError(Exception):
-    """What was handed out is no such thing as the contract says."""
+    """The item that was handed out violates the contract of the queue."""
 
 
 def _read(delta: Any) -> tuple[str, Change]:

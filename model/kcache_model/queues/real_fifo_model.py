@@ -1,4 +1,4 @@
-"""The sequential specification of a RealFIFO: every change by itself, in the order in which they came."""
+"""Sequential specification of a RealFIFO: each change is an entry of its own, in the order of arrival."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ _BATCH = 1000
 
 @dataclass(frozen=True)
 class RealFifoModel(QueueModel):
-    """Nothing is merged, and nothing is left out."""
+    """The model of a RealFIFO: changes are neither merged nor left out."""
 
     def write(self, state: State, operation: Operation) -> State:
-        """One more change."""
+        """The state with one more change."""
         state = state.written()
         key = key_of(given(operation), state)
         thing = self.transformed(state, given(operation))
         return state.with_group([Entry(key, (Delta(DELTA_TYPES[operation.name], thing),))])
 
     def replace(self, state: State, operation: Operation) -> State:
-        """Deletions of what is queued, then of what is known, then the listed objects; or one event for all."""
+        """Queue deletions of queued objects, then of known objects, then the listed objects.
+
+        Only objects that are not listed are deleted. With ``atomic_events``, queue one event for all instead.
+        """
         if self.options.atomic_events:
             objects = tuple(self.transformed(state, version) for version in operation.objects)
             listing = Listing(objects, operation.resource_version)
@@ -47,19 +50,22 @@ class RealFifoModel(QueueModel):
         return state.replaced(sum(map(len, state.queue)))
 
     def resync(self, state: State) -> State:
-        """Shows each known object for which nothing is queued; or one event for all."""
+        """Queue a ``Sync`` for each known object without an entry; with ``atomic_events``, queue one event for all."""
         if self.options.atomic_events:
             return state.with_group([Entry(None, (Delta("SyncAll", None),))])
         return synced(state, state.known)
 
     def bookmark(self, state: State, resource_version: str) -> State:
-        """One event, if this was asked for."""
+        """Queue one event if ``emit_delta_type_bookmark`` is set."""
         if not self.options.emit_delta_type_bookmark:
             return state
         return state.with_group([Entry(None, (Delta("Bookmark", resource_version),))])
 
     def choices(self, state: State, operation: Operation) -> Sequence[Choice]:
-        """A batch has distinct keys; an event that concerns all, and the end of the first list, end it."""
+        """The batches that may be handed out: entries with distinct keys.
+
+        A batch ends at an event for all objects, and at the end of the first replacement.
+        """
         if operation.name is CallName.POP:
             return super().choices(state, operation)
         found = []

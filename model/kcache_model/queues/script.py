@@ -1,4 +1,4 @@
-"""A program of a queue as Python code that can be pasted into a file and run."""
+"""Script of a queue program: Python code that can be pasted into a file and run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .program import QueueKind, QueueProgram
 
 
 def script(program: QueueProgram, target: str, remarks: Remarks | None = None) -> str:
-    """The code: it makes the queue of ``target``, and prints what it hands out."""
+    """Return the code, which creates the queue of ``target``, runs the program, and prints the items handed out."""
     return "\n".join(_lines(program, target, remarks or {}))
 
 
@@ -115,13 +115,13 @@ def _call(operation: Operation, remark: str) -> Iterator[str]:
 
 
 def _is_to_fail(operation: Operation) -> bool:
-    """Whether the call gets something that cannot be queued or processed: then the script goes on after its error."""
+    """Whether the call has an argument that cannot be queued or processed: then the script catches the error."""
     versions = [thing for thing in _things_of(operation) if not isinstance(thing, Tombstone)]
     return operation.fails or any(version.is_rejected or version.key is None for version in versions)
 
 
 def object_code(thing: Thing | None) -> str:
-    """The object as Python code."""
+    """Return an object as Python code."""
     if thing is None:
         return "None"
     if isinstance(thing, Tombstone):

@@ -1,4 +1,4 @@
-"""Contents of a queue, and what its consumer knows: the state that all specifications share."""
+"""Content of a queue and of its consumer: the state that all specifications share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .operations import Thing, Tombstone, Version
 
 
 class Listing(NamedTuple):
-    """All objects there are, as one event."""
+    """The event that contains all objects of a replacement."""
 
     objects: tuple[Version, ...]
     resource_version: str
@@ -20,7 +20,7 @@ class Listing(NamedTuple):
 
 
 class Delta(NamedTuple):
-    """One change; that of a FIFO has no type."""
+    """One change; in a FIFO, its type is empty."""
 
     type: str
     thing: Thing | Listing | str | None
@@ -30,11 +30,11 @@ class Delta(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """What is handed out at once.
+    """An entry of a queue, which is handed out as a whole.
 
     Attributes:
-        key: of the object; ``None`` for an event that concerns all.
-        deltas: its changes, the oldest first; none where an object was taken out of a FIFO.
+        key: the key of the object; ``None`` for an event that concerns all objects.
+        deltas: the changes of the object, the oldest first; none if the object was deleted from a FIFO.
     """
 
     key: str | None
@@ -47,19 +47,19 @@ class Entry(NamedTuple):
 
 
 Group: TypeAlias = tuple[Entry, ...]
-"""Entries whose order among themselves is left open: they may be handed out in any."""
+"""Entries that may be handed out in any order among themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A queue and its consumer.
+    """The state of a queue and its consumer.
 
     Attributes:
-        queue: what waits, the oldest first.
-        known: what the consumer has stored, by key.
+        queue: the groups of entries, the oldest first.
+        known: the objects that the consumer has stored, sorted by key.
         is_closed: whether the queue was closed.
-        is_populated: whether anything was written at all.
-        left: how many entries of the first replacement have yet to be handed out.
+        is_populated: whether there was any write.
+        left: the number of entries of the first replacement that have not been handed out yet.
     """
 
     queue: tuple[Group, ...] = ()
@@ -70,11 +70,11 @@ class State:
 
     @property
     def has_synced(self) -> bool:
-        """Whether the first replacement was handed out, or another write came before it."""
+        """Whether the first replacement was handed out completely, or another write came before it."""
         return self.is_populated and self.left == 0
 
     def entries(self) -> Iterable[Entry]:
-        """What waits."""
+        """All entries in the queue, the oldest first."""
         return (entry for group in self.queue for entry in group)
 
     def entry(self, key: str) -> Entry | None:
@@ -82,24 +82,24 @@ class State:
         return next((entry for entry in self.entries() if entry.key == key), None)
 
     def written(self) -> State:
-        """After a single write."""
+        """The state after a single write."""
         return replace(self, is_populated=True)
 
     def replaced(self, count: int) -> State:
-        """After a replacement that queued ``count`` entries: the first write of all decides what is waited for."""
+        """The state after a replacement that queued ``count`` entries; only the first write of all sets ``left``."""
         return self if self.is_populated else replace(self, is_populated=True, left=count)
 
     def handed_out(self, count: int = 1) -> State:
-        """After that many entries left the queue."""
+        """The state with ``left`` reduced because ``count`` entries left the queue."""
         return replace(self, left=max(0, self.left - count))
 
     def with_group(self, entries: Iterable[Entry]) -> State:
-        """With new entries at the end, in any order among themselves."""
+        """The state with new entries at the end, as one group."""
         group = tuple(sorted(entries, key=lambda entry: entry.key or ""))
         return replace(self, queue=(*self.queue, group)) if group else self
 
     def with_entry(self, changed: Entry) -> State:
-        """With another entry in the place of the first one of the same key, or at the end if there is none."""
+        """The state with an entry in place of the first entry of the same key, or at the end if there is none."""
         old = self.entry(changed.key or "")
         if old is None:
             return self.with_group([changed])
@@ -112,14 +112,14 @@ class State:
         return replace(self, queue=tuple(queue))
 
     def without(self, entry: Entry) -> State:
-        """Without an entry of the first group."""
+        """The state without an entry of the first group."""
         first = list(self.queue[0])
         first.remove(entry)
         rest = self.queue[1:]
         return replace(self, queue=(tuple(first), *rest) if first else rest)
 
     def applied(self, deltas: Iterable[Delta]) -> State:
-        """After the consumer has stored what it was handed."""
+        """The state after the consumer has stored the changes that it was handed."""
         known: dict[str | None, Version] = {version.key: version for version in self.known}
         for delta in deltas:
             match delta.thing:
@@ -127,6 +127,6 @@ class State:
                     known = {version.key: version for version in delta.thing.objects if version.key is not None}
                 case Version() | Tombstone() if delta.type == "Deleted":
                     known.pop(delta.thing.key, None)
-                case Version() if delta.thing.key is not None:  # nobody can store what has no key
+                case Version() if delta.thing.key is not None:  # an object without a key cannot be stored
                     known[delta.thing.key] = delta.thing
         return replace(self, known=tuple(known[key] for key in sorted(known, key=str)))

@@ -1,4 +1,4 @@
-"""Specifications of the usual objects: what their calls give, one after another."""
+"""Standard specifications of common objects: the results of calls that run one at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sets, queues and stacks."""
+"""Specifications of sets, queues and stacks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _VALUES = (1, 2)
 
 
 class SetOfValues(Specifies):
-    """Values, each once; ``add`` and ``remove`` say whether they changed anything."""
+    """A set of values; ``add`` and ``remove`` return whether they changed it."""
 
     vocabulary: ClassVar[Vocabulary] = (
         method("add", _VALUES),
@@ -34,11 +34,11 @@ class SetOfValues(Specifies):
     also_called: ClassVar[Mapping[str, str]] = {"read": "items"}
 
     def initial(self) -> Any:
-        """No values."""
+        """The empty container."""
         return frozenset()
 
     def apply(self, state: Any, operation: MethodCall, /) -> tuple[Any, Any]:
-        """The next state and what the call returns."""
+        """Return the next state and the result of the call."""
         match operation.name, operation.arguments:
             case "add", (value,):
                 return state | {value}, value not in state
@@ -53,16 +53,16 @@ class SetOfValues(Specifies):
         raise TypeError(f"a set knows no {operation}")
 
     def partition(self, operation: MethodCall) -> Hashable:
-        """Its value; none of what is about all of them."""
+        """The value of the operation; ``None`` for operations on all values."""
         return operation.arguments[0] if operation.arguments else None
 
     def is_read(self, operation: MethodCall, outcome: Outcome) -> bool:
-        """What changed nothing, and says so."""
+        """Whether the operation changes nothing: also one that returned false."""
         return not operation.is_write or outcome.value is False
 
 
 class Multiset(Specifies):
-    """Values, each several times; ``remove`` removes one, and says whether there was one."""
+    """A multiset of values; ``remove`` removes one of several equal values, and returns whether there was one."""
 
     vocabulary: ClassVar[Vocabulary] = (
         method("add", _VALUES),
@@ -77,11 +77,11 @@ class Multiset(Specifies):
     also_called: ClassVar[Mapping[str, str]] = {"read": "items"}
 
     def initial(self) -> Any:
-        """No values."""
+        """The empty container."""
         return ()
 
     def apply(self, state: Any, operation: MethodCall, /) -> tuple[Any, Any]:
-        """The next state and what the call returns."""
+        """Return the next state and the result of the call."""
         match operation.name, operation.arguments:
             case "add", (value,):
                 return tuple(sorted((*state, value), key=repr)), None
@@ -99,20 +99,20 @@ class Multiset(Specifies):
         raise TypeError(f"a multiset knows no {operation}")
 
     def partition(self, operation: MethodCall) -> Hashable:
-        """Its value; none of what is about all of them."""
+        """The value of the operation; ``None`` for operations on all values."""
         return operation.arguments[0] if operation.arguments else None
 
     def is_read(self, operation: MethodCall, outcome: Outcome) -> bool:
-        """What changed nothing, and says so."""
+        """Whether the operation changes nothing: also one that returned false."""
         return not operation.is_write or (operation.name == "remove" and outcome.value is False)
 
 
 class _Emptied(Specifies):
-    """A container from which one value at a time is taken: a tuple whose first element is the next.
+    """A container from which one value at a time is removed: a tuple whose first item is the next value.
 
     Attributes:
-        puts: the operation that puts a value in.
-        takes: the operation that takes the next one out: null, or any error, if there is none.
+        puts: the name of the operation that adds a value.
+        takes: the name of the operation that removes the next value: it returns null, or raises, if there is none.
     """
 
     puts: ClassVar[str] = "push"
@@ -122,11 +122,11 @@ class _Emptied(Specifies):
     on_error: ClassVar[Mapping[str, Any]] = {"dequeue": None, "pop": None, "peek": None}
 
     def initial(self) -> Any:
-        """Empty."""
+        """The empty container."""
         return ()
 
     def apply(self, state: Any, operation: MethodCall, /) -> tuple[Any, Any]:
-        """The next state and what the call returns."""
+        """Return the next state and the result of the call."""
         match operation.name, operation.arguments:
             case self.puts, (value,):
                 return self.with_value(state, value), None
@@ -143,11 +143,11 @@ class _Emptied(Specifies):
         raise NotImplementedError
 
     def refusal(self, operation: MethodCall) -> str:
-        """Null says that there is nothing."""
+        """A fault if a value is null, because null as a result means that the container is empty."""
         return "null cannot be put in: taken out, it says that there was nothing" if None in operation.arguments else ""
 
     def is_read(self, operation: MethodCall, outcome: Outcome) -> bool:
-        """Taking from what is empty changes nothing either."""
+        """Whether the operation changes nothing: also a removal from an empty container."""
         return not operation.is_write or (operation.name == self.takes and outcome.value is None)
 
 
@@ -167,11 +167,11 @@ class Queue(_Emptied):
     vocabulary: ClassVar[Vocabulary] = _vocabulary("enqueue", "dequeue")
 
     def with_value(self, state: Any, value: Any) -> Any:
-        """At the end."""
+        """The state with one more value at the end."""
         return (*state, value)
 
     def quick_core(self, calls: Sequence[Call[MethodCall]]) -> Core | None:
-        """By pairs of values, if all are distinct."""
+        """The core by pairs of values; not applicable unless all values are distinct."""
         return core_of_queue(calls, puts=self.puts, takes=self.takes)
 
 
@@ -181,21 +181,21 @@ class Stack(_Emptied):
     vocabulary: ClassVar[Vocabulary] = _vocabulary("push", "pop")
 
     def with_value(self, state: Any, value: Any) -> Any:
-        """At the front."""
+        """The state with one more value at the front."""
         return (value, *state)
 
     def quick_core(self, calls: Sequence[Call[MethodCall]]) -> Core | None:
-        """By peeling off the values at the bottom, if all are distinct."""
+        """The core by peeling off the values at the bottom; not applicable unless all values are distinct."""
         return core_of_stack(calls, puts=self.puts, takes=self.takes)
 
 
 class PriorityQueue(_Emptied):
-    """The smallest value first; values are all numbers, or all texts, or tuples that begin with such."""
+    """The smallest value first. Values are all numbers, all texts, or all tuples that begin with numbers or texts."""
 
     vocabulary: ClassVar[Vocabulary] = _vocabulary("push", "pop")
 
     def with_value(self, state: Any, value: Any) -> Any:
-        """Where it belongs."""
+        """The state with one more value at its place in the order."""
         held = list(state)
         insort(held, value)
         return tuple(held)

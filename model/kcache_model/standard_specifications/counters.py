@@ -1,4 +1,4 @@
-"""Counters and locks."""
+"""Specifications of counters and locks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .standard import Specifies
 
 
 class Counter(Specifies):
-    """A number, ``start`` at first or else 0."""
+    """A number; it begins with ``start``, or with 0 if there is no ``start``."""
 
     has_start: ClassVar[bool] = True
 
@@ -28,11 +28,11 @@ class Counter(Specifies):
     also_called: ClassVar[Mapping[str, str]] = {"read": "value"}
 
     def initial(self) -> Any:
-        """Where it begins."""
+        """The first value: ``start`` or 0."""
         return 0 if self.start is None else self.start
 
     def apply(self, state: Any, operation: MethodCall, /) -> tuple[Any, Any]:
-        """The next state and what the call returns."""
+        """Return the next state and the result of the call."""
         match operation.name, operation.arguments:
             case "add", (amount,):
                 return state + amount, None
@@ -49,13 +49,13 @@ class Counter(Specifies):
         raise TypeError(f"a counter knows no {operation}")
 
     def refusal(self, operation: MethodCall) -> str:
-        """It adds numbers."""
+        """A fault if an argument is not a number."""
         is_right = all(isinstance(amount, (int, float)) for amount in operation.arguments)
         return "" if is_right else "a counter adds numbers"
 
 
 class Mutex(Specifies):
-    """A lock that anybody may release. ``acquire`` waits, ``try_acquire`` says whether it has the lock."""
+    """A lock that any thread may release. ``acquire`` waits, ``try_acquire`` returns whether it got the lock."""
 
     vocabulary: ClassVar[Vocabulary] = (
         method("acquire"),
@@ -66,11 +66,11 @@ class Mutex(Specifies):
     never_null: ClassVar[frozenset[str]] = frozenset({"acquire", "try_acquire", "locked"})
 
     def initial(self) -> Any:
-        """Free."""
+        """The state of a free lock: not held."""
         return False
 
     def apply(self, state: Any, operation: MethodCall, /) -> tuple[Any, Any] | None:
-        """The next state and what the call returns; ``None`` if it waits."""
+        """Return the next state and the result of the call; ``None`` if the call waits."""
         match operation.name, operation.arguments:
             case "acquire", ():
                 return None if state else (True, True)
@@ -83,5 +83,5 @@ class Mutex(Specifies):
         raise TypeError(f"a mutex knows no {operation}")
 
     def is_read(self, operation: MethodCall, outcome: Outcome) -> bool:
-        """What did not get the lock, or had none to release, changes nothing either."""
+        """Whether the operation changes nothing: also a failed ``try_acquire``, and a ``release`` that raised."""
         return not operation.is_write or outcome.error is not None or outcome.value is False

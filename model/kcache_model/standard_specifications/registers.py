@@ -1,4 +1,4 @@
-"""Registers and maps."""
+"""Specifications of registers and maps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNREAD = "\0 a text that nobody read"
 
 
 class Register(Specifies):
-    """One value, ``start`` at first."""
+    """One value, which begins with ``start``."""
 
     has_start: ClassVar[bool] = True
 
@@ -27,7 +27,7 @@ class Register(Specifies):
     may_be_null: ClassVar[frozenset[str]] = frozenset({"read"})
 
     def apply(self, state: Any, operation: MethodCall, /) -> tuple[Any, Any]:
-        """The next state and what the call returns."""
+        """Return the next state and the result of the call."""
         match operation.name, operation.arguments:
             case "read", ():
                 return state, state
@@ -38,35 +38,35 @@ class Register(Specifies):
         raise TypeError(f"a register knows no {operation}")
 
     def is_read(self, operation: MethodCall, outcome: Outcome) -> bool:
-        """A comparison that failed changes nothing either."""
+        """Whether the operation changes nothing: also a failed ``cas``."""
         return not operation.is_write or (operation.name == "cas" and outcome.value is False)
 
     def quick_core(self, calls: Sequence[Call[MethodCall]]) -> Core | None:
-        """By the zones of the values, if all are distinct and none was compared."""
+        """The core by the zones of the values; not applicable unless all are distinct and none was compared."""
         return core_of_register(calls, reads="read", writes="write", start=self.start)
 
 
 class CasRegister(Register):
-    """One value that can be compared and set: ``cas`` says whether it did."""
+    """One value that can be compared and set: ``cas`` returns whether it set the value."""
 
     vocabulary: ClassVar[Vocabulary] = (*Register.vocabulary, method("cas", _VALUES, _VALUES))
     never_null: ClassVar[frozenset[str]] = frozenset({"cas"})
 
 
 class _Keyed(Specifies):
-    """Values under keys."""
+    """Base of objects with values under keys."""
 
     has_start: ClassVar[bool] = True
 
     def initial(self) -> Any:
-        """Nothing under any key."""
+        """The empty state: no key has a value."""
         return frozenset()
 
 
 class MultiRegister(_Keyed):
-    """Registers with names, each with ``start`` at first; a ``txn`` reads and writes several at once.
+    """Registers with names, which all begin with ``start``; a ``txn`` reads and writes several registers atomically.
 
-    ``txn([["read", "x"], ["write", "y", 1]])`` returns what its reads gave, in order.
+    ``txn([["read", "x"], ["write", "y", 1]])`` returns the values of its reads, in order.
     """
 
     vocabulary: ClassVar[Vocabulary] = (
@@ -78,7 +78,7 @@ class MultiRegister(_Keyed):
     may_be_null: ClassVar[frozenset[str]] = frozenset({"read"})
 
     def apply(self, state: Any, operation: MethodCall, /) -> tuple[Any, Any]:
-        """The next state and what the call returns."""
+        """Return the next state and the result of the call."""
         held = dict(state)
         match operation.name, operation.arguments:
             case "read", (key,):
@@ -96,23 +96,23 @@ class MultiRegister(_Keyed):
         raise TypeError(f"a multi-register knows no {operation}")
 
     def refusal(self, operation: MethodCall) -> str:
-        """A ``txn`` is made of steps."""
+        """A fault if the argument of a ``txn`` is not a list of steps."""
         if operation.name != "txn" or _is_made_of_steps(operation.arguments[0]):
             return ""
         return 'a txn takes a list of ["read", KEY] and ["write", KEY, VALUE]'
 
     def partition(self, operation: MethodCall) -> Hashable:
-        """Its register; none of a ``txn`` about several."""
+        """The name of the register; ``None`` for a ``txn`` on several registers."""
         keys = {step[1] for step in operation.arguments[0]} if operation.name == "txn" else {operation.arguments[0]}
         return keys.pop() if len(keys) == 1 else None
 
     def is_read(self, operation: MethodCall, outcome: Outcome) -> bool:  # noqa: ARG002
-        """A ``txn`` that only reads changes nothing either."""
+        """Whether the operation changes nothing: also a ``txn`` that only reads."""
         is_reading = operation.name == "txn" and all(step[0] == "read" for step in operation.arguments[0])
         return not operation.is_write or is_reading
 
     def quick_core(self, calls: Sequence[Call[MethodCall]]) -> Core | None:
-        """That of a register."""
+        """The core of the calls on one register."""
         return core_of_register(calls, reads="read", writes="write", start=self.start)
 
 
@@ -123,7 +123,7 @@ def _is_made_of_steps(steps: Any) -> bool:
 
 
 class Map(_Keyed):
-    """Values under keys. ``get`` of what is not there gives ``start``."""
+    """Values under keys. If a key is absent, ``get`` returns ``start``."""
 
     vocabulary: ClassVar[Vocabulary] = (
         method("get", _KEYS, is_write=False),
@@ -143,7 +143,7 @@ class Map(_Keyed):
     also_called: ClassVar[Mapping[str, str]] = {"read": "get", "write": "put"}
 
     def apply(self, state: Any, operation: MethodCall, /) -> tuple[Any, Any]:
-        """The next state and what the call returns."""
+        """Return the next state and the result of the call."""
         held = dict(state)
         match operation.name, operation.arguments:
             case "get", (key,):
@@ -171,24 +171,27 @@ class Map(_Keyed):
         raise TypeError(f"a map knows no {operation}")
 
     def refusal(self, operation: MethodCall) -> str:
-        """What is appended is text."""
+        """A fault if ``append`` gets a value that is not a text."""
         is_right = operation.name != "append" or isinstance(operation.arguments[1], str)
         return "" if is_right else "append takes a key and a text"
 
     def partition(self, operation: MethodCall) -> Hashable:
-        """Its key; none of what counts all of them."""
+        """The key of the operation; ``None`` for operations on all keys."""
         return operation.arguments[0] if operation.arguments else None
 
     def is_read(self, operation: MethodCall, outcome: Outcome) -> bool:
-        """A comparison that failed changes nothing either."""
+        """Whether the operation changes nothing: also a failed ``cas``."""
         return not operation.is_write or (operation.name == "cas" and outcome.value is False)
 
     def quick_core(self, calls: Sequence[Call[MethodCall]]) -> Core | None:
-        """That of a register, if nothing is deleted."""
+        """The core of the calls on one key as a register; not applicable unless they are only ``get`` and ``put``."""
         return core_of_register(calls, reads="get", writes="put", start=self.start)
 
     def simplify(self, calls: Sequence[Call[MethodCall]]) -> Callable[[Any], Any] | None:
-        """What was appended to can be told apart only while it is the beginning of a text that was read."""
+        """A function that replaces all texts that are not the beginning of a text that was read by one text.
+
+        No later ``get`` can distinguish such texts. Only for calls of ``get``, ``put`` and ``append``.
+        """
         names = {call.operation.name for call in calls}
         if "append" not in names or not names <= {"get", "put", "append"}:
             return None

@@ -1,4 +1,4 @@
-"""Foundation of the standard specifications: what a judge is told beside what the calls give."""
+"""Base of the standard specifications: the sequential semantics, and hints for a judge and for foreign recordings."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from ..object_types.vocabulary import Vocabulary
 from ..outcomes import UNTOLD, Outcome, returned
 
 Core = Sequence[Call[MethodCall]]
-"""Calls that no order explains, whatever the others gave; none if some order explains all."""
+"""Calls that no order explains, whatever the outcomes of other calls; empty if some order explains all calls."""
 
 
 @dataclass(frozen=True)
 class Specifies:
-    """A specification with what makes it quick to judge by. States are hashable.
+    """A specification with hints that make judging quick. States are hashable.
 
     Attributes:
-        start: what the object holds at first; what that means is said by the type.
-        has_start: whether it says anything what that is.
-        vocabulary: what can be called.
-        never_null: operations that always return a value: where a recording has none, it was not recorded.
-        may_be_null: operations that return a value or null; the others return nothing.
-        on_error: operation -> the value that an error stands for, where others raise.
-        unordered: operations that return several values in no order.
-        also_called: how other tools call operations.
+        start: the initial content of the object; each type defines its meaning.
+        has_start: whether ``start`` has a meaning for the type.
+        vocabulary: the operations.
+        never_null: operations that always return a value; if a recording has no value, the value was not recorded.
+        may_be_null: operations that return a value or null; operations in neither set return nothing.
+        on_error: operation -> the value that an error means, for implementations that raise instead of returning it.
+        unordered: operations that return several values in no particular order.
+        also_called: name of an operation in other tools -> name of the operation.
     """
 
     start: Any = None
@@ -45,34 +45,38 @@ class Specifies:
         return self.start
 
     def apply(self, state: Any, operation: MethodCall, /) -> tuple[Any, Any] | None:
-        """The next state and what the call returns; ``None`` if it waits."""
+        """Return the next state and the result of the call; ``None`` if the call waits."""
         raise NotImplementedError
 
     def partition(self, operation: MethodCall) -> Hashable:  # noqa: ARG002
-        """The part of the object that an operation is about; ``None`` if it is about all of it.
+        """The part of the object that an operation concerns; ``None`` if it concerns the whole object.
 
-        What happens in one part tells nothing of another: each can be judged alone.
+        Parts are independent of each other, so each part can be judged alone.
         """
         return None
 
     def is_read(self, operation: MethodCall, outcome: Outcome) -> bool:  # noqa: ARG002
-        """Whether the operation changes nothing in any state in which it gives that."""
+        """Whether the operation changes nothing in any state in which it has this outcome."""
         return not operation.is_write
 
     def refusal(self, operation: MethodCall) -> str:  # noqa: ARG002
-        """What is wrong with the arguments of an operation; empty if nothing is."""
+        """The fault in the arguments of an operation, as a text; empty if there is none."""
         return ""
 
     def quick_core(self, calls: Sequence[Call[MethodCall]]) -> Core | None:  # noqa: ARG002
-        """The verdict of a quick algorithm on calls of one part: a core; ``None`` if it does not suit them."""
+        """The verdict of a quick algorithm on the calls of one part: a core; ``None`` if it is not applicable."""
         return None
 
     def simplify(self, calls: Sequence[Call[MethodCall]]) -> Callable[[Any], Any] | None:  # noqa: ARG002
-        """For a state the simplest one from which the same calls can be explained; ``None`` if it is itself."""
+        """A function from a state to the simplest state that explains the same calls; ``None`` if none is simpler."""
         return None
 
     def told(self, call: Call[MethodCall]) -> Call[MethodCall]:
-        """The call with its outcome in the words of the specification, however others say it."""
+        """The call with its outcome translated to the form that the specification uses.
+
+        Errors become the value that they mean, missing values become unknown, unordered values are sorted. A write that
+        changed nothing according to its outcome becomes a read.
+        """
         outcome, name = call.outcome, call.operation.name
         if outcome is None:
             return call

@@ -1,1 +1,1 @@
-"""Indexers under the explorer: programs, runner, judge, findings, and the subject that brings them together."""
+"""Indexers as targets: programs, runner, judge and findings of the explorer; stress with real threads."""

@@ -1,4 +1,4 @@
-"""State of an Indexer when the threads have ended: what must still hold."""
+"""Invariants of an Indexer, checked when the threads have ended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from kcache_model.rules import BrokenRule
 
 
 def broken_afterwards(driver: Driver, target: Target) -> list[BrokenRule]:
-    """The invariants that do not hold of the driver's Indexer, late indices included."""
+    """Return the invariants that the driver's Indexer breaks; indices that were added later are checked as well.
+
+    If reading the Indexer raises an error, the result is the rule ``unexpected-error``.
+    """
     indexes = set(driver.indexes)
     try:
         if target.supports(OperationName.GET_INDEXERS):

@@ -1,4 +1,4 @@
-"""Cuts a long recording down to what a person has to see, and to a program that may show the same again."""
+"""Evidence from a long recording: the calls that explain a violation, and a short program that may repeat it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from kcache_model.indexers.operations import Operation
 from kcache_model.indexers.program import History, Program
 
 _MOST_CALLS = 14
-"""Shown beside the core of a violation."""
+"""Most calls that are shown; the core of a violation and the writes that it saw are shown even if they are more."""
 
 _LARGEST_PROGRAM = 24
-"""Programs with more calls are cut down to those that are shown."""
+"""Programs with more calls are cut down to the calls that are shown."""
 
 
 def calls_to_show(history: History, core: Sequence[Call]) -> list[Call]:
-    """The core; who wrote what it saw; and the calls around it, nearest to the call that came out wrong first."""
+    """Return the calls to show for a violation, in the order of the history.
+
+    These are the core, and the writes of the objects that the calls of the core returned. Other calls are added up to
+    ``_MOST_CALLS``: first the calls that overlap the last call of the core, then the calls that ended shortly before.
+    """
     in_core = {id(call) for call in core}
     wrong = max(core, key=lambda call: call.returned or call.invoked)
     end = wrong.returned or wrong.invoked
@@ -40,14 +44,18 @@ def calls_to_show(history: History, core: Sequence[Call]) -> list[Call]:
 
 
 def latest_calls(history: History) -> list[Call]:
-    """The last calls of the threads, and those that never returned."""
+    """Return the last calls of the threads, and all calls that never returned."""
     calls = [call for call in history.calls if call.thread >= 0]
     latest = {id(call) for call in calls[-_MOST_CALLS:]}
     return [call for call in calls if call.returned is None or id(call) in latest]
 
 
 def cut_down(program: Program, history: History, shown: Sequence[Call]) -> Program:
-    """The program; a large one only as far as its calls are shown, on a store that holds what it held by then."""
+    """Return the program, cut down if it is large.
+
+    A large program is cut down to the shown calls of its threads. Its prefix then stores the objects that the store
+    held when the first of these calls began.
+    """
     made = [call for call in shown if call.thread >= 0]
     if len(program) <= _LARGEST_PROGRAM or not made:
         return program
@@ -61,7 +69,7 @@ def cut_down(program: Program, history: History, shown: Sequence[Call]) -> Progr
 
 
 def _matters(call: Call, core: Sequence[Call]) -> bool:
-    """Writes, and what else was open at the same time as a call of the core that a thread made."""
+    """Whether a call is a write, or a read by a thread that overlaps a call of the core by a thread."""
     if call.operation.is_write:
         return True
     return call.thread >= 0 and any(
@@ -75,7 +83,10 @@ def _stamps(call: Call) -> tuple[str, ...]:
 
 
 def _contents_at(history: History, tick: int) -> tuple[Operation, ...]:
-    """Writes that give the store what it held then, if concurrent writes took effect in the order of their ends."""
+    """Return writes that fill a store with its contents at ``tick``.
+
+    The contents are an assumption: concurrent writes took effect in the order in which they returned.
+    """
     model = IndexerModel(history.semantics)
     state = model.initial(history.indexes)
     ended = [call for call in history.calls if call.returned is not None and call.returned < tick]

@@ -1,4 +1,4 @@
-"""Executions on an Indexer as histories, for the judge that explains."""
+"""Explanation of an execution on an Indexer: its history, and the reason why it is not linearizable."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _BUDGET = SearchBudget(seconds=2.0)
 
 
 def history_of(program: Program, execution: Execution[Outcome], final_reads: Sequence[Operation]) -> History:
-    """The calls of an execution on an Indexer."""
+    """Return the history of an execution on an Indexer."""
     return History(program.indexes, calls_of(program, execution, final_reads), program.semantics, program.may_evict)
 
 
 @dataclass(frozen=True)
 class Explained:
-    """Why no order of the calls explains an execution.
+    """The reason why an execution is not linearizable.
 
     Attributes:
-        calls: the calls worth showing.
-        core: the positions of those that no order explains.
-        reason: why none does; empty if some order does.
-        anomaly: the class of what was observed.
+        calls: the calls to show.
+        core: positions in ``calls`` of calls whose results are impossible in any sequential order.
+        reason: why they are impossible; empty if no violation was shown.
+        anomaly: the class of the violation.
     """
 
     calls: tuple[Call, ...]
@@ -45,7 +45,10 @@ class Explained:
 def explained(
     program: Program, execution: Execution[Outcome], final_reads: Sequence[Operation], strict_errors: bool
 ) -> Explained:
-    """The calls of the execution, and the argument why they are impossible."""
+    """Return the calls of the execution and the reason why it is not linearizable.
+
+    If it is linearizable, or if the check takes too long, the reason is empty.
+    """
     history = history_of(program, execution, final_reads)
     verdict = check_linearizable(history, strict_errors=strict_errors, budget=_BUDGET)
     if verdict.status is not Status.VIOLATION:

@@ -1,4 +1,4 @@
-"""From a problem to a finding: what a reader gets to see."""
+"""Findings of the explorer for programs on an Indexer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def program_texts(runner: ProgramRunner) -> Texts[Outcome]:
-    """What a reader is told of a program on an Indexer."""
+    """Return the texts that describe a program on an Indexer to a reader."""
     program = runner.program
 
     def with_outcomes(operations: Sequence[Operation], outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
@@ -43,14 +43,22 @@ def program_texts(runner: ProgramRunner) -> Texts[Outcome]:
 
 
 def bare_finding(program: Program, problem: Problem) -> Finding:
-    """A finding without a schedule that shows it."""
+    """Return a finding without a schedule that repeats the problem."""
     return Finding(problem.kind, PHASE, problem.summary, program, rule=problem.rule)
 
 
 def told_finding(
     subject: Subject, program: Program, found: Counterexample[Outcome], *, strict_errors: bool, detail: str = ""
 ) -> Finding:
-    """A finding with the interleaving, the reason why no order explains it, and the word that repeats it."""
+    """Return a finding with the interleaving, the reason why it is not linearizable, and the replay token.
+
+    Args:
+        subject: the target; the schedule is run on it once more, to describe the interleaving.
+        program: the program that fails.
+        found: the counterexample.
+        strict_errors: require kcache's error types.
+        detail: the detail of the finding.
+    """
     program = replace(program, hash_seed=own_hash_seed(), may_evict=subject.target.may_evict)
     runner = ProgramRunner(subject, program)
     problem = found.problem

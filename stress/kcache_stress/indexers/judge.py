@@ -1,4 +1,4 @@
-"""From a recording to a finding."""
+"""Judge of recordings from real threads: creates a finding if a recording is wrong."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .session import Played
 _PHASE = "stress"
 
 _BUDGET = SearchBudget(seconds=600.0, steps=200_000)
-"""Steps decide, so that no verdict depends on the machine; time is only there to end."""
+"""The limit of steps comes first, so that no verdict depends on the machine. The limit of time is a safeguard."""
 
 
 class Answer(enum.Enum):
-    """What is to be said of one round."""
+    """Answer of the judge to one round."""
 
     FINE = enum.auto()
     WRONG = enum.auto()
@@ -32,14 +32,14 @@ class Answer(enum.Enum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """The answer, and the finding where something is wrong."""
+    """The answer; and the finding if the answer is ``WRONG``."""
 
     answer: Answer
     finding: Finding | None = None
 
 
 def judge(program: Program, recording: Recording, *, strict_errors: bool = False) -> Judgement:
-    """Whether the model explains what was recorded."""
+    """Judge a recording: detect hangs, then histories that are not linearizable, then broken invariants."""
     if recording.hung:
         return _found(hang(program, recording))
     verdict = check_linearizable(recording.history, strict_errors=strict_errors, budget=_BUDGET)
@@ -51,7 +51,11 @@ def judge(program: Program, recording: Recording, *, strict_errors: bool = False
 
 
 def judge_stretch(played: Played, *, strict_errors: bool = False) -> Judgement:
-    """Whether the model explains a stretch. The monitor has decided that; what is left is to say what is wrong."""
+    """Judge a stretch: as :func:`judge`, but the monitor of the session has already decided whether it is linearizable.
+
+    The check runs only if the monitor reported a violation, to determine the core. If the check itself shows no
+    violation, the finding has no core.
+    """
     program, recording = played.program, played.recording
     if recording.hung:
         return _found(hang(program, recording))
@@ -67,7 +71,7 @@ def judge_stretch(played: Played, *, strict_errors: bool = False) -> Judgement:
 
 
 def hang(program: Program, recording: Recording) -> Finding:
-    """The finding for threads that stopped."""
+    """Return the finding for threads that made no progress until the patience ended."""
     pending = [call.operation.name.value for call in recording.history.calls if call.returned is None]
     names = " and ".join(sorted(pending)) if pending else "their work"
     summary = f"the threads stopped answering; {names} never returned"
@@ -75,7 +79,7 @@ def hang(program: Program, recording: Recording) -> Finding:
 
 
 def broken_rule(program: Program, recording: Recording) -> Finding:
-    """The finding for an Indexer whose parts do not fit together afterwards."""
+    """Return the finding for an Indexer that broke an invariant; the summary describes the first broken rule."""
     summary = f"after the threads had ended: {recording.broken[0]}"
     found = _finding(FindingKind.INVARIANT, summary, program, recording, "\n".join(map(str, recording.broken[1:])))
     return replace(found, rule=recording.broken[0].rule)

@@ -1,4 +1,4 @@
-"""The calls of a program, made many times over: what does not change between executions is done once."""
+"""Prepared calls of a program that runs many times: arguments and outcomes are computed once where possible."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _TAKES_CONTAINERS = frozenset({OperationName.REPLACE, OperationName.ADD_INDEXERS
 _PREPARED_ANEW = _TAKES_CONTAINERS | {OperationName.GET_INDEXERS}
 
 Call = tuple[int, Callable[..., object], tuple[object, ...]]
-"""Which call of the program it is, the bound method, its arguments."""
+"""The position of the call in its :class:`Calls`, the bound method, and its arguments."""
 
 
 class Calls:
-    """Some calls of a program.
+    """A sequence of calls of a program, for many executions.
 
     Args:
-        operations: what to call.
-        things: the objects that stand for the items, by stamp; ``None`` if each execution needs its own.
+        operations: the operations to call.
+        things: the objects that represent the items, by stamp; ``None`` if each execution needs its own objects.
     """
 
     def __init__(self, operations: Sequence[Operation], things: dict[str, Thing] | None) -> None:
@@ -35,7 +35,7 @@ class Calls:
         self._known: dict[int, Thing] = {}
 
     def prepare(self, driver: Driver) -> list[Call]:
-        """The calls, ready to be made on a new Indexer."""
+        """Return the calls, bound to the new Indexer of the driver."""
         indexer = driver.indexer
         calls: list[Call] = []
         for position, operation in enumerate(self.operations):
@@ -54,17 +54,18 @@ class Calls:
         return calls
 
     def outcome(self, driver: Driver, call: Call, result: object, error: BaseException | None) -> Outcome:
-        """What the call gave; what was passed or returned is cleared."""
+        """Return the outcome of a call; clear the containers that it received and returned, as a rude caller would."""
         if error is not None:
             return driver.outcome_of_error(error)
         position, function, arguments = call
         outcomes, signature = self._outcomes[position], self._signature(result)
         found = None if signature is None else outcomes.get(signature)
         if found is not None:
+            name = self.operations[position].name
             if type(result) is list:
-                result.clear()
+                driver.spoil_returned(name, result)
             if self._takes_container[position]:
-                driver.spoil_given(self.operations[position].name, arguments)
+                driver.spoil_given(name, arguments)
             return found
         found = driver.outcome(Prepared(self.operations[position], function, arguments), result)
         if signature is not None:
@@ -72,9 +73,9 @@ class Calls:
         return found
 
     def _signature(self, result: object) -> object:
-        """What tells results apart; ``None`` if it takes a closer look."""
+        """Return a hashable value that determines the outcome; ``None`` if the driver has to examine the result."""
         if result is None:
-            return 0  # not what an empty list gives
+            return 0  # differs from the signature of an empty list, which is ()
         kind = type(result)
         if kind is str:
             return result

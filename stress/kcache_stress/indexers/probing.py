@@ -1,4 +1,4 @@
-"""Probe of what an implementation offers."""
+"""Probe of an implementation: detects which operations it lacks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kcache_model.indexers.target import INDEXES, Target, class_hint
 
 
 def probe(target: Target, semantics: Semantics) -> Target:
-    """The target, with the optional operations that it does not have declared as unsupported.
+    """Return the target; the optional operations that its Indexer lacks are declared as unsupported.
 
     Raises:
         TargetError: the factory fails, or the Indexer lacks a method that it does not declare as unsupported.

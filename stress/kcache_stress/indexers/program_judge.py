@@ -1,4 +1,4 @@
-"""The judge of programs on an Indexer."""
+"""Judge of programs on an Indexer, and the specification that it uses."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ class IndexerSpecification:
         self._model = model_of(program)
 
     def initial(self, program: Program) -> State:
-        """A new Indexer with the indices of a program."""
+        """Return the state of a new Indexer with the indices of a program."""
         return self._model.initial(program.indexes)
 
     def effects(self, state: State, operation: Operation) -> Sequence[tuple[State, Outcome]]:
-        """What a call may do."""
+        """Return the possible effects of a call: pairs of the next state and the outcome."""
         return self._model.effects(state, operation)
 
 
 class ProgramJudge(CallJudge):
-    """Judges the executions of one program on an Indexer.
+    """Judge of the executions of one program on an Indexer.
 
     Args:
-        program: what the threads did.
-        final_reads: what was read after they had ended.
-        strict_errors: ask for kcache's error types.
+        program: the program that the threads run.
+        final_reads: the reads after the threads have ended.
+        strict_errors: require kcache's error types.
     """
 
     def __init__(self, program: Program, final_reads: Sequence[Operation], *, strict_errors: bool = False) -> None:
@@ -50,5 +50,5 @@ class ProgramJudge(CallJudge):
         for operation in program.prefix:
             (state, outcome), *_ = specification.effects(state, operation)
             expected.append(outcome)
-        # Whoever follows the calls of the threads alone begins where the prefix ends.
+        # The monitor follows only the calls of the threads, so it starts in the state after the prefix.
         self.monitor.start = self.alone(self.monitor.start, program.prefix, expected)

@@ -1,4 +1,4 @@
-"""The runner of programs on an Indexer: it makes the calls of each thread, and notes what they gave."""
+"""Runner of programs on an Indexer: performs the calls of each thread and records their outcomes."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
     from .subject import Subject
 
 _TIMEOUTS = 2
-"""How many waits of one execution may time out although something else could happen."""
+"""Most waits of one execution that may time out although another thread could go on."""
 
 
 class ProgramRunner(InSandbox):
-    """Runs one program again and again.
+    """Runner of many executions of one program.
 
     Args:
         subject: the implementation.
-        program: what to do.
+        program: the program to run.
         pulse: called before each execution.
-        reads_back: whether everything is read when the threads have ended.
+        reads_back: whether all contents are read when the threads have ended.
 
     Attributes:
-        final_reads: what is read then.
+        final_reads: the reads after the threads have ended.
         made: the Indexer of the last execution.
     """
 
@@ -73,9 +73,10 @@ class ProgramRunner(InSandbox):
         )
 
     def run(self, strategy: Strategy) -> Execution[Outcome]:
-        """Run the program once under ``strategy``; what the factory raises passes through.
+        """Run the program once under ``strategy``. Exceptions of the factory propagate.
 
-        The threads are unwound and the Indexer is gone when this returns.
+        If the factory or a call outside of threads deadlocks, the result ends in a deadlock and has no events.
+        The next run, or :meth:`clean_up`, unwinds threads that have not ended.
         """
         self._pulse()
         with self.subject.sandbox.present(), Watched(self.subject.sandbox.scheduler):
@@ -94,7 +95,7 @@ class ProgramRunner(InSandbox):
             log = [_Log(driver, calls) for calls in self._threads]
             scheduler.equal_actors = self._equal_threads
             strategy.begin(scheduler)
-            trace = scheduler.trace  # a strategy may have put another list in its place, to look on
+            trace = scheduler.trace  # read after begin(): a strategy may replace the list, to observe the events
             works = [self._work(part, trace) for part in log]
             sandbox.watch_now_and_then(program=self._calls_made)
             scheduler.explore(works, strategy.choose, _TIMEOUTS)
@@ -131,28 +132,40 @@ class ProgramRunner(InSandbox):
             return Execution(Ending.DEADLOCK, [], 0, [], [], failures=(str(error),))
 
     def clean_up(self) -> None:
-        """Unwind the last execution."""
+        """Unwind the threads of the last execution."""
         self.subject.sandbox.reset(len(self.program.threads))
 
     def outcome(self, execution: Execution[Outcome]) -> object:
-        """What the calls gave, and what was read back: equivalent executions agree on that."""
+        """Return the ending, the outcomes of the calls and of the final reads; they agree for equivalent executions.
+
+        Threads with equal calls are interchangeable, so their outcomes are put in order.
+        """
         outcomes = self._equal_threads.in_order([tuple(outcomes) for outcomes in execution.outcomes])
         return execution.ending, outcomes, execution.final
 
     @property
     def is_long(self) -> bool:
-        """Whether an execution has so many events that few can be run: programs are short."""
+        """Whether there is time for few executions only. False, because programs are short."""
         return False
 
     @property
     def is_very_long(self) -> bool:
-        """Whether it has so many that a handful can be run."""
+        """Whether there is time for a handful of executions only. False, because programs are short."""
         return False
 
     def _one_by_one(
         self, driver: Driver, calls: Calls, before: Sequence[tuple[Operation, Outcome]] = ()
     ) -> tuple[Outcome, ...]:
-        """Make calls in the hub; ``before`` is what was called until then."""
+        """Perform calls outside of threads and return their outcomes.
+
+        Args:
+            driver: the driver of the Indexer.
+            calls: the calls.
+            before: earlier calls and their outcomes; the last that failed is named if a call waits for ever.
+
+        Raises:
+            SetupDeadlockError: a call waits for ever.
+        """
         outcomes: list[Outcome] = []
         for call in calls.prepare(driver):
             if calls.operations[call[0]].name is OperationName.MUTATE:
@@ -182,11 +195,11 @@ class ProgramRunner(InSandbox):
             for call in log.calls:
                 begun = len(trace)
                 method = call[1]
-                if type(method) is FunctionType:  # no frame of the harness below that of the target
+                if type(method) is FunctionType:  # call the method itself, without the harness's frame around it
                     method = getattr(method, "snapshot_of", method)
                 try:
                     if not foreign_code.is_understood(method):
-                        # Nothing in it may report: it is at least one step, on all that it can reach.
+                        # Perhaps nothing in it reports events. Count the call as one step that accesses all it reaches.
                         scheduler.pause()
                         foreign_code.enter(None, f"calls {method!r}, which is not instrumented", (method, *call[2]))
                     result = method(*call[2])
@@ -204,7 +217,7 @@ class ProgramRunner(InSandbox):
 
 
 class _Log:
-    """What one thread of the program has done."""
+    """Log of one thread of the program: its calls, their results, and the spans of their events in the trace."""
 
     __slots__ = ("calls", "records", "spans")
 

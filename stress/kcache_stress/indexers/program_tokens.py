@@ -1,4 +1,4 @@
-"""Replay tokens of programs on an Indexer; they need nothing of the explorer, whose findings carry them."""
+"""Replay tokens of programs on an Indexer. They are independent of the runner; the explorer's findings have them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kcache_model.indexers.program import Program
 from ..target.replay_token import TokenFormat
 
 PHASE: Final = "explorer"
-"""What the explorer's findings say for their phase."""
+"""The phase of the explorer's findings."""
 
 PROGRAM_TOKENS: Final = TokenFormat[Program]("kx1.", encode_program, decode_program)
-"""How the tokens are written."""
+"""The format of the tokens."""

@@ -1,8 +1,8 @@
 """Recorder of calls that real threads make.
 
-Each call is timed with the operating system's monotonic clock, which all threads share; no lock and no counter is
-involved that would order the threads by itself. Calls at the same tick count as concurrent, so that a coarse clock can
-hide a violation but never make one up.
+Each call is timed with the operating system's monotonic clock, which all threads share. The recorder uses no lock and
+no counter, because these would order the threads. Calls at the same tick count as concurrent. A coarse clock can
+therefore hide a violation, but it cannot cause a false one.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ _Record = tuple[int, int, object, BaseException | None]
 """Invoked, returned, result, exception."""
 
 clock = time.perf_counter_ns
-"""Ticks: nanoseconds since some moment."""
+"""Clock that returns ticks: nanoseconds since an arbitrary moment."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What one run of a program showed.
+    """Recording of one run of a program.
 
     Attributes:
-        history: its calls; those that never returned are pending.
-        broken: the invariants that do not hold afterwards.
-        hung: where the threads were when the run was given up; empty if it ended.
+        history: the calls of the run; calls that never returned are pending.
+        broken: the invariants that do not hold after the threads have ended.
+        hung: if the run was given up, the stacks of its threads; empty if the run ended.
     """
 
     history: History
@@ -59,13 +59,13 @@ def record(
     """Run ``program`` on a new Indexer of ``target``.
 
     Args:
-        target: the implementation. What its factory raises passes through.
-        program: what to do.
-        pool: has at least as many threads as the program.
+        target: the implementation. Exceptions of its factory propagate.
+        program: the program to run.
+        pool: a pool with at least as many threads as the program.
         noise: disturbs the threads.
-        level: how much; ``None`` leaves them alone.
-        patience_seconds: how long nothing may move before the run is given up.
-        alive: told when something has moved.
+        level: level of the noise; ``None`` for no noise.
+        patience_seconds: if no call ends for this time, the run is given up.
+        alive: called when calls have ended.
     """
     with noise.reach_new_threads():
         driver = Driver(target, program.indexes, program.semantics)
@@ -84,10 +84,10 @@ def _history(program: Program, take: Take, target: Target) -> History:
 
 
 class Take:
-    """Calls of one Indexer, made by one thread or by several, and what they gave.
+    """Recorder of calls of one Indexer, by one thread or by several threads.
 
     Args:
-        driver: makes the calls.
+        driver: the driver of the Indexer.
     """
 
     def __init__(self, driver: Driver) -> None:
@@ -95,7 +95,10 @@ class Take:
         self._tracks: list[_Track] = []
 
     def alone(self, thread: int, operations: Sequence[Operation], alive: Callable[[], None] = lambda: None) -> None:
-        """Make calls in the calling thread; whoever runs us watches over it, and is told of each that ended."""
+        """Perform calls in the calling thread, and call ``alive`` after each.
+
+        There is no time limit here: the process that supervises the run detects a hang.
+        """
         for operation in operations:
             self._track(thread, [operation], sys.maxsize).play()
             alive()
@@ -111,16 +114,16 @@ class Take:
         most_seconds: float = float("inf"),
         alive: Callable[[], None] = lambda: None,
     ) -> bool:
-        """Make one list of calls in each thread of the pool; whether all ended.
+        """Perform one list of calls in each thread of the pool; return whether all threads ended.
 
         Args:
-            pool: has at least as many threads as there are lists.
+            pool: a pool with at least as many threads as there are lists.
             threads: the lists.
             noise: disturbs the threads.
-            level: how much.
-            patience_seconds: how long nothing may move before they are given up.
-            most_seconds: no call is begun later than that, however many are left.
-            alive: told when something has moved.
+            level: level of the noise; ``None`` for no noise.
+            patience_seconds: if no call ends for this time, the threads are given up.
+            most_seconds: after this time no further call begins, even if calls are left.
+            alive: called when calls have ended.
         """
         until = sys.maxsize if most_seconds == float("inf") else clock() + int(most_seconds * 1e9)
         tracks = [self._track(number, operations, until) for number, operations in enumerate(threads)]
@@ -145,7 +148,7 @@ class Take:
             return pool.run([task(track) for track in tracks], progress, patience_seconds)
 
     def calls(self) -> list[Call]:
-        """The calls made so far in the order of their invocations. Lists that they returned are cleared."""
+        """Return the calls so far, in the order of their invocations. This clears the lists that they returned."""
         calls = [call for track in self._tracks for call in track.calls(self._driver)]
         calls.sort(key=lambda call: call.invoked)
         return calls

@@ -1,7 +1,7 @@
-"""One Indexer under stretch after stretch of calls; the whole is one history, judged while it goes on.
+"""Session: many stretches of calls on one Indexer. All stretches form one history, which a monitor judges as it grows.
 
-Between stretches nobody does anything. Then everything is read back, so what the store holds is known, and the monitor
-forgets the past.
+Between two stretches, the threads make no calls, and all contents are read back. The contents of the store are then
+known, and the monitor can forget the past.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from .recorder import Recording, Take, clock
 from .workload import Stretch, reads_of
 
 _STRETCH_SECONDS = 1.0
-"""How long one stretch may take on a slow Indexer; what is left of it is not done."""
+"""Time limit of one stretch, for slow Indexers; the calls that are left are skipped."""
 
 _MOST_SECONDS = 20.0
-"""After which no further stretch should be begun."""
+"""Time after which a session begins no further stretch."""
 
 _BUDGET = SearchBudget(seconds=10 * _MOST_SECONDS, steps=2_000_000)
-"""For a whole session. It takes a few configurations for each write."""
+"""Budget of the monitor for a whole session. The monitor needs a few configurations for each write."""
 
 
 @dataclass(frozen=True)
 class Played:
-    """What one stretch showed.
+    """Result of one stretch.
 
     Attributes:
-        program: the same as a program on a new Indexer: what the store held, then the threads.
-        recording: the calls, before them those that give the store its content.
+        program: the stretch as a program on a new Indexer: its prefix stores the contents before the stretch.
+        recording: the calls that store these contents, then the calls of the stretch.
         status: OK, VIOLATION, or UNKNOWN if the monitor gave up.
     """
 
@@ -61,14 +61,14 @@ class Played:
 
 
 class Session:
-    """An Indexer that is used for several stretches. After one that shows anything wrong, it is of no more use.
+    """An Indexer that is used for several stretches. After a stretch that fails, the session must not be used again.
 
     Args:
-        target: the implementation. What its factory raises passes through.
+        target: the implementation. Exceptions of its factory propagate.
         indexes: the names of the indices.
-        semantics: which generation of client-go decides.
+        semantics: the generation of client-go that decides which results are right.
         noise: disturbs the threads.
-        strict_errors: ask for kcache's error types.
+        strict_errors: require kcache's error types.
     """
 
     def __init__(
@@ -92,13 +92,16 @@ class Session:
 
     @property
     def can_go_on(self) -> bool:
-        """Whether it is known what the store holds after a stretch, and there is time for another."""
+        """Whether the contents after a stretch are known (the target can list them), and there is time for another."""
         return self._target.supports(OperationName.LIST) and time.monotonic() < self._until
 
     def play(
         self, stretch: Stretch, pool: ThreadPool, level: Level | None, patience_seconds: float, watch: ProgressListener
     ) -> Played:
-        """Run one stretch and judge it."""
+        """Run one stretch and judge it.
+
+        If the threads hang, the monitor is not asked: the recording has the stacks, and the status is OK.
+        """
         program = Program(self._driver.indexes, tuple(map(op.add, self._contents)), stretch.threads, self._semantics)
         written = [item for operation in program.operations() for item in operation.written]
         begin(watch, program)
@@ -119,7 +122,7 @@ class Session:
         began = time.monotonic()
         take.alone(FINAL_THREAD, everything, watch.alive)
         calls = take.calls()
-        # To look at the rules takes as long again, and nobody hears of it meanwhile.
+        # Checking the invariants takes as long again, and reports no progress meanwhile.
         is_quick = time.monotonic() - began < patience_seconds
         broken = broken_afterwards(self._driver, self._target) if is_quick else []
         history = self._history(program, calls)
@@ -131,13 +134,13 @@ class Session:
         return Played(program, Recording(history, tuple(broken)), Status.OK if result is None else result.status)
 
     def close(self) -> None:
-        """The Indexer is not used any more."""
+        """Close the driver of the Indexer, which must not be used any more."""
         self._driver.close()
 
     def _one_more(self, everything: Sequence[Operation], calls: Sequence[Call]) -> tuple[Call, ...]:
-        """Another read, if there are any: the monitor judges what is past when the next call begins.
+        """Repeat the last of the reads, if there are any, and return it as the first call of the next stretch.
 
-        It counts as the first call of the next stretch.
+        It begins after all other calls have ended, because the monitor judges the past when the next call begins.
         """
         last = max((call.returned or call.invoked for call in calls), default=0)
         while everything and clock() <= last:
@@ -147,13 +150,13 @@ class Session:
         return tuple(take.calls())
 
     def _judge(self, calls: Sequence[Call]) -> HistoryVerdict | None:
-        """Feed the monitor; what it says once it cannot change its mind."""
+        """Pass the calls to the monitor; return its verdict, or ``None`` while the verdict may still change."""
         _feed(self._monitor, calls)
         _feed(self._monitor, self._carried)
         return self._monitor.result
 
     def _history(self, program: Program, calls: Sequence[Call]) -> History:
-        """As if the Indexer had been new: calls that give it its content, then those that were made."""
+        """Return a history on a new Indexer: calls that store the contents before the stretch, then its own calls."""
         made = (*self._carried, *calls)
         begin = min((call.invoked for call in made), default=0)
         filling = tuple(
@@ -164,7 +167,7 @@ class Session:
 
 
 def _feed(monitor: HistoryMonitor, calls: Sequence[Call]) -> None:
-    """Tell the monitor of calls in the order of time; at the same tick beginnings come first, so that calls overlap."""
+    """Pass calls to the monitor in the order of time; at the same tick, begins precede ends, so that calls overlap."""
     events = [(call.invoked, False, number) for number, call in enumerate(calls)]
     events += [(call.returned, True, number) for number, call in enumerate(calls) if call.returned is not None]
     events.sort()
@@ -178,7 +181,7 @@ def _feed(monitor: HistoryMonitor, calls: Sequence[Call]) -> None:
 
 
 def _listed(calls: Sequence[Call]) -> tuple[str, ...]:
-    """The stamps of what the store holds, as the last of the reads saw it."""
+    """Return the stamps of the stored objects, as the last ``list`` returned them; empty if there is none."""
     for call in reversed(calls):
         if call.operation.name is OperationName.LIST and call.outcome is not None:
             value = call.outcome.value

@@ -1,4 +1,4 @@
-"""Shrinking of concurrent findings: smaller programs are repeated until one shows the same."""
+"""Shrinking of concurrent findings: runs smaller programs many times until one of them fails in the same way."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kcache_model.indexers.minimise import MinimiseBudget, minimise
 from kcache_model.indexers.program import Program
 
 Repeat = Callable[[Program, float], Finding | None]
-"""Repeats a program for so many seconds, or until it shows something."""
+"""Function that runs a program many times, for a number of seconds or until it fails, and returns the finding."""
 
 _KINDS = (FindingKind.NONLINEARIZABLE, FindingKind.EXCEPTION, FindingKind.INVARIANT)
-"""Each attempt at a hang would cost the patience that it takes to call it one, and leave its threads behind."""
+"""Hangs are not shrunk: each attempt would wait until the patience ends, and leave its threads behind."""
 
 _SMALL = 5
 _FIRST_SHARE = 0.4
@@ -23,12 +23,12 @@ _LEAST_SECONDS = 0.1
 
 
 def smaller(finding: Finding, repeat: Repeat, seconds: float) -> Finding:
-    """The finding of a smaller program, if one shows it soon; else the same finding.
+    """Return the finding of a smaller program, if one fails soon in the same way; otherwise the finding itself.
 
     Args:
-        finding: what was found.
+        finding: the finding to shrink.
         repeat: runs candidates.
-        seconds: the most that may be spent.
+        seconds: time limit in seconds.
     """
     program = finding.program
     if program is None or program.is_sequential or finding.kind not in _KINDS or len(program) <= _SMALL:

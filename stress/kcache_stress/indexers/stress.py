@@ -1,4 +1,4 @@
-"""Stress: random programs on real threads, round after round, each judged."""
+"""Stress: many rounds of random programs on real threads; each round is judged."""
 
 from __future__ import annotations
 
@@ -29,37 +29,37 @@ from .shrinking import smaller
 from .workload import Length, Shape, random_program, stretches
 
 _LONGEST_SAMPLE = 30
-"""Calls."""
+"""Most calls of a sample."""
 
 _SWITCH_INTERVAL_SECONDS = 1e-6
 
 _LEVELS = (Level(0.1), Level(0.3), Level(1.0))
-"""Rare naps let whole calls pass, frequent ones cut into every step."""
+"""Levels of noise. With rare naps, whole calls run between two naps; with frequent naps, each step is interrupted."""
 
 _QUIET_SHARE, _QUIET_SHARE_IN_PARALLEL = 0.05, 0.5
-"""Of the rounds, without noise: where threads run in parallel they meet without help."""
+"""Share of the rounds without noise. It is larger without a GIL: threads in parallel overlap without help."""
 
 _ROUNDS_AT_ONCE = 20
 _SHARE_OF_SHORT = 0.7
-"""Of the turns; one of short programs takes about as long as one of stretches."""
+"""Share of the turns that run short programs; such a turn takes about as long as a turn of stretches."""
 
 _SHRINK_SECONDS = 2.0
-"""The most that is spent on making a finding smaller."""
+"""Time limit of shrinking a finding."""
 
 
 @dataclass(frozen=True)
 class StressOptions:
-    """How long and how hard.
+    """Options of a stress run.
 
     Attributes:
-        seconds: when to stop; checked between rounds.
-        rounds: the most rounds; ``None`` for no limit.
-        least_rounds: so many rounds are run however little time there is.
-        seed: decides the programs. It cannot decide the schedule: real threads run as they please.
-        strict_errors: ask for kcache's error types.
-        patience_seconds: how long no call may return before a round counts as hung.
-        shape: how large programs on new Indexers are.
-        length: how long stretches of calls on one Indexer are.
+        seconds: time limit in seconds; checked between rounds.
+        rounds: most rounds; ``None`` for no limit.
+        least_rounds: number of rounds that run even if the time is up.
+        seed: determines the programs. It cannot determine the schedule, which the operating system chooses.
+        strict_errors: require kcache's error types.
+        patience_seconds: if no call returns for this time, the round counts as hung.
+        shape: size of the programs on new Indexers.
+        length: length of the stretches of calls on one Indexer.
     """
 
     seconds: float = 10.0
@@ -72,22 +72,22 @@ class StressOptions:
     length: Length = field(default_factory=Length)
 
     def with_threads(self, threads: int) -> StressOptions:
-        """The same with exactly so many threads."""
+        """Return the same options with exactly this number of threads."""
         number = (threads, threads)
         return replace(self, shape=replace(self.shape, threads=number), length=replace(self.length, threads=number))
 
 
 @dataclass
 class StressReport:
-    """What was done and found.
+    """Report of a stress run.
 
     Attributes:
-        finding: the first thing found wrong; stress stops there.
-        rounds: rounds that were judged.
-        undecided: rounds that the judge could not decide within its budget.
-        overlapping: rounds in which calls of different threads overlapped.
-        coverage: what was called, how it ended, and how often it overlapped another call.
-        sample: one of the rounds in which nothing was wrong and calls overlapped, for people to look at.
+        finding: the first finding, which ends the run; ``None`` if there is none.
+        rounds: number of judged rounds.
+        undecided: number of rounds that the judge could not decide within its budget.
+        overlapping: number of rounds in which calls of different threads overlapped.
+        coverage: the operations that were called, how they ended, and how often they overlapped another call.
+        sample: the history of a correct round with overlapping calls, for display.
     """
 
     finding: Finding | None = None
@@ -106,16 +106,16 @@ def stress(
     on_round: Callable[[StressReport], None] = lambda _: None,
     on_finding: Callable[[Finding], None] = lambda _: None,
 ) -> StressReport:
-    """Run random programs until the time is up or something is found.
+    """Run random programs until the time is up or there is a finding.
 
     Args:
-        target: the implementation. What its factory raises passes through. Where it may evict objects, there are no
-            sessions on one Indexer: they are judged while they go on, by what must still be stored.
-        semantics: which generation of client-go decides.
-        options: how long and how hard.
-        watch: told of each program before it runs, so that a crash can be laid at its door.
-        on_round: told after each round.
-        on_finding: told of a finding before it is made smaller.
+        target: the implementation. Exceptions of its factory propagate. If it may evict objects, no sessions run,
+            because their monitor needs to know which objects are still stored.
+        semantics: the generation of client-go that decides which results are right.
+        options: limits and sizes.
+        watch: receives each program before it runs, so that a crash can be attributed to the program.
+        on_round: called after each round.
+        on_finding: called with the finding before it is shrunk.
     """
     run = _Run(target, semantics, options, watch or NoProgress(), on_round)
     with run.underway():
@@ -138,7 +138,7 @@ def repeat(
     watch: ProgressListener | None = None,
     on_round: Callable[[StressReport], None] = lambda _: None,
 ) -> StressReport:
-    """Run one program again and again until the time is up or something is found."""
+    """Run one program many times, until the time is up or there is a finding."""
     options = options.with_threads(max(1, len(program.threads)))
     run = _Run(target, program.semantics, options, watch or NoProgress(), on_round)
     with run.underway():
@@ -171,7 +171,7 @@ class _Run:
 
     @contextmanager
     def underway(self) -> Iterator[None]:
-        """While calls are made."""
+        """Context in which rounds run: switches threads often; on exit, closes the noise and the pool."""
         try:
             with _tiny_switch_interval():
                 yield
@@ -180,36 +180,39 @@ class _Run:
             self._pool.close()
 
     def goes_on(self) -> bool:
-        """Whether there is time for another round, and reason; the least that is asked for is run in any case."""
+        """Whether another round should run: no finding yet, and within the limits of time and rounds.
+
+        The limit of time does not apply to the first ``least_rounds`` rounds.
+        """
         report, most = self.report, self._options.rounds
         has_time = report.rounds < self._options.least_rounds or time.monotonic() < self._deadline
         return report.finding is None and has_time and (most is None or report.rounds < most)
 
     @property
     def left(self) -> float:
-        """Seconds that are left."""
+        """Remaining time in seconds."""
         return max(0.0, self._deadline - time.monotonic())
 
     def short_programs(self) -> None:
-        """A few programs, each on a new Indexer."""
+        """Run one turn of short random programs, each on a new Indexer."""
         for _ in range(_ROUNDS_AT_ONCE):
             if self.goes_on():
                 seed = self.seeds.getrandbits(48)
                 self.round(random_program(seed, self._target, self._semantics, self._options.shape))
 
     def again(self, program: Program, seconds: float) -> Finding | None:
-        """Repeat a program; what it shows. It counts for nothing."""
+        """Run a program many times for some seconds, and return its finding. The report does not count these rounds."""
         options = replace(self._options, seconds=seconds, rounds=None, least_rounds=1, seed=self.seeds.getrandbits(32))
         again = _Run(self._target, program.semantics, options, self._watch, lambda _: None, self._pool, self._noise)
         while again.goes_on():
             again.round(program)
         finding = again.report.finding
         if finding is not None and finding.kind is FindingKind.HANG:
-            self._pool = self._new_pool()  # some of the old one will not come back
+            self._pool = self._new_pool()  # threads of the old pool are stuck in the hang
         return finding
 
     def round(self, program: Program) -> None:
-        """One program on a new Indexer."""
+        """Run one program on a new Indexer, and judge the recording."""
         begin(self._watch, program)
         patience = self._options.patience_seconds
         alive = self._watch.alive
@@ -218,7 +221,7 @@ class _Run:
         self._count(recording, judge(program, recording, strict_errors=self._options.strict_errors))
 
     def session(self) -> None:
-        """Stretch after stretch on one Indexer."""
+        """Run a session: stretches on one Indexer, until one fails, no verdict is possible, or the time is up."""
         options = self._options
         strict = options.strict_errors
         plan = stretches(
@@ -261,7 +264,10 @@ class _Run:
 
 
 def _better_sample(best: History | None, history: History) -> History | None:
-    """The one in which more calls met, of those that can be taken in at a glance. What is read back tells nothing."""
+    """Return the history with more overlapping calls; ``best`` if ``history`` has more calls than ``_LONGEST_SAMPLE``.
+
+    A sample is read at a glance. It has no final reads, because they show nothing of interest.
+    """
     calls = tuple(call for call in history.calls if call.thread != FINAL_THREAD)
     if len(calls) > _LONGEST_SAMPLE or (best is not None and sum(overlapping(calls)) <= sum(overlapping(best.calls))):
         return best

@@ -1,4 +1,4 @@
-"""An implementation inside a sandbox, ready to be explored."""
+"""Subject: an implementation of an Indexer in a sandbox, ready to be explored."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ class Subject:
     """A target and its sandbox.
 
     Attributes:
-        target: makes Indexers from the instrumented copy of the modules.
-        sandbox: where they live.
-        granularity: where their threads may be switched.
+        target: creates Indexers from the instrumented copies of the modules.
+        sandbox: contains these copies.
+        granularity: the places at which threads may be switched.
         instrument: further packages that are instrumented.
-        share: how much of what is done with it are audits.
+        share: the budget of audits for the searches of this target.
     """
 
     target: Target
@@ -70,9 +70,11 @@ class Subject:
     _others: dict[Granularity | None, Subject] = field(default_factory=dict, compare=False, repr=False)
 
     def settled(self) -> Subject:
-        """The target as it is to be explored: loaded anew if a rehearsal meets code that is not instrumented.
+        """Return the target ready for exploration; it is reloaded if a rehearsal requires that.
 
-        The rehearsal runs the target for the first time, once: it may hang, or end the process.
+        A reload is required if ``sandbox.needs_reload`` is true, for example because code ran that is not
+        instrumented. The rehearsal runs once, in the first call of this method. It is the first time that programs run
+        in the sandbox: they may hang, or end the process.
         """
         if self._strictly is None:
             return self
@@ -81,7 +83,7 @@ class Subject:
         return self._others[None]
 
     def at(self, granularity: Granularity) -> Subject:
-        """The same target, with its threads switched elsewhere; loaded once."""
+        """Return the same target at another granularity. Each granularity is loaded once."""
         if granularity is self.granularity:
             return self
         if granularity not in self._others:
@@ -95,14 +97,14 @@ class Subject:
         return self._others[granularity]
 
     def announce(self, program: Program, watch: ProgressListener) -> None:
-        """Tell ``watch`` that a program is about to run."""
+        """Report to ``watch`` that a program is about to run."""
         begin(watch, program)
 
     @contextlib.contextmanager
     def open_runner(
         self, program: Program, *, strict_errors: bool = False, pulse: Callable[[], None] = lambda: None
     ) -> Iterator[RunnerAndJudge[Outcome]]:
-        """The experiment of a program; ``pulse`` is called before each execution."""
+        """Yield the runner and the judge of a program; ``pulse`` is called before each execution."""
         program = replace(program, may_evict=self.target.may_evict)
         runner = ProgramRunner(self.settled(), program, pulse=pulse)
         try:
@@ -111,7 +113,14 @@ class Subject:
             runner.clean_up()
 
     def smaller(self, program: Program, fails: Callable[[Program], bool], *, seconds: float, attempts: int) -> Program:
-        """A program that fails still and is no larger."""
+        """Return a program that still fails and is not larger than ``program``.
+
+        Args:
+            program: a program that fails.
+            fails: whether a smaller candidate fails.
+            seconds: time limit in seconds.
+            attempts: most candidates to try.
+        """
         return minimise(program, fails, MinimiseBudget(seconds, attempts))
 
     def finding(
@@ -123,7 +132,7 @@ class Subject:
         strict_errors: bool = False,
         detail: str = "",
     ) -> Finding:
-        """The finding of a problem, with what the counterexample does where there is one."""
+        """Return the finding of a problem; if there is a counterexample, with its interleaving and replay token."""
         if found is None:
             return bare_finding(program, problem)
         return told_finding(self.settled(), program, found, strict_errors=strict_errors, detail=detail)
@@ -138,7 +147,11 @@ class Subject:
         is_seen: bool,
         strict_errors: bool,
     ) -> Confirmation:
-        """Run a program with real threads for a while, if code ran in its counterexample that was not seen."""
+        """Run a program on real threads for a few seconds, and compare the result with the finding.
+
+        If ``is_seen`` (the explorer observed all code of the counterexample), nothing runs: the answer is
+        ``NOT_TRIED``. The counterexample itself is not used.
+        """
         del found
         if is_seen:
             return Confirmation(Answer.NOT_TRIED)
@@ -149,12 +162,12 @@ class Subject:
 
     @property
     def scheduler(self) -> Scheduler:
-        """What runs its threads."""
+        """The scheduler of its threads."""
         return self.sandbox.scheduler
 
     @property
     def fingerprint(self) -> str:
-        """Eight characters that change when the instrumented sources do."""
+        """Fingerprint of the instrumented sources: eight characters that change when a source changes."""
         return fingerprint_of(self.sandbox.sources)
 
 
@@ -165,17 +178,17 @@ def load_subject(
     granularity: Granularity = Granularity.FREE,
     unsupported: Iterable[str] = (),
 ) -> Subject:
-    """The target called ``pkg.mod:factory`` or ``path/to/file.py:factory``, instrumented.
+    """Load the target called ``pkg.mod:factory`` or ``path/to/file.py:factory`` into a sandbox, instrumented.
 
     Args:
         spec: the name of the target.
-        instrument: further packages to instrument beside the target's own.
-        granularity: where threads may be switched.
-        unsupported: what it is spared beside what it declares.
+        instrument: further packages to instrument, in addition to the package of the target.
+        granularity: the places at which threads may be switched.
+        unsupported: operations and features that are not tested, in addition to the ones that the target declares.
 
     Raises:
         TargetError: there is no such target.
-        CannotExploreError: it cannot be scheduled.
+        CannotExploreError: the target cannot be explored, for example because it has no Python source.
     """
     real = probe(load_target(spec), Semantics.CLASSIC)
     location, _, name = spec.rpartition(":")
@@ -205,14 +218,17 @@ def load_subject(
 
 
 def _meets_unknown_code(subject: Subject) -> bool:
-    """Whether a rehearsal ran code that is not instrumented: then the modules have to be loaded with that in mind."""
+    """Whether the modules must be reloaded after a rehearsal, which runs random programs, once each.
+
+    The rehearsal ends early if a run raises an exception or gets out of control.
+    """
     for seed in range(_REHEARSALS):
-        # Outside of threads, a call that goes on for ever would do so unnoticed.
+        # No prefix: its calls run outside of threads, where an endless call would not be detected.
         program = replace(explorer_program(seed, subject.target, Semantics.CLASSIC), prefix=())
         runner = ProgramRunner(subject, program, reads_back=False)
         try:
             runner.run(Replay(()))
-        except (Exception, UncontrolledError):  # a target that fails or hangs is told by whoever explores it
+        except (Exception, UncontrolledError):  # the exploration will report a target that fails or hangs
             break
         finally:
             runner.clean_up()
@@ -222,7 +238,11 @@ def _meets_unknown_code(subject: Subject) -> bool:
 def _loaded(
     roots: Roots, more: frozenset[str], granularity: Granularity, module: str | Path
 ) -> tuple[Sandbox, ModuleType]:
-    """The target's module, with the packages of what it makes instrumented, too, where that can be done."""
+    """Return a sandbox and the module of the target.
+
+    The packages in ``more`` are instrumented as well. If loading then fails because of an exception, the module is
+    loaded without them.
+    """
     sandbox = Sandbox(replace(roots, packages=roots.packages | more), granularity)
     try:
         return sandbox, sandbox.load(module)
@@ -233,7 +253,10 @@ def _loaded(
 
 
 def _made_of(target: Target, roots: Roots) -> frozenset[str]:
-    """The packages of what a target makes; of the real one, for it is about to be copied."""
+    """Return the packages of the objects in an Indexer, except for ``roots``.
+
+    The Indexer is created by the original modules, because the copies do not exist yet.
+    """
     driver = Driver(target, () if INDEXES in target.unsupported else ("node",), Semantics.CLASSIC)
     found = packages_of(driver.indexer, lambda name: name.startswith(TARGET_PREFIX) or roots.contain(name))
     driver.close()
@@ -243,11 +266,16 @@ def _made_of(target: Target, roots: Roots) -> frozenset[str]:
 def replay_token(
     token: ReplayToken[Program], watch: ProgressListener | None = None, seconds: float = SEARCH_SECONDS
 ) -> Replayed:
-    """What became of the finding about an Indexer that a replay token stands for.
+    """Replay the finding of a replay token about an Indexer, and return the result.
+
+    Args:
+        token: the replay token.
+        watch: receives the programs that run.
+        seconds: time limit in seconds of the search that runs if the schedule of the token shows no problem any more.
 
     Raises:
         TargetError: there is no such target.
-        CannotExploreError: it cannot be scheduled any more.
+        CannotExploreError: the target cannot be explored any more.
     """
     subject = load_subject(token.target, instrument=token.instrument, granularity=token.granularity)
     return follow(subject, token, watch or NoProgress(), [ExploreOptions(seconds=seconds)])

@@ -1,1 +1,1 @@
-"""Interleaved tests: any test body whose threads run under the explorer."""
+"""Interleaved tests: test bodies whose threads run under the explorer."""

@@ -1,4 +1,4 @@
-"""Interleaved tests under the explorer: where their interleavings are run and judged."""
+"""Exploration target for interleaved tests: runs the interleavings of a test and builds its findings."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from .paused_run import PausedRun
 from .runner import MOST_TEST_EVENTS, InterleavedRunner, Shape, compared
 
 TOKENS: Final = TokenFormat[InterleavedProgram]("kt1.", encode_program, decode_program)
-"""How the replay tokens of tests are written."""
+"""Format of the replay tokens of tests."""
 
 FAILS_ALWAYS: Final = "It fails without concurrency, too, and in every order that was tried."
 _FAILS_ALONE: Final = "It fails without concurrency, too: with the threads one after another."
@@ -46,35 +46,35 @@ _FAILS_ALONE: Final = "It fails without concurrency, too: with the threads one a
 _SMALLER: Final = "Shown with smaller numbers: those in the test that {0:,} divides are divided by it."
 
 _LONG_EVENTS: Final = 500
-"""A test with longer executions is tried with smaller counts."""
+"""Number of events above which a test is tried with smaller counts."""
 
 TOO_LONG: Final = f"too long: its threads do not end within {MOST_TEST_EVENTS:,} steps"
-"""Of a test that real threads bring to its end."""
+"""Message about a test that ends with real threads, but is too long for the explorer."""
 
 _SAMPLES: Final = 8
 _FEW_SAMPLES: Final = 3
-"""Of tests whose executions are long."""
+"""Number of samples for tests with long executions; :data:`_SAMPLES` is for other tests."""
 
 _MOST_CONFIRMED: Final = 50_000
-"""The events of the longest interleaving that real threads are paused in."""
+"""Maximum length, in events, of an interleaving that is confirmed with paused real threads."""
 
 
 class BodyExplorationTarget:
     """A test, ready to be explored; a :class:`~kcache_stress.target.exploration_target.ExplorationTarget`.
 
     Args:
-        spec: ``package.module:function`` or ``path/to/file.py:Class.method``.
+        spec: name of the test: ``package.module:function`` or ``path/to/file.py:Class.method``.
         instrument: further packages to instrument.
-        granularity: where threads may be switched.
+        granularity: the points at which threads may be switched.
 
     Attributes:
         target: the test.
-        granularity: where threads may be switched.
-        share: how much of what is done with it are audits.
+        granularity: the points at which threads may be switched.
+        share: budget of audits for the searches of the test.
 
     Raises:
         TargetError: there is no such test, or no such package.
-        CannotExploreError: its modules cannot be scheduled.
+        CannotExploreError: the modules of the test cannot be scheduled.
     """
 
     def __init__(
@@ -88,12 +88,12 @@ class BodyExplorationTarget:
         self._copies = self._loaded(packages, granularity)
         self._shapes = {1: Shape()}
         self._pulse: Callable[[], None] = lambda: None
-        self._freely = ""  # what real threads do that nothing pauses
-        self._whole: Interleaving | None = None  # of the last finding, from its beginning
+        self._freely = ""  # result of real threads that are not paused, as a clause
+        self._whole: Interleaving | None = None  # interleaving of the last finding, from its beginning
         self._others: dict[Granularity, BodyExplorationTarget] = {granularity: self}
 
     def _loaded(self, packages: tuple[str, ...], granularity: Granularity) -> Copies:
-        """Copies of the test's module and of packages; of those beside parts in C only if all can be loaded again."""
+        """Load copies of the test's module and of packages; if loading fails, without packages that have parts in C."""
         mixed = {unit for unit in self.target.imported if parts_in_c(unit)}
         copies = Copies(packages, granularity, self.target.folder, (self.target.module,))
         try:
@@ -107,11 +107,11 @@ class BodyExplorationTarget:
 
     @property
     def sandbox(self) -> Sandbox:
-        """Where the code of the test lives."""
+        """The sandbox with the private copies of the code of the test."""
         return self._copies.sandbox
 
     def at(self, granularity: Granularity) -> BodyExplorationTarget:
-        """The same test, with its threads switched elsewhere; made once."""
+        """Return the target for the same test with another granularity; each target is built once."""
         if granularity not in self._others:
             made = BodyExplorationTarget(self.target.name, self._instrument, granularity)
             made._others, made.share, made._shapes = self._others, self.share, self._shapes
@@ -119,7 +119,7 @@ class BodyExplorationTarget:
         return self._others[granularity]
 
     def announce(self, program: InterleavedProgram, watch: ProgressListener) -> None:
-        """Tell ``watch`` that the test is about to run."""
+        """Report to ``watch`` that the test is about to run."""
         del program
         watch.note(self.target.name)
 
@@ -127,7 +127,7 @@ class BodyExplorationTarget:
     def open_runner(
         self, program: InterleavedProgram, *, strict_errors: bool = False, pulse: Callable[[], None] = lambda: None
     ) -> Iterator[RunnerAndJudge[object]]:
-        """The experiment of the test; ``pulse`` is called before each execution."""
+        """Context with the runner and the judge of the test; ``pulse`` is called before each execution."""
         del strict_errors
         self._pulse = pulse
         runner = InterleavedRunner(self._test(program), self._copies, self._shape(program), pulse)
@@ -140,7 +140,7 @@ class BodyExplorationTarget:
     def smaller(
         self, program: InterleavedProgram, fails: Callable[[InterleavedProgram], bool], *, seconds: float, attempts: int
     ) -> InterleavedProgram:
-        """The same with smaller counts, if it is long, and if no thread has to be interrupted for it to pass."""
+        """Return the program with divided counts if it is long, passes without preemptions, and fails in ``fails``."""
         if self._shape(program).events <= _LONG_EVENTS:
             return program
         deadline = time.monotonic() + seconds
@@ -169,7 +169,7 @@ class BodyExplorationTarget:
         strict_errors: bool = False,
         detail: str = "",
     ) -> Finding:
-        """The finding of a problem, with what the counterexample does where there is one."""
+        """Build the finding of a problem; with a counterexample, the finding contains its interleaving and schedule."""
         del strict_errors
         own = program.with_hash_seed(own_hash_seed())
         token = ReplayToken(self.target.name, own, problem.kind, instrument=self._instrument)
@@ -193,7 +193,7 @@ class BodyExplorationTarget:
             )
             if program.divisor > 1:
                 detail = f"{_SMALLER.format(program.divisor)}\n{detail}"
-            # A race is one in whatever order its accesses come.
+            # A data race does not depend on the order of its accesses: preemptions say nothing about it.
             if problem.kind is not FindingKind.DATA_RACE and not found.preemptions:
                 detail = f"{self._without_preemptions(runner, problem)}{detail}"
             self._whole = render_interleaving(runner, found.schedule, texts, problem, most_events=_MOST_CONFIRMED)
@@ -227,10 +227,10 @@ class BodyExplorationTarget:
         is_seen: bool,
         strict_errors: bool,
     ) -> Confirmation:
-        """Run the test with real threads."""
+        """Run the test with real threads, and return whether they fail in the same way."""
         del is_seen, strict_errors
         if found.execution.hurry:
-            return Confirmation(Answer.NOT_TRIED)  # where real threads are paused, time passes, too
+            return Confirmation(Answer.NOT_TRIED)  # it depends on the clock, and pauses of real threads take time
         assert self._whole is not None
         trial = replace(self._trial(program), seconds=found.execution.seconds)
         return confirm(trial, self._whole, finding.kind, watch.alive)
@@ -249,7 +249,7 @@ class BodyExplorationTarget:
         return replace(test, usual=frozenset(program.usual), divisor=program.divisor)
 
     def _without_preemptions(self, runner: InterleavedRunner, problem: Problem) -> str:
-        """What a failure says that needs no preemption: it may be no matter of the order at all."""
+        """Return a line about a failure without preemptions: whether all samples fail; empty for other deadlocks."""
         samples = map(PartialOrderSampling, range(_FEW_SAMPLES if runner.is_long else _SAMPLES))
         if all(search(runner, sample, AS_FOUND, SearchLimits(1)).problem is not None for sample in samples):
             return f"{FAILS_ALWAYS}\n"

@@ -1,7 +1,7 @@
-"""Confirmation: whether real threads fail in the same way as the explorer's.
+"""Confirmation: runs a test with real threads to check that they fail in the same way as under the explorer.
 
-They are paused as in the interleaving first. Some pauses cannot be taken, such as those within code that is not
-instrumented: then the threads run freely many times, with noise.
+First the threads are paused at the switches of the interleaving. Some pauses are impossible, such as pauses within code
+that is not instrumented. If no paused run fails, the threads run many times without pauses, but with noise.
 """
 
 from __future__ import annotations
@@ -29,39 +29,39 @@ _MOST_ATTEMPTS: Final = 40
 _MOST_STUCK: Final = 3
 _MOST_COMBINATIONS: Final = 2_000
 _FURTHEST: Final = 10
-"""How many opcodes of a line are tried beyond what the explorer says that was done of it."""
+"""Number of further opcodes of a line to try, starting at the number of events that the thread has done there."""
 _NEVER: Final = 1 << 30
 _PATIENCE: Final = {1.0: 5, 4.0: 2}
-"""How many times as long as usual to wait -> how many runs in which a thread did nothing, out of turn, are enough."""
+"""Patience, as a factor of the usual waiting times -> number of quiet runs that end the attempts with this patience."""
 _MOST_SECONDS: Final = 12.0
 LONGEST_SECONDS: Final = 1.0
-"""What waits longer, by virtual time, is not tried: real threads would."""
+"""Executions with more seconds of virtual waiting are not tried: real threads would wait for as long."""
 _ERRORS: Final = (FindingKind.FAILURE, FindingKind.EXCEPTION)
 _KINDS: Final = (*_ERRORS, FindingKind.NONLINEARIZABLE, FindingKind.DEADLOCK)
 
 _FREE_RUNS: Final = 400
 _FREE_SECONDS: Final = 4.0
-"""Ends the free runs of programs that are slow themselves; usual ones take a quarter of it."""
+"""Limit for all free runs of a program, in seconds of processor time. Usual programs need a quarter of it."""
 _MOST_WAITED: Final = 8.0
-"""Seconds that all runs may wait together, by the virtual time of one: waits use no processor time."""
+"""Limit for the waits of all runs, in seconds: waits use no processor time. One run waits for its virtual time."""
 _LEAST_RUNS: Final = 10
-"""However long each of them waits."""
+"""Number of runs that are allowed however long each run waits."""
 _LEVELS: Final = (None, Level(0.3), Level(1.0), Level(1.0, (1e-6, 2e-4)))
 _SWITCH_SECONDS: Final = 1e-5
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What real threads are to do, and to show.
+    """A body to run with real threads, and the failure that it should show.
 
     Attributes:
-        body: what to call; from modules as they are installed.
-        threads: how many threads it asks for together; 0 if it is itself the first of the interleaving.
-        goes_wrong: whether it is wrong what a run has given that came to its end.
-        told: what goes wrong, in a few words.
-        seconds: how long it waits, by the virtual time of the explorer.
-        unusual: returns the first exception that ended a thread, as none does where all goes well.
-        overlapped: whether calls overlapped in the last run, though nothing paused a thread: they wait for each other.
+        body: function to call; it uses the installed modules, not private copies.
+        threads: number of threads that the body starts with ``run``; 0 if the body itself is the first thread.
+        goes_wrong: whether the results of a finished run are the reported failure.
+        told: the failure, in a few words.
+        seconds: time that an execution waits, in seconds of the virtual time of the explorer.
+        unusual: returns the first exception that ended a thread and that does not occur in passing runs.
+        overlapped: whether calls overlapped in the last run although no thread was paused: they wait for each other.
     """
 
     body: Callable[[], Any]
@@ -76,16 +76,21 @@ class Trial:
 def confirm(
     trial: Trial, interleaving: Interleaving, kind: FindingKind, pulse: Callable[[], None] = lambda: None
 ) -> Confirmation:
-    """Try with real threads what goes wrong in an interleaving, paused where it switches them.
+    """Run the trial with real threads, paused at the switches of the interleaving, then with noise, until it fails.
 
-    The explorer does not know at which opcode of a line an access takes place in code that is not instrumented: the
+    In code that is not instrumented, the explorer does not know at which opcode of a line an access takes place: the
     opcodes are tried one after another.
 
     Args:
-        trial: what they do.
-        interleaving: in which that goes wrong.
-        kind: how.
-        pulse: called every now and then.
+        trial: body to run, and its failure.
+        interleaving: interleaving of the failing execution, from its beginning.
+        kind: kind of the failure.
+        pulse: called now and then, as a sign of life.
+
+    Returns:
+        ``CONFIRMED`` if a run fails in the same way, or ``CONTRADICTED`` if the interleaving needs an interruption but
+        the trial then fails without one, too (never for deadlocks); ``NOT_CONFIRMED`` if no run fails; ``NOT_TRIED``
+        for other kinds, incomplete interleavings and long waits.
     """
     if kind not in _KINDS:
         return Confirmation(Answer.NOT_TRIED)
@@ -113,7 +118,8 @@ def confirm(
         if not any(map(fails, itertools.islice(_free_runs(script, run), _most_runs(trial)))):
             text = f"real threads did not fail in {runs} runs{_why_not(interleaving)}"
             return Confirmation(Answer.NOT_CONFIRMED, text)
-    # What fails now without any interruption says nothing about the interruptions: an attempt may have left something.
+    # If the body now fails without interruption, too, the interruptions may not be the cause: an attempt may have left
+    # changed state behind.
     if (
         interleaving.is_interrupted
         and kind is not FindingKind.DEADLOCK
@@ -126,12 +132,12 @@ def confirm(
 
 
 def _most_runs(trial: Trial) -> int:
-    """How many runs there may be because of the time that each of them waits."""
+    """Return the maximum number of runs, given the time that each run waits."""
     return max(_LEAST_RUNS, int(min(_MOST_WAITED / max(trial.seconds, 1e-9), _FREE_RUNS)))
 
 
 def run_freely(trial: Trial, pulse: Callable[[], None] = lambda: None) -> str:
-    """Call a body many times with real threads and noise, and return what came of it, as a clause."""
+    """Call the body of a trial many times with real threads and noise, and return the result as a clause."""
     runs, body = 0, trial.body
     for shown in _free_runs(Script((), {}), lambda script, *_: run_paused(body, script, {}, threads=0, pulse=pulse)):
         runs += 1
@@ -142,7 +148,7 @@ def run_freely(trial: Trial, pulse: Callable[[], None] = lambda: None) -> str:
 
 
 def _attempts(script: Script, run: Callable[[Script, Mapping[int, int], float], PausedRun]) -> Iterator[PausedRun]:
-    """What different opcodes to stop at show, until it makes no sense to try more."""
+    """Yield runs that pause at different opcodes, until the limits of attempts, stuck runs, quiet runs or time."""
     left, stuck, until = _MOST_ATTEMPTS, 0, time.process_time() + _MOST_SECONDS
     for patience, most_quiet in _PATIENCE.items():
         quiet = 0
@@ -166,7 +172,7 @@ def _attempts(script: Script, run: Callable[[Script, Mapping[int, int], float], 
 
 
 def _free_runs(script: Script, run: Callable[[Script, Mapping[int, int], float], PausedRun]) -> Iterator[PausedRun]:
-    """Runs in which nothing pauses the threads, with more and less noise."""
+    """Yield runs in which the threads are not paused, at alternating levels of noise."""
     until, freely = time.process_time() + _FREE_SECONDS, Script((), {}, script.standstill)
     noise, before = Noise(0, with_library=True), sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)
@@ -183,7 +189,7 @@ def _free_runs(script: Script, run: Callable[[Script, Mapping[int, int], float],
 
 
 def _combinations(script: Script) -> Iterator[Mapping[int, int]]:
-    """Opcodes for all stops, those first that are closest to what the explorer says."""
+    """Yield turn -> opcode to stop at; the combinations closest to the events of the explorer come first."""
     choices = {turn: _choices(told.stop) for turn, told in enumerate(script.turns) if told.stop is not None}
     inner = [turn for turn, opcodes in choices.items() if len(opcodes) > 1]
     queue = deque([(0,) * len(inner)])
@@ -201,7 +207,7 @@ def _combinations(script: Script) -> Iterator[Mapping[int, int]]:
 
 
 def _choices(stop: Stop) -> Sequence[int]:
-    """Before which opcodes of the line that may be."""
+    """Return candidate opcodes for a stop, as positions within the visit; ``_NEVER`` lets the visit run to its end."""
     if not stop.done:
         return (0,)
     near = (*range(stop.done, stop.done + _FURTHEST), *range(stop.done - 1, 0, -1))
@@ -209,7 +215,7 @@ def _choices(stop: Stop) -> Sequence[int]:
 
 
 def _fails(trial: Trial, shown: PausedRun, kind: FindingKind, summary: str) -> bool:
-    """Whether a run fails in the way that the explorer tells."""
+    """Whether a run shows the failure that the explorer reported."""
     if kind in ENDLESS:
         return shown.is_standstill
     error = shown.error or trial.unusual(shown.failures)

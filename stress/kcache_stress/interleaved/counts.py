@@ -1,13 +1,13 @@
-"""The counts of a test, and the same test with smaller ones: a loop of a thousand calls shows what two of them show.
+"""Counts of a test, which are divided to get a shorter test: two calls in a loop often show the fault of a thousand.
 
-A count is a whole number in the code of the module of the test, or a global variable of it. All counts that are
-multiples of one number are divided by it: ``for _ in range(1_000)`` makes two calls, and ``assert total == 4_000`` asks
-for eight. Whether the smaller test still says the same is tried: it must pass where no thread is interrupted.
+A count is a whole number in the code of the module of the test, or the value of a global variable of the module. All
+counts that are multiples of a divisor are divided by it. With the divisor 500, ``for _ in range(1_000)`` runs two
+times, and ``assert total == 4_000`` expects 8. The smaller test is tried: it must pass if no thread is interrupted.
 
-Prior art. Delta debugging makes the input smaller, not the program: A. Zeller, R. Hildebrandt: Simplifying and
-Isolating Failure-Inducing Input (2002). Property-based tests have their sizes drawn, and so shrunk; these have none.
+Prior art. Delta debugging reduces the input, not the program: A. Zeller, R. Hildebrandt: Simplifying and Isolating
+Failure-Inducing Input (2002). Property-based tests draw their sizes and so can shrink them; these tests draw none.
 
-Alternatives. To rewrite the source would show the reader a smaller test; but a report names the lines of the file.
+Alternatives. A rewritten source would show the reader a smaller test, but a report names the lines of the real file.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from typing import Any, Final
 from ..modules.foreign_code import codes_within
 
 _LEAST: Final = 10
-"""Smaller numbers are those of threads, or of what they work on."""
+"""Smallest count. Smaller numbers are mostly numbers of threads, or the data that the threads work on."""
 
 _LEFT: Final = (1, 2, 3, 5, 10, 50)
-"""What may be left of one of them."""
+"""Values that a count may have after the division."""
 
 
 def divisors(module: ModuleType) -> list[int]:
-    """By what the counts of a module may be divided; those come first that leave the least to do.
+    """Return the divisors for the counts of a module, sorted by the sum of the divided counts: smallest sum first.
 
     Args:
-        module: of the test.
+        module: module of the test.
     """
     counts = {count for function in _functions(module) for count in _counts(function)}
     counts |= {value for value in vars(module).values() if _is_count(value)}
@@ -45,12 +45,12 @@ def divisors(module: ModuleType) -> list[int]:
 def divided(
     module: ModuleType, divisor: int, replaced: Callable[[CodeType, CodeType], None] = lambda *_: None
 ) -> Iterator[None]:
-    """While this is entered, the counts of a module are smaller.
+    """Context in which the counts of a module are divided.
 
     Args:
-        module: of the test, or a private copy of it.
-        divisor: numbers that it divides are divided by it.
-        replaced: called with each code object of it, and the one that takes its place.
+        module: module of the test, or a private copy of the module.
+        divisor: the counts that are multiples of it are divided by it.
+        replaced: called with each code object of the module, and with the code object that replaces it.
     """
     functions = [(function, function.__code__, function.__defaults__) for function in _functions(module)]
     names = {name: value for name, value in vars(module).items() if _is_count(value)}
@@ -70,7 +70,7 @@ def divided(
 
 
 def _functions(module: ModuleType) -> list[FunctionType]:
-    """The functions and methods that the file of a module defines, wrapped ones included."""
+    """Return the functions and methods that a module defines; wrapped functions are unwrapped."""
     found: dict[int, FunctionType] = {}
     holders: list[Any] = [module]
     for holder in holders:
@@ -99,6 +99,6 @@ def _divided(value: Any, divisor: int) -> Any:
 
 @functools.lru_cache(maxsize=2_000)
 def _smaller(code: CodeType, divisor: int) -> CodeType:
-    """The same code with smaller counts, also in the functions that it makes."""
+    """Return a copy of the code with divided counts, also in the code of its inner functions."""
     consts = (_smaller(one, divisor) if isinstance(one, CodeType) else _divided(one, divisor) for one in code.co_consts)
     return code.replace(co_consts=tuple(consts))

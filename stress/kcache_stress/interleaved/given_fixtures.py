@@ -1,7 +1,7 @@
-"""Fixtures of pytest that a test under the explorer uses with more care than elsewhere.
+"""Replacements of fixtures of pytest whose effects are not events: ``monkeypatch``, ``caplog``, ``capsys`` and others.
 
-What they do to modules and streams no event tells. That is sound as long as nothing else runs: before the threads of
-the test begin, or after they have ended. Beside another thread it counts as a step of unknown code.
+These fixtures change modules and streams without events. That is sound while no other thread runs: before the threads
+of the test begin, and after they have ended. While another thread runs, each use counts as a step of unknown code.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _NOTHING: Final = object()
 
 
 class Watched:
-    """A fixture of pytest whose use is one step of unknown code: it changes or reads what no event tells.
+    """A fixture of pytest whose use is one step of unknown code: it changes or reads state without events.
 
     Args:
-        name: of the fixture.
-        real: its value.
+        name: name of the fixture.
+        real: value that pytest has built.
     """
 
     def __init__(self, name: str, real: Any) -> None:
@@ -32,17 +32,17 @@ class Watched:
         self._real = real
 
     def __getattr__(self, name: str) -> Any:
-        """What the fixture has: ``readouterr``, ``setenv`` ..."""
+        """Return an attribute of the fixture, such as ``readouterr`` or ``setenv``, and report the use."""
         unseen(f"{self._name}.{name}")
         return getattr(self._real, name)
 
 
 class Patching(Watched):
-    """``monkeypatch``: that of pytest, on the modules that the test sees.
+    """``monkeypatch`` of pytest, applied to the modules that the test imports: private copies, under the explorer.
 
     Args:
-        real: that of pytest.
-        module: of the test.
+        real: the ``monkeypatch`` that pytest has built.
+        module: module of the test.
     """
 
     def __init__(self, real: Any, module: ModuleType) -> None:
@@ -50,14 +50,14 @@ class Patching(Watched):
         self._module = module
 
     def setattr(self, target: Any, name: Any, value: Any = _NOTHING, raising: bool = True) -> None:
-        """Set an attribute, of an object or by its dotted name."""
+        """Set an attribute; the target is an object and a name, or one dotted name."""
         if value is _NOTHING:
             (target, name), value = self._named(target), name
         unseen(f"monkeypatch sets {name}", target, name)
         self._real.setattr(target, name, value, raising)
 
     def delattr(self, target: Any, name: Any = _NOTHING, raising: bool = True) -> None:
-        """Delete an attribute, of an object or by its dotted name."""
+        """Delete an attribute; the target is an object and a name, or one dotted name."""
         if name is _NOTHING:
             target, name = self._named(target)
         unseen(f"monkeypatch deletes {name}", target, name)
@@ -65,13 +65,13 @@ class Patching(Watched):
 
     @contextlib.contextmanager
     def context(self) -> Iterator[Patching]:
-        """One more, undone at the end of a ``with``."""
+        """Context with another ``monkeypatch``, whose changes are undone at the end of the ``with`` block."""
         with self._real.context() as real:
             yield Patching(real, self._module)
         unseen("monkeypatch undoes what it did")
 
     def _named(self, path: str) -> tuple[Any, str]:
-        """The owner and the name of what ``package.module.Class.attribute`` says."""
+        """Return the owner and the name of the attribute ``package.module.Class.attribute``; modules are imported."""
         importing = eval("__import__", vars(self._module))
         first, *parts = path.split(".")
         found, at = importing(first), first
@@ -84,10 +84,10 @@ class Patching(Watched):
 
 
 class Capturing(Watched):
-    """``capsys`` with streams in C: one ``print`` is one step on these.
+    """``capsys`` with streams that are implemented in C (``io.StringIO``): one ``print`` to them is one step.
 
     Args:
-        real: that of pytest.
+        real: the ``capsys`` that pytest has built.
     """
 
     def __init__(self, real: Any) -> None:
@@ -96,7 +96,7 @@ class Capturing(Watched):
         self._place()
 
     def readouterr(self) -> Any:
-        """The text since the last call."""
+        """Return the text that was written to the streams since the last call."""
         unseen("capsys.readouterr() reads what was written")
         for capture, stream in self._streams:
             capture.tmpfile.write(stream.getvalue())
@@ -106,7 +106,7 @@ class Capturing(Watched):
 
     @contextlib.contextmanager
     def disabled(self) -> Iterator[None]:
-        """The streams of the process, for as long as this is entered."""
+        """Context in which the streams of the process are in place."""
         unseen("capsys.disabled() puts streams in place")
         with self._real.disabled():
             yield
@@ -133,5 +133,5 @@ GIVEN: Final[Mapping[str, Callable[..., Any]]] = {
     "capsys": lambda real, *_: Capturing(real),
     **{name: _watched(name) for name in ("capsysbinary", "capfd", "capfdbinary")},
 }
-"""Name -> replaces the value that pytest has built: takes that, the module of the test, and what registers a function
-that is called when the test has ended."""
+"""Name of a fixture -> the function that builds its replacement. The function takes the value that pytest built, the
+module of the test, and a function that registers a callback for the end of the test."""

@@ -1,4 +1,4 @@
-"""``caplog`` under the explorer: what is logged in a test, without pytest."""
+"""Replacement of ``caplog`` under the explorer: collects the log records of a test without pytest's handler."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ _FORMAT: Final = "%(levelname)-8s %(name)s:%(filename)s:%(lineno)d %(message)s"
 
 
 class _Handler:
-    """Keeps records. It has no lock, unlike a ``logging.Handler``: a fixture must not order the threads of a test."""
+    """Handler that stores records. It has no lock, unlike ``logging.Handler``: a fixture must not order the threads."""
 
     def __init__(self) -> None:
         self.level = logging.NOTSET
         self.records: list[logging.LogRecord] = []
 
     def handle(self, record: logging.LogRecord) -> bool:
-        """A logger calls this in the thread that logs."""
+        """Store a record. The logger calls this method in the thread that logs."""
         self.records.append(record)
         return True
 
     def setLevel(self, level: int | str) -> None:  # noqa: N802 - as logging calls it
-        """Leave out what is below a level."""
+        """Set the level below which loggers do not pass records to this handler."""
         self.level = logging._checkLevel(level)  # type: ignore[attr-defined]
 
 
 class Logs:
-    """``caplog``: records of the ``logging`` that the test sees.
+    """``caplog`` for the ``logging`` module that the test imports.
 
     Args:
-        module: of the test.
+        module: module of the test.
     """
 
     def __init__(self, module: ModuleType) -> None:
@@ -46,18 +46,18 @@ class Logs:
 
     @property
     def handler(self) -> Any:
-        """What the root logger hands records to."""
+        """The handler that is attached to the root logger."""
         return self._handler
 
     @property
     def records(self) -> MutableSequence[logging.LogRecord]:
-        """What was logged."""
+        """The records that were logged since the test began, or since :meth:`clear`."""
         unseen("caplog.records reads what was logged")
         return self._handler.records
 
     @property
     def messages(self) -> list[str]:
-        """The messages of the records, with their arguments."""
+        """The messages of the records, with their arguments inserted."""
         return [record.getMessage() for record in self.records]
 
     @property
@@ -67,16 +67,16 @@ class Logs:
 
     @property
     def text(self) -> str:
-        """The records as lines."""
+        """The formatted records, one per line."""
         formatter = logging.Formatter(_FORMAT)
         return "".join(f"{formatter.format(record)}\n" for record in self.records)
 
     def get_records(self, when: str) -> list[logging.LogRecord]:
-        """The records of a phase of the test, as far as there are phases here."""
+        """Return the records of the phase ``call``; other phases have no records here."""
         return list(self.records) if when == "call" else []
 
     def clear(self) -> None:
-        """Forget the records."""
+        """Delete the records."""
         self.records.clear()
 
     def set_level(self, level: int | str, logger: str | None = None) -> None:
@@ -89,7 +89,7 @@ class Logs:
 
     @contextlib.contextmanager
     def at_level(self, level: int | str, logger: str | None = None) -> Iterator[None]:
-        """Change the level of a logger for as long as this is entered."""
+        """Context in which a logger and the handler have another level."""
         unseen("caplog.at_level() changes the level of a logger")
         chosen: Any = self._logging.getLogger(logger)
         before, own = chosen.level, self._handler.level
@@ -103,11 +103,11 @@ class Logs:
         unseen("caplog.at_level() changes the level of a logger")
 
     def close(self) -> None:
-        """Put everything back."""
+        """Remove the handler and restore the levels of the loggers."""
         self._root.removeHandler(self._handler)
         for logger, level in self._levels.items():
             self._logging.getLogger(logger).setLevel(level)
 
     def __getattr__(self, name: str) -> Any:
-        """The rest: ``filtering``, ``force_enable_logging`` ..."""
+        """Refuse the other attributes, such as ``filtering`` and ``force_enable_logging``: they need pytest."""
         refuse(f"asks for caplog.{name}, which only pytest can give")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _AROUND: Final = [
     f"{when}_{what}" for when in ("setup", "teardown") for what in ("module", "class", "function", "method")
 ]
-"""Functions and methods that pytest calls around tests."""
+"""Names of the functions and methods that pytest calls around tests."""
 
 
 @dataclass(frozen=True)
@@ -42,17 +42,17 @@ class InterleavedTest:
 
     Attributes:
         name: ``package.module:function`` or ``path/to/file.py:Class.method``.
-        module: of the test, by name or file.
-        attribute: its name in the module.
-        instrument: the packages that are instrumented with it: its own, and those that it names.
-        imported: those that its module imports, as far as they are written in Python.
-        folder: where further modules of it lie; ``None`` if it is in a package.
-        items: builds it by pytest; ``None`` if it takes nothing that only pytest builds.
-        fixtures: file -> the modules that hold its fixtures beside its own, by name or file.
-        parameters: the positions of its parameters' values in what it is parametrized with.
-        usual: exceptions that end its threads although it passes, each with its place.
-        divisor: by which the counts in its module are divided.
-        unsupported: nothing; all targets have it.
+        module: module of the test, by name or file.
+        attribute: qualified name of the test in the module.
+        instrument: packages to instrument: the package of the test, and the packages in its ``kcache_instrument``.
+        imported: packages in Python that the module of the test and each ``conftest.py`` import.
+        folder: folder with further modules of the test; ``None`` if the test is in a package.
+        items: builder of the test by pytest; ``None`` if the test needs nothing from pytest.
+        fixtures: file -> a further module with fixtures of the test, by name or file.
+        parameters: name of a parameter -> the position of its value among the values of ``parametrize``.
+        usual: exceptions that end threads although the test passes, as ``NAME at FILE:LINE``.
+        divisor: divisor of the counts in the module of the test; see :mod:`~.counts`.
+        unsupported: always empty; all targets have this attribute.
     """
 
     name: str
@@ -69,37 +69,37 @@ class InterleavedTest:
     unsupported: frozenset[str] = frozenset()
 
     def packages(self, further: Sequence[str]) -> tuple[str, ...]:
-        """What is instrumented: of a package of which parts are named, these alone.
+        """Return the packages to instrument. If parts of an imported package are named, only these parts are included.
 
         Args:
-            further: packages, or parts of packages, that are named beside its own.
+            further: further packages, or parts of packages.
         """
         named = dict.fromkeys((*self.instrument, *further))
         whole = (unit for unit in self.imported if not any(name.startswith(f"{unit}.") for name in named))
         return tuple(dict.fromkeys((*named, *whole)))
 
     def with_parameters(self, parameters: Mapping[str, int]) -> InterleavedTest:
-        """The same, called with these values.
+        """Return the same test with these values of its parameters.
 
         Args:
-            parameters: the positions of the values in what the test is parametrized with.
+            parameters: name of a parameter -> the position of its value among the values of ``parametrize``.
 
         Raises:
-            TargetError: the test has no such parameters, or others.
+            TargetError: the parameters match no set of values of the test, or several sets.
         """
         if self.items is not None:
             self.items.index_of(parameters)
         return replace(self, parameters=parameters)
 
     def unusual(self, failures: Sequence[BaseException]) -> BaseException | None:
-        """The first exception that ended a thread, as none does where the test passes."""
+        """Return the first exception that ended a thread and is not :attr:`usual`; ``None`` if there is none."""
         return next((failure for failure in failures if error_with_place(failure) not in self.usual), None)
 
     def body(self, load: Load, replaced: Callable[[CodeType, CodeType], None] = lambda *_: None) -> Callable[[], Any]:
-        """The test on a new object if it is a method.
+        """Return a function that calls the test once; for a method, each call creates a new object of the class.
 
         Args:
-            load: gives modules, or private copies of them, by name or file.
+            load: returns modules, or private copies of modules, by name or file.
             replaced: see :func:`~.counts.divided`.
         """
         body = self._body(load)
@@ -123,27 +123,27 @@ class InterleavedTest:
         return getattr(module, name) if holder is module else lambda: getattr(holder(), name)()
 
     def clean_up(self) -> None:
-        """Remove what the last call left in temporary folders."""
+        """Remove the temporary folders of the last call."""
         if self.items is not None:
             self.items.remove_folder()
 
     @property
     def divisors(self) -> list[int]:
-        """By what its counts may be divided, the largest first."""
+        """The divisors for the counts of the test; see :func:`~.counts.divisors` for their order."""
         return divisors(_module_of(self.name))
 
     @property
     def source(self) -> str:
-        """Its lines."""
+        """The source of the test; empty if it cannot be read."""
         return source_of(functools.reduce(getattr, self.attribute.split("."), _module_of(self.name)))
 
     @property
     def lines(self) -> tuple[str, int, int] | None:
-        """The path of its file, and its first and last line; ``None`` if its source cannot be read."""
+        """The path of the test's file, and its first and last line; ``None`` if the source cannot be read."""
         return lines_of(functools.reduce(getattr, self.attribute.split("."), _module_of(self.name)))
 
     def called(self) -> Any:
-        """Call it once with real threads, those of whoever controls it if somebody does."""
+        """Call the test once with real threads; if a controller is active, the controller runs its threads."""
         try:
             with nullcontext() if is_controlled() else controlled(RealThreads()):
                 return self.body(_loaded)()
@@ -152,7 +152,7 @@ class InterleavedTest:
 
 
 def load_test(spec: Any) -> InterleavedTest:
-    """The test of a name.
+    """Return the test with the name ``spec``.
 
     Raises:
         TargetError: there is no such test.
@@ -192,10 +192,10 @@ def _loaded_test(spec: Any) -> InterleavedTest:
 
 
 def _items(module: ModuleType, attribute: str, source: Path) -> PytestItems | None:
-    """What builds a test by pytest, if something about it is for pytest.
+    """Return the builder of a test by pytest; ``None`` if the test needs nothing from pytest.
 
     Raises:
-        TargetError: pytest is not installed, or does not find the test.
+        TargetError: pytest is not installed or does not find the test, or the test runs in an event loop.
     """
     owner, _, name = attribute.rpartition(".")
     holder = _holder_of(module, attribute)
@@ -226,17 +226,17 @@ def _items(module: ModuleType, attribute: str, source: Path) -> PytestItems | No
 
 @functools.lru_cache(maxsize=1)
 def _configured(module: ModuleType, attribute: str, source: Path, where: tuple[str | None, str]) -> PytestItems:  # noqa: ARG001
-    """What builds a test by pytest; for the same test once, for a ``conftest.py`` may be one to load once only."""
+    """Return the builder of a test by pytest, cached: some ``conftest.py`` can be loaded only once per process."""
     from .pytest_items import PytestItems
 
     return PytestItems(source, attribute.split("."))
 
 
 def _require_no_maker(spec: str, function: object, holder: object) -> None:
-    """What would fail without being a test is refused.
+    """Refuse methods that are no tests but would fail if called as tests.
 
     Raises:
-        TargetError: it is a class method that makes objects, or a method of a class that pytest could not make.
+        TargetError: the function is a class method that creates objects, or a method of a class that needs arguments.
     """
     if inspect.ismethod(function) and not function.__name__.startswith("test"):
         raise TargetError(f"{spec} is a class method, no test; if it makes objects of a class, say --type class")
@@ -244,7 +244,7 @@ def _require_no_maker(spec: str, function: object, holder: object) -> None:
         return
     try:
         inspect.signature(holder).bind()
-    except ValueError:  # parts in C tell no signature
+    except ValueError:  # classes in C may have no signature
         pass
     except TypeError:
         name = spec.rpartition(".")[0]
@@ -261,7 +261,7 @@ def _module_of(spec: str) -> ModuleType:
 
 
 def _loaded(module: str | Path) -> ModuleType:
-    """A module of this process, loaded once."""
+    """Return a module of this process; it is loaded only if it is not yet imported."""
     found = sys.modules.get(name_of_file(module) if isinstance(module, Path) else module)
     return found if found is not None else load_module(module)
 
@@ -276,14 +276,14 @@ def _is_unittest(holder: object) -> bool:
 
 
 def _of_unittest(module: ModuleType, holder: Any, name: str) -> Callable[[], Any]:
-    """A method of a ``TestCase`` with all that is to be called around it, and errors that come through."""
+    """Return a function that runs a method of a ``TestCase`` with setup and cleanup, and raises its errors."""
 
     def call() -> None:
         with ExitStack() as stack:
             getattr(module, "setUpModule", _nothing)()
             _afterwards(stack, getattr(module, "tearDownModule", _nothing))
             holder.setUpClass()
-            if getattr(holder, "_class_cleanups", ()):  # without any, it would leave a note on the class
+            if getattr(holder, "_class_cleanups", ()):  # otherwise it would set an attribute of the class
                 _afterwards(stack, holder.doClassCleanups)
             _afterwards(stack, holder.tearDownClass)
             holder(name).debug()
@@ -292,11 +292,11 @@ def _of_unittest(module: ModuleType, holder: Any, name: str) -> Callable[[], Any
 
 
 def _nothing() -> None:
-    """Stands in for a function that a module does not have."""
+    """Do nothing, in place of a function that a module does not have."""
 
 
 def _afterwards(stack: ExitStack, done: Callable[[], object]) -> None:
-    """Call ``done`` when a test is over, but not where it is left in the middle, its threads with it."""
+    """Call ``done`` when a test has passed or failed, but not when the explorer aborts its execution."""
 
     def leave(kind: type[BaseException] | None, *_: object) -> None:
         if kind is None or issubclass(kind, Exception):
@@ -306,7 +306,7 @@ def _afterwards(stack: ExitStack, done: Callable[[], object]) -> None:
 
 
 def _imported_packages(files: Sequence[str], own: tuple[str, ...]) -> tuple[str, ...]:
-    """The packages in Python that the module of a test and its ``conftest.py`` import: they are what it tests."""
+    """Return the packages in Python that ``files`` import, without ``own``: a test imports the packages it checks."""
     names = {name for file in files for name in imported_by(file)}
     units = {unit_of(name, lambda name: name.partition(".")[0] in own) for name in names}
     return tuple(sorted(unit for unit in units if unit and (own_kind(unit) is Kind.PLAIN or looks_into(unit))))

@@ -1,7 +1,7 @@
-"""Positions of the values that tests are parametrized with, and the names of fixtures.
+"""Parametrization: the positions of the values that tests are parametrized with, and the names of fixtures.
 
-They are read off what the decorators of pytest leave in a module, and so they are found in its private copies, too,
-where classes among the values are copies as well.
+Both are read from the attributes that the decorators of pytest set in a module. So they can be read from a private copy
+of the module, too. There, classes among the values are copies as well.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def required(function: Callable[..., Any]) -> list[str]:
-    """The parameters of a function that have no default."""
+    """Return the names of the parameters without a default; ``*args`` and ``**kwargs`` are not included."""
     variable = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     parameters = inspect.signature(function).parameters.values()
     return [one.name for one in parameters if one.default is one.empty and one.kind not in variable]
@@ -22,13 +22,13 @@ def required(function: Callable[..., Any]) -> list[str]:
 def positions(
     given: Mapping[str, object], marked: Sequence[object], counted: Mapping[str, int] = MappingProxyType({})
 ) -> dict[str, int]:
-    """The positions of arguments in what a test is parametrized with; what is no such value is left out.
+    """Return the positions of arguments among the values of ``parametrize``; other arguments are left out.
 
     Args:
         given: the arguments, as pytest passes them.
-        marked: the test, its class, its module.
-        counted: the positions that pytest tells: right for parameters of fixtures. Of what ``parametrize`` gives
-            directly, it counts the combinations instead.
+        marked: the test, its class and its module: the objects that may have ``parametrize`` marks.
+        counted: the positions that pytest reports. They are used for parameters of fixtures only: for arguments of
+            ``parametrize`` that are not indirect, pytest counts the combinations instead.
     """
     values = _values_of(marked)
     found = {name: position for name, position in counted.items() if name not in values}
@@ -40,7 +40,7 @@ def positions(
 
 
 def _values_of(marked: Sequence[object]) -> dict[str, list[Any]]:
-    """The parameters of a test -> the values that each takes, one after another."""
+    """Return parameter of a test -> the list of its values, in the order of ``parametrize``."""
     found: dict[str, list[Any]] = {}
     for mark in (mark for place in marked for mark in _marks(place) if mark.name == "parametrize"):
         given = dict(zip(("argnames", "argvalues", "indirect"), mark.args, strict=False)) | dict(mark.kwargs)
@@ -55,7 +55,7 @@ def _values_of(marked: Sequence[object]) -> dict[str, list[Any]]:
 
 
 def _plain_row(row: Any) -> Any:
-    """What stands in ``pytest.param(...)``."""
+    """Return the value, or the values, of a row of ``parametrize``; ``pytest.param(...)`` is unpacked."""
     if type(row).__name__ != "ParameterSet":
         return row
     return row.values[0] if len(row.values) == 1 else row.values
@@ -67,13 +67,13 @@ def _marks(place: object) -> list[Any]:
 
 
 def _marker(place: Any, attribute: str) -> Any:
-    """What ``pytest.fixture`` was given, if this is one."""
+    """Return the object with the arguments of ``pytest.fixture`` for a fixture; ``None`` for other attributes."""
     found = inspect.getattr_static(place, attribute, None)
     names = ("_fixture_function_marker", "_pytestfixturefunction")
     return next((vars(found)[name] for name in names if name in getattr(found, "__dict__", ())), None)
 
 
 def fixtures_of(place: object) -> dict[str, str]:
-    """The names of the fixtures that stand in a class or module -> its attributes."""
+    """Return name of a fixture of a class or module -> the attribute that holds the fixture."""
     markers = {attribute: _marker(place, attribute) for attribute in dir(place)}
     return {getattr(marker, "name", None) or attribute: attribute for attribute, marker in markers.items() if marker}

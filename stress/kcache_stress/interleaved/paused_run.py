@@ -1,4 +1,4 @@
-"""One run of a body with real threads that are paused at lines and opcodes, so that they take the turns of a script."""
+"""Paused runs: a run of a body with real threads, which are paused at lines and opcodes to follow a script."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ from .script import CALL_IN_C, Line, Script
 _TICK_SECONDS: Final = 0.005
 _MOST_SECONDS: Final = 2.0
 _WAITING_SECONDS: Final = 0.05
-"""After so long a thread that is to wait is taken to do so: nothing tells what it does in C."""
+"""If the script expects a wait, a thread counts as waiting after this time without progress: C code is not seen."""
 _QUIET_SECONDS: Final = 0.25
-"""The same of one that is not to wait: something else has come to pass than in the script."""
+"""If the script expects no wait, a turn is ended after this time without progress: the run differs from the script."""
 _STANDSTILL_SECONDS: Final = 0.1
 _LOOKS: Final = 5
-"""So often a thread is looked at that may spin: a loop has a few opcodes at least."""
+"""Number of samples of the position of a thread that may spin. A loop has several opcodes, so samples differ."""
 
 _CAN_END_TRACING: Final = sys.version_info[:2] != (3, 12)
-"""Python 3.12 crashes where a thread ceases to be traced while others are in traced frames: there it goes on."""
+"""Python 3.12 crashes if tracing of a thread ends while other threads are in traced frames: there tracing goes on."""
 
 
 class Abandoned(SystemExit):
-    """Ends a thread that nobody waits for any longer, silently."""
+    """Exception that ends a thread silently after its run has been given up."""
 
 
 @dataclass
 class PausedRun:
-    """What a run has shown.
+    """Observations of a run.
 
     Attributes:
-        error: what the body ended with, if not well.
-        failures: what else ended threads.
-        ends: what the functions gave whose results are compared.
-        left: what they have left.
-        has_ended: whether the body came to its end.
-        is_standstill: whether all threads that the script leaves waiting do so, where it says.
-        was_quiet: whether a turn was taken from a thread that did nothing for a while, although it was not to wait.
-        overrun: positions of the turns in which the thread left the line before it came to the opcode in question.
+        error: exception that ended the body; ``None`` if there was none.
+        failures: exceptions that ended other threads.
+        ends: results of the functions, if ``run`` compares them.
+        left: final state, if ``run`` compares it.
+        has_ended: whether the body has ended.
+        is_standstill: whether the threads that wait at the end of the script wait at the same lines in the run.
+        was_quiet: whether a turn was ended because of missing progress although the script expects no wait there.
+        overrun: positions of the turns in which the thread left the line before it reached the chosen opcode.
     """
 
     error: BaseException | None = None
@@ -72,16 +72,16 @@ def run_paused(
     patience: float = 1.0,
     pulse: Callable[[], None] = lambda: None,
 ) -> PausedRun:
-    """Call a body once, its threads paused; all waits are bounded. Threads that do not end stay behind as daemons.
+    """Call a body once with paused threads. All waits are bounded; threads that do not end stay behind as daemons.
 
     Args:
-        body: of the test.
-        script: what turns to take.
-        opcodes: position of a turn -> before which opcode of the last line it ends, counted are those that may touch
-            what is shared; turns that are not named end as the line begins.
-        threads: how many of the script the body asks for together; 0 if it is itself the first.
-        patience: how many times as long as usual to wait for a thread that does nothing.
-        pulse: called every now and then.
+        body: body of the test.
+        script: turns of the threads.
+        opcodes: position of a turn -> number of opcodes of its last line to execute before the turn ends. Only opcodes
+            that may access shared objects count. Other turns end at the beginning of the line.
+        threads: number of threads that the body starts with ``run``; 0 if the body itself is the first thread.
+        patience: factor for the usual waiting times.
+        pulse: called now and then, as a sign of life.
     """
     conductor = _Conductor(script, opcodes, threads, patience, pulse)
     conductor.conduct(body)
@@ -89,18 +89,18 @@ def run_paused(
 
 
 _FIRST_STEPS: Final[dict[int, Callable[[], None]]] = {}
-"""Ident of a thread -> the callback for the first opcode that may touch what is shared."""
+"""Ident of a thread -> the callback for its next opcode that may access shared objects."""
 
 
 def at_first_step(callback: Callable[[], None], *, is_in_c: bool) -> None:
-    """Call ``callback`` once, when this thread is about to touch what may be shared and it is its turn.
+    """Register a callback for the beginning of the next call of this thread; it is called once, in the thread's turn.
 
-    If a thread is paused between two calls, the second call has not begun. A call begins when it first touches what may
-    be shared: its steps before that could run later with the same result.
+    If a thread is paused between two calls, the second call has not begun. A call begins with the first opcode that may
+    access shared objects: earlier steps of the call could run later with the same result.
 
     Args:
-        callback: what to call.
-        is_in_c: whether the call that follows executes no line of the code under test.
+        callback: function to call.
+        is_in_c: whether the next call executes no line of the code under test.
     """
     _FIRST_STEPS[get_ident()] = callback
     if is_in_c and (arrive := _ARRIVALS.get(get_ident())) is not None:
@@ -108,11 +108,11 @@ def at_first_step(callback: Callable[[], None], *, is_in_c: bool) -> None:
 
 
 _ARRIVALS: Final[dict[int, Callable[[], None]]] = {}
-"""Ident of a thread -> what is called when it is about to make a call in which no line is executed."""
+"""Ident of a thread -> the function to call before a call in which no line is executed."""
 
 
 class _Follower:
-    """How far a thread has come in the visits that the script knows of."""
+    """Progress of a thread in the visits of the script: index of the current visit, and opcodes executed in it."""
 
     def __init__(self, visits: Sequence[Line]) -> None:
         self.at = -1
@@ -121,26 +121,26 @@ class _Follower:
         self._visit = -1
 
     def come_to(self, line: Line, visit: int) -> None:
-        """It is about to execute an opcode of that line, in that visit to it."""
+        """Record that the thread is about to execute an opcode of ``line``; ``visit`` is unique for each visit."""
         visits, following = self._visits, self.at + 1
         is_there = self.at >= 0 and visits[self.at] == line
         if is_there and visit == self._visit:
             return
         while not is_there and 0 < following < len(visits) and visits[following] == visits[self.at]:
-            following += 1  # what was told as two visits may be one
+            following += 1  # two visits of the script may be one visit here
         if following < len(visits) and visits[following] == line:
             self.at, self.opcodes, self._visit = following, 0, visit
 
     def done(self, visit: int) -> None:
-        """An opcode that counts is about to be executed."""
+        """Count an opcode that may access shared objects and that the thread is about to execute."""
         self.opcodes += visit == self._visit
 
 
 class _Conductor(Unwatched):
-    """Lets one thread run at a time; a :class:`~.running.Control` of the body.
+    """Conductor of one run: lets one thread run at a time; a :class:`~.running.Control` of the body.
 
     Attributes:
-        shown: what has been seen.
+        shown: observations of the run.
     """
 
     def __init__(
@@ -173,16 +173,16 @@ class _Conductor(Unwatched):
 
     @property
     def threading(self) -> ModuleType:
-        """The real one."""
+        """The real ``threading`` module."""
         return threading
 
     @property
     def time(self) -> ModuleType:
-        """The real one."""
+        """The real ``time`` module."""
         return time
 
     def together(self, asked: Together) -> list[Any]:
-        """Run the threads that a body asks for; what each returned."""
+        """Run the threads of a call of ``run`` and return their results."""
         if not self._has_begun:
             self._settle()
             self._asked, self._has_begun = iter(range(len(asked.works))), True
@@ -193,7 +193,7 @@ class _Conductor(Unwatched):
         return asked.results(ends)
 
     def conduct(self, body: Callable[[], Any]) -> None:
-        """Call the body, and wait for it as long as that makes sense."""
+        """Call the body in a new thread and wait until it ends, stands still or runs out of time."""
 
         def call() -> None:
             try:
@@ -216,7 +216,7 @@ class _Conductor(Unwatched):
 
     @contextlib.contextmanager
     def _adopting(self) -> Iterator[None]:
-        """While this is entered, threads that those of the body start belong to it, too."""
+        """Context in which threads that are started by threads of the body become threads of the body, too."""
         start = Thread.start
 
         def adopt_and_start(thread: Thread) -> None:
@@ -231,7 +231,7 @@ class _Conductor(Unwatched):
             Thread.start = start  # type: ignore[method-assign]
 
     def _adopt(self, thread: Thread) -> None:
-        """Give a thread its number: the explorer counts those of the program first."""
+        """Assign a number to a thread and trace it: as in the explorer, threads of ``run`` have the first numbers."""
         number = next(self._asked, None) if threading.current_thread() is self._main else None
         if number is None:
             number = next(self._further)
@@ -248,7 +248,7 @@ class _Conductor(Unwatched):
             if self._script.turns:
                 sys.settrace(self._tracer(number, follower))
             if self._has_begun and number is not None and number in self._script.visits:
-                self._come(number)  # what it does is not to begin before its turn
+                self._come(number)  # the work must not begin before the first turn of the thread
             try:
                 run()
             except Abandoned:
@@ -265,7 +265,7 @@ class _Conductor(Unwatched):
         thread.run = run_traced  # type: ignore[method-assign]
 
     def _tracer(self, number: int | None, follower: _Follower) -> Callable[[FrameType, str, Any], Any]:
-        """The trace function of one thread; without a number it takes no turns, but can be ended."""
+        """Return the trace function of one thread; a thread without a number takes no turns, but can be ended."""
 
         def begin(frame: FrameType, event: str, arg: object) -> Any:  # noqa: ARG001
             code = frame.f_code
@@ -275,7 +275,7 @@ class _Conductor(Unwatched):
             points, visit = _points(code), next(self._visits)
             has_cells = bool(code.co_freevars or code.co_cellvars)
             if self._has_begun:
-                follower.come_to((file, frame.f_lineno), visit)  # no opcode tells where a generator begins
+                follower.come_to((file, frame.f_lineno), visit)  # a generator begins without an opcode event
 
             def go_on(frame: FrameType, event: str, arg: object) -> Any:  # noqa: ARG001
                 nonlocal visit
@@ -290,11 +290,11 @@ class _Conductor(Unwatched):
                 if self._is_given_up and _CAN_END_TRACING:
                     raise Abandoned
                 if has_cells:
-                    # Until Python 3.12 what variables were before the call is put back after it. This must come last.
+                    # Until Python 3.12 variables are reset from f_locals after a trace call: refresh it last.
                     _ = frame.f_locals
                 return go_on
 
-            frame.f_trace = go_on  # from Python 3.13 on, opcodes are looked for only where there is one already
+            frame.f_trace = go_on  # since Python 3.13, set this before f_trace_opcodes, or there are no events
             frame.f_trace_opcodes = True
             if has_cells:
                 _ = frame.f_locals
@@ -303,20 +303,20 @@ class _Conductor(Unwatched):
         return begin
 
     def _pass(self, number: int, follower: _Follower) -> None:
-        """Come back when it is the turn of this thread, and its turn does not end here."""
+        """Wait until this thread has a turn that does not end at its current position."""
         self._beats += 1
         while (position := self._come(number)) is not None and self._ends_here(position, follower):
             self._next(position)
 
     def _arrive(self, number: int, follower: _Follower) -> None:
-        """As :meth:`_pass`, for a call in which no line is executed."""
+        """Wait like :meth:`_pass` before a call in which no line is executed, and begin the call."""
         if self._has_begun and not self._is_over:
             follower.come_to(CALL_IN_C, next(self._visits))
             self._pass(number, follower)
         _begin_call()
 
     def _come(self, number: int) -> int | None:
-        """Come back when it is the turn of this thread, with the position of that; ``None`` if no more are taken."""
+        """Wait for a turn of this thread and return its position; ``None`` if the script is over."""
         while not self._is_over:
             position = self._turn
             if self._script.turns[position].thread == number:
@@ -345,7 +345,7 @@ class _Conductor(Unwatched):
             self._next(position)
 
     def _next(self, position: int) -> None:
-        """The turn at ``position`` is over."""
+        """End the turn at ``position``, and begin the next turn of a thread that has not ended."""
         turns = self._script.turns
         with self._changed:
             if self._turn != position:
@@ -358,7 +358,7 @@ class _Conductor(Unwatched):
             self._changed.notify_all()
 
     def _watch(self, main: Thread) -> None:
-        # Time is counted in ticks of this thread: on a busy machine few of them pass, and no turn is taken too early.
+        # Time is counted in ticks of this thread: on a busy machine ticks are rarer, so no turn is ended too early.
         seen, still = self._state(), 0.0
         for _ in range(round(_MOST_SECONDS * self._patience / _TICK_SECONDS)):
             self._pulse()
@@ -382,25 +382,25 @@ class _Conductor(Unwatched):
         return _WAITING_SECONDS if self._script.turns[self._turn].waits else _QUIET_SECONDS
 
     def _state(self) -> object:
-        """What changes while anything goes on."""
+        """Return a value that changes while the threads make progress."""
         if not self._is_over:
             return self._beats, self._turn, self._has_begun
-        # Whoever looks at frames keeps what they hold: finalizers run later than they would.
+        # Frames are read only if needed: reading them keeps their objects alive and so delays finalizers.
         return self._places() if self._script.standstill else None
 
     def _places(self) -> object:
-        """Where the threads are."""
-        return _places_of(list(self._threads.values()))  # threads begin meanwhile
+        """Return the positions of the numbered threads."""
+        return _places_of(list(self._threads.values()))  # a copy: threads start meanwhile
 
     def _settle(self) -> None:
-        """Wait until the threads that the body has started before do: the script begins then."""
+        """Wait until the threads that the body started earlier make no more progress; then the script begins."""
         until, seen = time.monotonic() + _QUIET_SECONDS * self._patience, None
         while self._threads and (places := self._places()) != seen and time.monotonic() < until:
             seen = places
             time.sleep(_WAITING_SECONDS)
 
     def _stands_still(self) -> bool:
-        """Whether each thread that is to end up waiting has come to that line, and no further."""
+        """Whether each thread in the standstill of the script is alive and has its line on the stack."""
         frames = sys._current_frames()
         for number, line in self._script.standstill.items():
             thread = self._threads.get(number)
@@ -412,7 +412,7 @@ class _Conductor(Unwatched):
         return True
 
     def _give_up(self) -> None:
-        """Let all go, and end those that are not in C: threads that wait for each other stay."""
+        """End the script and all threads that run Python code; threads that wait in C, as in a deadlock, stay."""
         with self._changed:
             self._is_over = self._is_given_up = True
             self._changed.notify_all()
@@ -420,10 +420,10 @@ class _Conductor(Unwatched):
 
 
 def _end_spinning(threads: Sequence[Thread]) -> None:
-    """End those of these threads that execute Python code and were not traced: they would slow down all that follows.
+    """End the threads that still execute Python code, because they would slow down all later runs.
 
-    A thread that waits in C is let alone: until it goes on, the interpreter would look after each opcode of all threads
-    whether there is an exception for it.
+    A thread that waits in C is not ended: until it goes on, the interpreter would check after each opcode of all
+    threads whether there is an exception for it.
     """
     alive = [thread for thread in threads if thread.is_alive()]
     if not alive:
@@ -434,30 +434,30 @@ def _end_spinning(threads: Sequence[Thread]) -> None:
         looks.append(_places_of(alive))
     for thread, places in zip(alive, zip(*looks, strict=True), strict=True):
         if len(set(places)) > 1 and thread.is_alive():
-            import ctypes  # most runs end by themselves
+            import ctypes  # imported here, because most runs end by themselves
 
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(Abandoned))
 
 
 def _places_of(threads: Sequence[Thread]) -> list[object]:
-    """Where threads are: the frame and the opcode of each."""
+    """Return the position of each thread: its frame and opcode; ``None`` for a thread without a frame."""
     frames = sys._current_frames()
     own = [frames.get(thread.ident or 0) for thread in threads]
     return [frame and (id(frame), frame.f_lasti) for frame in own]
 
 
 def _begin_call() -> None:
-    """The call that this thread makes begins here."""
+    """Call the callback of :func:`at_first_step` for this thread, once."""
     if _FIRST_STEPS and (callback := _FIRST_STEPS.pop(get_ident(), None)) is not None:
         callback()
 
 
 @contextlib.contextmanager
 def _looking_for_opcodes() -> Iterator[None]:
-    """While this is entered, this thread is traced for nothing.
+    """Context in which this thread has a trace function that does nothing.
 
-    Python 3.12 looks for opcodes only if some frame asked for that before, and crashes where the first thread begins to
-    be traced while others are in traced frames.
+    Python 3.12 emits opcode events only if some frame has requested them before. It crashes if tracing of the first
+    thread begins while other threads are in traced frames.
     """
     before = sys.gettrace()
     sys._getframe().f_trace_opcodes = True
@@ -476,5 +476,5 @@ def _real_path(file: str) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _points(code: CodeType) -> frozenset[int]:
-    """The offsets of the opcodes that may touch what is shared."""
+    """Return the offsets of the opcodes that may access shared objects."""
     return switch_points(code, with_gil=False)

@@ -1,8 +1,8 @@
-"""Tests that pytest itself sets up: fixtures, parameters and setup functions, on private copies of modules.
+"""Tests that pytest sets up: fixtures, parameters and setup functions, on private copies of modules.
 
-This process holds one session of pytest. It collects the one test that is explored, from whatever copies of its modules
-are current, and sets it up for each execution, wider fixtures included: no execution finds what another one changed.
-Hooks that pytest calls around a test are not called.
+This process holds one session of pytest. The session collects only the explored test, from the current copies of its
+modules. The test is set up again for each execution, including fixtures of wider scope: so no execution sees changes
+of another execution. Hooks that pytest calls around a test are not called.
 """
 
 from __future__ import annotations
@@ -39,31 +39,31 @@ from .given_fixtures import GIVEN
 from .parametrization import fixtures_of, positions
 
 ARGUMENTS: Final = "KCACHE_PYTEST_ARGUMENTS"
-"""The environment variable by which ``kcache run pytest`` passes the arguments of pytest on to its children."""
+"""Environment variable with the arguments of pytest, which ``kcache run pytest`` sets for its child processes."""
 
 _OUTCOMES: Final = (OutcomeException, Exception)
-"""What a test may end with. Anything else gives an execution up: the explorer unwinds its threads."""
+"""Exceptions with which a test may end. Other exceptions abort an execution: the explorer unwinds its threads."""
 
 _OVERRIDES: Final = ("--assert=plain", "--capture=no", "-p", "no:kcache-explorer", "-p", "no:faulthandler")
 _QUIET: Final = ("-p", "no:threadexception", "-p", "no:unraisableexception")
-"""Plugins that replace hooks of the process."""
+"""Options that disable plugins which replace hooks of the process, such as ``threading.excepthook``."""
 
 _AROUND: Final = ("_xunit_setup_", "_unittest_")
-"""Begins the names of the fixtures of pytest that call setUp, setup_method and the like of the test."""
+"""Prefixes of the names of pytest's own fixtures that call setUp, setup_method and similar functions of the test."""
 
 _HAVE_FIXTURES: Final[weakref.WeakKeyDictionary[ModuleType, bool]] = weakref.WeakKeyDictionary()
-"""Plugins, and copies of each conftest.py, of which there may be one for each execution."""
+"""Plugin -> whether it has fixtures. Each execution may have its own copy of a conftest.py, so the keys are weak."""
 
 Key = str | Path
-"""A module by its name, or by its file where no name finds it."""
+"""Name of a module, or its file if the module cannot be imported by name."""
 
 
 class PytestItems:
-    """Builds one test from given modules, again and again.
+    """Builder of one test from the current copies of its modules.
 
     Args:
-        file: of the test.
-        names: of the test in its module: its classes, then itself.
+        file: file of the test.
+        names: names of the classes that contain the test, outermost first, then the name of the test.
 
     Raises:
         TargetError: pytest cannot be configured for this file.
@@ -87,17 +87,17 @@ class PytestItems:
             plugins.unregister(name="terminalreporter")
             logging: Any = plugins.get_plugin("logging-plugin")
             if logging is not None:
-                logging.log_file_handler.close()  # which only its hooks use
+                logging.log_file_handler.close()  # only hooks of the plugin use it
         except (Exception, SystemExit) as error:
             raise TargetError(f"pytest cannot be configured for {file}: {error_text(error)}") from error
         self.session: Any = None
 
     def collect(self, module: ModuleType, copies: Mapping[str, ModuleType]) -> list[pytest.Function]:
-        """The test with each set of its parameters.
+        """Return the items of the test, one for each set of its parameters.
 
         Args:
-            module: of the test, or a private copy of that.
-            copies: the files of further modules with fixtures -> private copies of these.
+            module: module of the test, or a private copy of the module.
+            copies: file of each further module with fixtures -> a private copy of that module.
 
         Raises:
             TargetError: pytest does not find the test.
@@ -124,13 +124,13 @@ class PytestItems:
         return self._items
 
     def fixture_modules(self, module: ModuleType) -> dict[str, Key]:
-        """File -> the modules beside that of the test that hold its fixtures: each conftest.py, and plugins.
+        """Return file -> module, for the further modules with fixtures of the test: each conftest.py, and plugins.
 
         Args:
-            module: of the test.
+            module: module of the test.
 
         Raises:
-            TargetError: it takes something that is no fixture.
+            TargetError: the test has an argument that is no fixture.
         """
         items = self.collect(module, {})
         self._sets = list(map(positions_of, items))
@@ -143,7 +143,7 @@ class PytestItems:
         used = [found[-1] for item in items for found in item._fixtureinfo.name2fixturedefs.values()]
         is_open = any("request" in item._fixtureinfo.argnames for item in items) or any(
             "request" in fixture.argnames and not _is_of_pytest(fixture) for fixture in used
-        )  # it may ask for any fixture by its name
+        )  # request.getfixturevalue() can get any fixture by name
         found = (plugin for plugin in self._config.pluginmanager.get_plugins() if isinstance(plugin, ModuleType))
         return {
             _file_of(plugin): _key(plugin)
@@ -153,13 +153,14 @@ class PytestItems:
         }
 
     def index_of(self, parameters: Mapping[str, int]) -> int:
-        """Which of the collected tests has the given parameters.
+        """Return the index of the item with the given parameters.
 
         Args:
-            parameters: the positions of the values of its parameters; of some alone if a decorator knows no others.
+            parameters: name of a parameter -> the position of its value. Parameters that a decorator does not know may
+                be missing, if one item alone matches.
 
         Raises:
-            TargetError: there is none, or several.
+            TargetError: no item matches, or several items match.
         """
         equal = [number for number, known in enumerate(self._sets) if known == parameters]
         fitting = [number for number, known in enumerate(self._sets) if parameters.items() <= known.items()]
@@ -174,13 +175,13 @@ class PytestItems:
     def body(
         self, load: Load, module: Key, modules: Mapping[str, Key], parameters: Mapping[str, int]
     ) -> Callable[[], Any]:
-        """A function that sets the test up, calls it and tears it down.
+        """Return a function that sets up the test, calls it and tears it down.
 
         Args:
-            load: returns modules, or private copies of them.
-            module: of the test.
-            modules: what :meth:`fixture_modules` returned.
-            parameters: the positions of the values of its parameters.
+            load: returns modules, or private copies of modules.
+            module: module of the test.
+            modules: return value of :meth:`fixture_modules`.
+            parameters: name of a parameter -> the position of its value.
         """
         items = self.collect(load(module), {file: load(key) for file, key in modules.items()})
         item = items[self.index_of(parameters)]
@@ -192,7 +193,7 @@ class PytestItems:
         return functools.partial(self._call, _renewed(item), factory)
 
     def remove_folder(self) -> None:
-        """Remove what the last execution left in its temporary folders."""
+        """Remove the temporary folders of the last execution."""
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _call(self, item: Any, factory: TempPathFactory | None) -> Any:
@@ -210,7 +211,7 @@ class PytestItems:
 
     @contextmanager
     def _given_up(self, item: Any) -> Iterator[None]:
-        """Undo what fixtures of plugins did, if an execution is given up; those of the test are left in the middle."""
+        """Context that finishes fixtures of plugins if the execution is aborted; the test's own stay unfinished."""
         is_over = False
         try:
             yield
@@ -226,12 +227,12 @@ class PytestItems:
                 fixture._finalizers.clear()
                 fixture.cached_result = None
             self._made.clear()
-            item.funcargs.clear()  # now, rather than when the garbage collector comes to it, at any time
+            item.funcargs.clear()  # now: otherwise the garbage collector would free them at any time
             for name in ("_request", "_instance", "_obj"):
                 vars(item).pop(name, None)
 
     def set_up(self, fixture: Any, request: Any) -> Generator[None, Any, Any]:
-        """Note that a fixture is set up, and replace values that must not be used beside other threads."""
+        """Record that a fixture is set up, and replace its value if :data:`~.given_fixtures.GIVEN` contains it."""
         self._made.append((fixture, request))
         value = yield
         change = GIVEN.get(fixture.argname) if _is_of_pytest(fixture) else None
@@ -241,19 +242,19 @@ class PytestItems:
         return value
 
     def is_wanted(self, collector: Any, name: str) -> bool:
-        """Whether something in a module or class is the test, or leads to it."""
+        """Whether a name in a module or class is the test, or a class that contains the test."""
         depth = len(collector.listchain()) - len(collector.getparent(pytest.Module).listchain())
         return self._names[depth] == name
 
     @property
     def module(self) -> ModuleType:
-        """The module, or the private copy, that the test is collected from."""
+        """The module, or the private copy, from which the test is collected."""
         assert self._module is not None
         return self._module
 
 
 class _Hooks:
-    """The hooks by which pytest collects one test of a given module."""
+    """Hooks that let pytest collect one test from a given module."""
 
     def __init__(self, items: PytestItems) -> None:
         self._items = items
@@ -276,14 +277,14 @@ class _Hooks:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
-        """Keep the test, whatever is deselected or put in another order: somebody has named it."""
+        """Undo deselection and reordering by other plugins: the user has named this test."""
         found = list(items)
         yield
         items[:] = found
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Generator[None, Any, Any]:
-        """Follow which fixtures are set up."""
+        """Record the fixtures that are set up; see :meth:`PytestItems.set_up`."""
         return (yield from self._items.set_up(fixturedef, request))
 
 
@@ -297,7 +298,7 @@ class _Module(pytest.Module):
 
 
 class _Fixtures(FixtureManager):
-    """Finds fixtures in private copies of the modules that hold them."""
+    """Manager that registers the fixtures of private copies instead of the modules themselves."""
 
     def __init__(self, session: Any, copies: Mapping[str, ModuleType]) -> None:
         self._copies = copies
@@ -318,19 +319,19 @@ class _Fixtures(FixtureManager):
 
 
 def positions_of(item: Any) -> dict[str, int]:
-    """The positions of the values that a test is parametrized with."""
+    """Return name of a parameter -> the position of its value, for one item; empty if it is not parametrized."""
     called = getattr(item, "callspec", None)
     return {} if called is None else positions(called.params, (item.function, item.cls, item.module), called.indices)
 
 
 def arguments_of(config: pytest.Config) -> str:
-    """The arguments that pytest was called with, as :data:`ARGUMENTS` holds them."""
+    """Return the arguments that pytest was called with, as JSON for the variable :data:`ARGUMENTS`."""
     worker = getattr(config, "workerinput", None)
     return json.dumps(worker["mainargv"][1:] if worker is not None else list(config.invocation_params.args))
 
 
 def _renewed(item: Any) -> Any:
-    """The same test with nothing of earlier executions in it."""
+    """Return a new item for the same test, without state of earlier executions."""
     known = {"name": item.name, "fixtureinfo": item._fixtureinfo, "originalname": item.originalname}
     made = type(item).from_parent(item.parent, callspec=getattr(item, "callspec", None), **known)
     made.stash[tmppath_result_key] = {}
@@ -346,7 +347,7 @@ def _run(item: Any) -> None:
 
 
 def _has_fixtures(plugin: ModuleType) -> bool:
-    """Whether a plugin has fixtures; of dozens few do, and to parse them all takes time."""
+    """Whether a plugin has fixtures. Few of dozens of plugins have any, and parsing all of them takes time."""
     if plugin not in _HAVE_FIXTURES:
         _HAVE_FIXTURES[plugin] = bool(fixtures_of(plugin))
     return _HAVE_FIXTURES[plugin]
@@ -357,7 +358,7 @@ def _is_of_pytest(fixture: Any) -> bool:
 
 
 def _is_of_test(fixture: Any) -> bool:
-    """Whether a fixture runs instrumented code, which an execution that is given up leaves in the middle."""
+    """Whether a fixture runs instrumented code: an aborted execution leaves such a fixture unfinished."""
     names = getattr(inspect.unwrap(fixture.func), "__globals__", {})
     return fixture.argname.startswith(_AROUND) or HOOK_MARK in names
 

@@ -1,4 +1,4 @@
-"""The runner of interleaved tests: the body up to its threads, the threads under a strategy, the rest of the body."""
+"""Runner of interleaved tests: runs the body up to its threads, the threads under a strategy, the rest of the body."""
 
 from __future__ import annotations
 
@@ -30,23 +30,25 @@ from .running import Ended, Together, attempting, controlled, in_threads
 from .texts import call_texts, failed_check, short
 
 _LONG_SECONDS: Final = 0.05
-"""Who waits so long for something waits for as long as it takes: what a test does takes far less."""
+"""A wait with at least this timeout, in seconds, is not cut short while other threads can go on: their steps take far
+less time in a test."""
 
 MOST_TEST_EVENTS: Final = 300_000
-"""How long the first execution of a test may be, which shows how long the others will be."""
+"""Maximum length, in events, of the first execution of a test; it shows how long later executions will be."""
 
 _LONGER: Final = 10
-"""An execution counts as endless when it is so many times longer than the longest one before it. A producer and a
-consumer take several times as long if they wait for each other at each item."""
+"""An execution counts as endless if it is so many times longer than the longest execution before it. A producer and a
+consumer need several times as many events if they wait for each other at each item."""
 
 _MOST_SECONDS: Final = 10.0
-"""Of processor time in one execution: few could be run, and most tests take less than a second."""
+"""Maximum processor time of one execution, in seconds. Most tests need less than one second; of longer tests, too few
+executions could be run."""
 
 _TOO_LONG: Final = "too long: one execution"
 
 _LONG_EVENTS: Final = 5_000
 _VERY_LONG_EVENTS: Final = 20_000
-"""One execution takes a few tenths of a second: a budget of 2 s is enough for a handful."""
+"""An execution of this length takes a few tenths of a second: a budget of 2 s is enough for a handful."""
 _FAIR_STEPS: Final = 50
 
 _MOST_ORDERS: Final = 1_000
@@ -54,22 +56,23 @@ _MOST_ORDERS_TOLD: Final = 4
 
 
 class _Over(BaseException):
-    """Ends a body whose threads have shown all that there is to see."""
+    """Exception that ends a body at its call of ``run`` if the rest of the body is not needed."""
 
 
 class _AsThread(BaseException):
-    """Ends a body that starts threads elsewhere, too: all of it has to run in a thread."""
+    """Exception that ends a body with more threads than those of one ``run``: the whole body must run as a thread."""
 
 
 @dataclass
 class Shape:
-    """How a test is run, which its first execution shows; all runners of a test share it.
+    """Facts about a test that its first executions show; all runners of a test share the object.
 
     Attributes:
-        is_whole: its body is a thread itself, because it starts threads in more than one place, or by itself.
-        orders: where results are compared: what the threads give one after another -> in which order.
-        threads: how many its body asks for, where it is none itself.
-        events: of its longest execution that came to its end.
+        is_whole: whether the body is a thread itself. It is if it starts threads in more than one place, or without
+            calling ``run``.
+        orders: results of the threads run one after another -> these results as text; ``None`` if not compared.
+        threads: number of threads that the body starts with ``run``.
+        events: number of events of the longest complete execution.
     """
 
     is_whole: bool = False
@@ -83,15 +86,15 @@ def _run_as_thread() -> NoReturn:
 
 
 class InterleavedRunner(ScenarioRunner):
-    """Runs one test again and again.
+    """Runner of one test.
 
-    Most bodies make something, ask for threads once, and look at what is left. The first part and the last one run
-    outside of the exploration, for nothing happens at the same time: it takes few steps then. Where that does not
-    hold, the whole body is the first thread.
+    Most bodies create objects, start threads once, and check the final state. The part before the threads and the part
+    after them are not explored, because only one thread runs there: so executions have few events. If a body starts
+    threads in other ways, the whole body is the first thread.
 
     Attributes:
-        texts: what each thread does.
-        made: the local variables of the body as its threads start, if ``shows_variables``: it holds them.
+        texts: source of the work of each thread.
+        made: local variables of the body when its threads start, if ``shows_variables`` is set, which keeps them alive.
     """
 
     is_only = True
@@ -111,10 +114,10 @@ class InterleavedRunner(ScenarioRunner):
         self._began = time.thread_time()
         copies.sandbox.scheduler.longest = _LONG_SECONDS
         super().__init__(Scenario(test.instrument, self._threads_of), copies, MOST_TEST_EVENTS)
-        if not shape.events:  # no thread may wait for ever for another one, as some do in the first execution
+        if not shape.events:  # first a fair schedule: others may let a thread poll for ever
             try:
                 self.run(Replay((), _FAIR_STEPS))
-            except UncontrolledError as error:  # what else it was shows in a schedule that tells where
+            except UncontrolledError as error:  # an execution reports other errors, with its schedule
                 if _TOO_LONG in str(error):
                     raise
             self._most_events = max(MOST_EVENTS, self._most_events if shape.events else 0)
@@ -123,16 +126,16 @@ class InterleavedRunner(ScenarioRunner):
 
     @property
     def threading(self) -> ModuleType:
-        """The ``threading`` of the body."""
+        """The virtual ``threading`` module for the body."""
         return self.sandbox.world_module("threading")
 
     @property
     def time(self) -> ModuleType:
-        """The ``time`` of the body."""
+        """The virtual ``time`` module for the body."""
         return self.sandbox.world_module("time")
 
     def together(self, asked: Together) -> list[Any]:
-        """Run the threads that the body asks for; what each returned."""
+        """Run the threads of a call of ``run`` under the strategy and return their results."""
         if self._shape.is_whole:
             return in_threads(self.threading, asked)
         if self._parts or self.sandbox.scheduler.actors:
@@ -153,7 +156,7 @@ class InterleavedRunner(ScenarioRunner):
         return asked.results(list(map(_end_of, self._parts)))
 
     def _takes_over(self, code: CodeType, other: CodeType) -> None:
-        """Other code takes the place of some: it counts as instrumented if that does."""
+        """Treat ``other``, which replaces ``code``, as instrumented if ``code`` is."""
         codes = self.sandbox.codes
         if id(code) in codes:
             codes[id(other)] = other
@@ -166,7 +169,7 @@ class InterleavedRunner(ScenarioRunner):
         return work if isinstance(work, (FunctionType, MethodType)) else call
 
     def unseen(self, what: str, item: object, name: str, frame: FrameType) -> None:
-        """A fixture is about to do what no event tells: one step of unknown code, if other threads may see it."""
+        """Record a step of unknown code for a step of a fixture without events, if more than one thread is running."""
         foreign_code, threads = self.sandbox.foreign_code, self.sandbox.scheduler.actors.values()
         if isinstance(item, (type, ModuleType)):
             foreign_code.rebinds(name)
@@ -174,31 +177,31 @@ class InterleavedRunner(ScenarioRunner):
             foreign_code.enter(frame, what, () if item is None else (item,), is_contained=item is not None)
 
     def refuse(self, why: str, frame: FrameType) -> NoReturn:
-        """The test asks for what only pytest can make."""
+        """Refuse the test: it uses something that only pytest can provide."""
         refuse(self.sandbox.scheduler, why, frame)
 
     @property
     def is_long(self) -> bool:
-        """Whether an execution has so many events that few can be run."""
+        """Whether an execution has so many events that only few executions can be run."""
         return self._shape.events > _LONG_EVENTS
 
     @property
     def is_very_long(self) -> bool:
-        """Whether it has so many that a handful can be run."""
+        """Whether an execution has so many events that only a handful of executions can be run."""
         return self._shape.events > _VERY_LONG_EVENTS
 
     def alive(self) -> None:
-        """Called now and then while an execution makes events.
+        """Give a sign of life; called now and then while an execution emits events.
 
         Raises:
-            UncontrolledError: it takes so long that few could be run; one that is recorded takes longer.
+            UncontrolledError: the execution takes too much processor time. An execution that is recorded may take more.
         """
         self._pulse()
         if time.thread_time() - self._began > _MOST_SECONDS and not self.shows_variables:
             raise UncontrolledError(f"{_TOO_LONG} takes more than {_MOST_SECONDS:.0f} s of processor time")
 
     def run(self, strategy: Strategy) -> Execution[object]:
-        """Run the test once under ``strategy``; what is longer than it by far, from now on, is endless."""
+        """Run the test once under ``strategy``. The longest execution so far limits the events of the next ones."""
         if self._shape.events:
             self._most_events = max(MOST_EVENTS, min(_LONGER * self._shape.events, MOST_TEST_EVENTS))
         self._began = time.thread_time()
@@ -208,27 +211,27 @@ class InterleavedRunner(ScenarioRunner):
         return execution
 
     def outcome(self, execution: Execution[object]) -> object:
-        """What the threads returned and what is left, if that is plain data."""
+        """Return the outcome of the base class and the final state; ``None`` if the results are not plain data."""
         shown = super().outcome(execution)
         return None if shown is None else (shown, self._left)
 
     def livelock(self, most_events: int) -> None:
-        """Nothing yet: whoever searches asks whether the threads end if all of them get turns."""
+        """Return ``None``: the search itself checks whether the threads end if all of them get turns."""
 
     def _rehearse(self) -> None:
-        """See the base class. A body that was left where it started a thread may have left half of something behind."""
+        """Extend the base class: reload the copies if a body was stopped as it started a thread, amid its changes."""
         was_whole = self._shape.is_whole
         super()._rehearse()
         if self._shape.is_whole and not was_whole:
             self.reset.reload()
 
     def _threads_of(self, load: Load) -> Sequence[Work]:
-        """The threads of the test, as its body asks for them."""
+        """Return the work of each thread that the body starts; the body alone if it must run as a thread."""
         body = self._test.body(load, self._takes_over)
         self._parts, self._strategy = (), None
         if not self._shape.is_whole:
             scheduler = self.sandbox.scheduler
-            scheduler.on_idle_start = _run_as_thread  # it may wait for that thread in a way that nobody notices
+            scheduler.on_idle_start = _run_as_thread  # the body may wait for the thread unnoticed
             try:
                 with controlled(self):
                     body()
@@ -236,7 +239,7 @@ class InterleavedRunner(ScenarioRunner):
                 return self._asked.works if self._asked is not None else ()
             except (Aborted, UncontrolledError):
                 raise
-            except BaseException as error:  # what it fails of before there are threads is told by an execution
+            except BaseException as error:  # an execution reports a failure before the threads
                 if isinstance(error, SetupDeadlockError) and self._asked is not None:
                     raise
             finally:
@@ -256,7 +259,7 @@ class InterleavedRunner(ScenarioRunner):
             if strategy.ending is Ending.COMPLETE and len(self.sandbox.scheduler.actors) == 1:
                 self._require_threads(_end_of(self._parts[0]))
             return self._parts, self._problem_of(strategy, _end_of(self._parts[0]).error)
-        self._asked = self.made = None  # or what the last body has made would die while this one goes on
+        self._asked = self.made = None  # now: the last body's objects must not die in this body
         error: BaseException | None = None
         try:
             with controlled(self):
@@ -277,7 +280,7 @@ class InterleavedRunner(ScenarioRunner):
         return self._parts, self._problem_of(strategy, error)
 
     def _as_thread(self, strategy: Strategy) -> tuple[Sequence[Part], Problem | None]:
-        """Begin anew, with the whole body as a thread."""
+        """Repeat the execution with the whole body as a thread."""
         self._shape.is_whole, self._threads, self.texts = True, 1, [f"{self._test.attribute}()"]
         self.sandbox.reset(1)
         return self._perform(strategy)
@@ -315,11 +318,15 @@ class InterleavedRunner(ScenarioRunner):
         return "the test" if thread is None or self._shape.is_whole else f"thread {thread + 1}, {self.texts[thread]},"
 
     def _learn_orders(self) -> None:
-        """Run the threads one after another, in all orders."""
+        """Run the threads one after another, in all orders, and store the results.
+
+        Raises:
+            CannotExploreError: there are too many orders.
+        """
         self._shape.orders, self._is_learning = {}, True
         found = search(self, PreemptionBounded(0), None, SearchLimits(_MOST_ORDERS))
         self._is_learning = False
-        if found.coverage is Coverage.BUDGET_SPENT and found.problem is None:  # what is right would be accused
+        if found.coverage is Coverage.BUDGET_SPENT and found.problem is None:  # correct results could be reported
             self._shape.orders = None
             raise CannotExploreError(
                 f"{self._test.attribute} compares its results with more than {_MOST_ORDERS} orders of its threads: "
@@ -327,7 +334,7 @@ class InterleavedRunner(ScenarioRunner):
             )
 
     def _compared(self) -> Problem | None:
-        """What is wrong with the results, where they are to be those of some order of the threads."""
+        """Return the problem if results are compared and no sequential order of the threads has these results."""
         orders = self._shape.orders
         if orders is None or self._asked is None or not self._asked.is_serializable:
             return None
@@ -346,12 +353,12 @@ class InterleavedRunner(ScenarioRunner):
 
 
 def compared(ends: Sequence[Ended], left: object) -> object:
-    """What threads gave and left, as it is compared."""
+    """Return the results of threads and the final state as a hashable value for comparisons."""
     return tuple((end.raised, plain_value(end.value)) for end in ends), plain_value(left)
 
 
 def is_skip(error: BaseException | None) -> bool:
-    """Whether a test asks to be left out, or says that its failure is expected."""
+    """Whether an exception skips a test, or declares its failure as expected (``pytest.xfail``)."""
     outcomes = sys.modules.get("_pytest.outcomes")
     of_pytest = () if outcomes is None else (outcomes.Skipped, outcomes.XFailed)
     return isinstance(error, (SkipTest, *of_pytest))
@@ -362,7 +369,7 @@ def _failure(who: str, error: BaseException) -> Problem:
 
 
 def _end_of(part: Part) -> Ended:
-    """What came of a thread."""
+    """Return the result of a thread."""
     if part.error is not None:
         return Ended(raised=type(part.error).__name__, error=part.error)
     assert isinstance(part.work, CallSequence)

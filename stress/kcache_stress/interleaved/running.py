@@ -1,4 +1,4 @@
-"""Threads of a test body: real ones, or those of the explorer while it runs the body."""
+"""Threads of a test body: real threads, or virtual threads while the explorer runs the body."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Work = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Ended:
-    """What one function gave.
+    """Result of one function.
 
     Attributes:
-        value: what it returned.
-        raised: the type of the exception that it raised instead; empty if none.
-        error: that exception.
+        value: return value; ``None`` if the function raised an exception.
+        raised: name of the type of the exception; empty if the function returned.
+        error: the exception; ``None`` if the function returned.
     """
 
     value: object = None
@@ -38,7 +38,7 @@ class Ended:
 
 
 def attempt(work: Work) -> Ended:
-    """What a function gives, an exception included."""
+    """Call a function and return its result; an ``Exception`` is a result, too."""
     try:
         return Ended(work())
     except Exception as error:
@@ -46,19 +46,19 @@ def attempt(work: Work) -> Ended:
 
 
 def attempting(work: Work) -> Callable[[], Ended]:
-    """A function that never raises: what ``work`` gives."""
+    """Return a function that calls ``work`` and returns its result; it raises no ``Exception``."""
     return lambda: attempt(work)
 
 
 @dataclass(frozen=True)
 class Together:
-    """What a test body asks for with :func:`run`.
+    """Arguments of one call of :func:`run`.
 
     Attributes:
-        works: what the threads do.
-        caller: the frame of the test body.
-        is_serializable: whether what comes of them must come of some order of the works, one after another.
-        state: reads what is left when all have ended; ``None`` for nothing.
+        works: one function per thread.
+        caller: frame of the test body.
+        is_serializable: whether the results must be possible if the functions are called one at a time, in some order.
+        state: reads the state after all threads have ended, for the comparison; ``None`` compares results only.
     """
 
     works: Sequence[Work]
@@ -67,10 +67,10 @@ class Together:
     state: Callable[[], Any] | None = None
 
     def results(self, ends: Sequence[Ended]) -> list[Any]:
-        """What :func:`run` returns.
+        """Return the return value of :func:`run`: for each function its value, or its exception.
 
         Raises:
-            BaseException: one of the functions did, and results are not compared.
+            BaseException: a function raised it, and the results are not compared.
         """
         error = next((end.error for end in ends if end.error is not None), None)
         if error is not None and not self.is_serializable:
@@ -79,60 +79,60 @@ class Together:
 
 
 class Control(Protocol):
-    """What runs test bodies under the explorer."""
+    """Controller of the threads of a test body, such as the explorer."""
 
     def together(self, asked: Together) -> list[Any]:
-        """Run the threads that a body asks for; what each returned."""
+        """Run the threads of a call of :func:`run` and return their results."""
         ...
 
     def unseen(self, what: str, item: object, name: str, frame: FrameType) -> None:
-        """A fixture is about to do what no event tells, while another thread may run."""
+        """Report that a fixture is about to read or change state without events, while another thread may run."""
         ...
 
     def refuse(self, why: str, frame: FrameType) -> NoReturn:
-        """The test asks for what only pytest can make."""
+        """Refuse the test: it uses something that only pytest can provide."""
         ...
 
     @property
     def threading(self) -> ModuleType:
-        """The ``threading`` of the body."""
+        """The ``threading`` module for the body."""
         ...
 
     @property
     def time(self) -> ModuleType:
-        """The ``time`` of the body."""
+        """The ``time`` module for the body."""
         ...
 
 
 class Unwatched:
-    """What fixtures may do where threads are real ones: as they like, except for what only pytest can make."""
+    """Base class for controllers of real threads: fixtures need no reports, but uses that only pytest supports fail."""
 
     def unseen(self, what: str, item: object, name: str, frame: FrameType) -> None:
-        """Nothing is said against it."""
+        """Do nothing: with real threads, fixtures may do anything."""
 
     def refuse(self, why: str, frame: FrameType) -> NoReturn:
-        """The test asks for what only pytest can make."""
+        """Raise ``AttributeError``: the test uses something that only pytest can provide."""
         raise AttributeError(f"{frame.f_code.co_name} {why}")
 
 
 class RealThreads(Unwatched):
-    """Runs bodies as they are, also where a decorator would have them explored."""
+    """Controller that runs bodies with real threads, also bodies that a decorator would explore otherwise."""
 
     threading = threading
     time = time
 
     def together(self, asked: Together) -> list[Any]:
-        """Run the threads that a body asks for; what each returned."""
+        """Run the threads of a call of :func:`run` and return their results."""
         return in_threads(threading, asked)
 
 
 _control: Control | None = None
-"""What runs the body that is under way; ``None`` where real threads do."""
+"""Controller of the running body; ``None`` if real threads run it without a controller."""
 
 
 @contextlib.contextmanager
 def controlled(control: Control) -> Iterator[None]:
-    """While this is entered, test bodies run under ``control``."""
+    """Context in which ``control`` controls the threads of test bodies."""
     global _control
     before, _control = _control, control
     try:
@@ -142,49 +142,49 @@ def controlled(control: Control) -> Iterator[None]:
 
 
 def is_controlled() -> bool:
-    """Whether the explorer runs the body that asks."""
+    """Whether a controller, such as the explorer, runs the body of the caller."""
     return _control is not None
 
 
 def unseen(what: str, item: object = None, name: str = "") -> None:
-    """A fixture is about to do what no event tells.
+    """Report to the controller that a fixture is about to read or change state without events.
 
     Args:
-        what: it does.
-        item: whose attribute it changes.
-        name: of that attribute.
+        what: description of the step.
+        item: object with the attribute that the fixture changes; ``None`` if it changes no attribute.
+        name: name of the attribute.
     """
     if _control is not None:
         _control.unseen(what, item, name, sys._getframe(2))
 
 
 def refuse(why: str) -> NoReturn:
-    """The test asks for what only pytest can make: it cannot be explored.
+    """Refuse to explore the test: it uses something that only pytest can provide.
 
     Args:
-        why: it cannot, after the line that asks.
+        why: the reason; the message has it after the place of the use.
     """
     (_control or RealThreads()).refuse(why, sys._getframe(2))
 
 
 def run(*works: Work, serializable: bool = False, state: Callable[[], Any] | None = None) -> list[Any]:
-    """Run functions at the same time, each in a thread of its own, and wait until all have ended.
+    """Run functions at the same time, each in its own thread, and wait until all threads have ended.
 
-    In a test under the explorer these are the threads whose interleavings it runs; elsewhere they are real ones.
+    Under the explorer, the interleavings of these threads are explored. Otherwise the threads are real threads.
 
     Args:
-        works: functions without arguments, such as lambdas.
-        serializable: under the explorer, fail where the results are not those of some order of the functions, one
-            after another: no check has to be written.
-        state: with ``serializable``, reads what is left afterwards, which must then be the same, too.
+        works: functions without parameters, such as lambdas.
+        serializable: under the explorer, the test fails if the results are impossible when the functions are called one
+            at a time, in any order. Then the test needs no assertion.
+        state: with ``serializable``, a function that reads the final state, which is compared like the results.
 
     Returns:
-        What each function returned, in the order given.
+        The return values of the functions, in the order of the arguments.
 
     Raises:
-        Exception: the first that escaped from a function. Where results are compared, exceptions are results, too, and
-            are returned.
-        TypeError: one of them is no function.
+        Exception: the first exception of a function, in the order of the arguments. With ``serializable``, exceptions
+            are results and are returned instead.
+        TypeError: an argument is not callable, there are no functions, or there is ``state`` without ``serializable``.
     """
     if not works or not all(map(callable, works)):
         wrong = next((work for work in works if not callable(work)), None)
@@ -200,16 +200,16 @@ def run(*works: Work, serializable: bool = False, state: Callable[[], Any] | Non
 
 
 def in_threads(own: Any, asked: Together) -> list[Any]:
-    """The functions in threads of a ``threading`` module; what each returned, or the first error raised again."""
+    """Run the functions in threads of the module ``own`` and return their results; see :meth:`Together.results`."""
     ends = [Ended()] * len(asked.works)
 
     def call(number: int, work: Work) -> None:
         try:
             ends[number] = attempt(work)
-        except BaseException as error:  # such as what pytest.fail raises
+        except BaseException as error:  # such as the exception of pytest.fail
             ends[number] = Ended(raised=type(error).__name__, error=error)
             if own is not threading:
-                raise  # so does the explorer unwind its threads
+                raise  # the explorer unwinds its threads by such exceptions
 
     threads = [own.Thread(target=call, args=entry, daemon=True) for entry in enumerate(asked.works)]
     for thread in threads:
@@ -220,6 +220,6 @@ def in_threads(own: Any, asked: Together) -> list[Any]:
 
 
 def clock() -> float:
-    """Seconds that only go on: ``time.monotonic``, and the virtual time in a test under the explorer."""
+    """Return a monotonic time in seconds: ``time.monotonic()``, or the virtual time in a test under the explorer."""
     now: float = (time if _control is None else _control.time).monotonic()
     return now

@@ -1,4 +1,4 @@
-"""Scripts: the turns of an interleaving, as real threads can take them that are paused at lines."""
+"""Scripts: the turns of an interleaving, in a form that real threads can follow if they are paused at lines."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ Line: TypeAlias = "tuple[str, int]"
 """The absolute path of a file, and a line of it."""
 
 CALL_IN_C: Final[Line] = ("", 0)
-"""Where a thread is that is about to make a call of the program in which no line is executed."""
+"""Position of a thread that is about to begin a call of the program in which no line is executed."""
 
 
 @dataclass(frozen=True)
 class Stop:
-    """Where a thread is paused.
+    """Place at which a thread is paused.
 
     Attributes:
-        visit: the position in its visits of the one at which it is.
-        done: how many events of that visit come before.
-        is_in_call: whether it is in the midst of a call of the standard library, which cannot be paused itself.
+        visit: index of the visit, among the visits of the thread.
+        done: number of events of this visit before the stop.
+        is_in_call: whether the stop is within a call of the standard library: real threads cannot be paused there.
     """
 
     visit: int
@@ -34,13 +34,13 @@ class Stop:
 
 @dataclass(frozen=True)
 class Turn:
-    """One thread runs, the others are paused.
+    """Part of a script in which one thread runs and the others are paused.
 
     Attributes:
-        thread: its number.
-        stop: where it ends; ``None`` if with the thread.
-        waits: whether the thread is left because it cannot go on.
-        place: ``FILE:LINE`` where it is interrupted; empty if it is not.
+        thread: number of the thread.
+        stop: place at which the turn ends; ``None`` if the turn ends with the thread or with the script.
+        waits: whether the turn ends because the thread has to wait.
+        place: ``FILE:LINE`` at which the thread is preempted; empty if the turn ends without a preemption.
     """
 
     thread: int
@@ -51,12 +51,12 @@ class Turn:
 
 @dataclass(frozen=True)
 class Script:
-    """The turns that threads are to take.
+    """Turns for the threads of one run.
 
     Attributes:
-        turns: in order; afterwards all run freely.
-        visits: for each thread, the lines that it comes to, as far as something happens there.
-        standstill: where each thread ends up if none can go on.
+        turns: the turns in their order; after the last turn, all threads run freely.
+        visits: number of a thread -> the lines with events that the thread visits, in order.
+        standstill: number of a thread -> the line at which it waits in the deadlock; empty if there is no deadlock.
     """
 
     turns: tuple[Turn, ...]
@@ -64,12 +64,12 @@ class Script:
     standstill: Mapping[int, Line] = field(default_factory=dict)
 
     def one_after_another(self) -> Script:
-        """The same threads without any interruption."""
+        """Return a script in which each thread runs to its end before the next thread begins."""
         return Script(tuple(Turn(thread) for thread in sorted(self.visits)), self.visits)
 
 
 def script_of(interleaving: Interleaving) -> Script:
-    """The turns of an interleaving that is told from its beginning."""
+    """Return the script of an interleaving that contains all events from its beginning."""
     visits: defaultdict[int, list[Line]] = defaultdict(list)
     done: dict[int, int] = {}
 
@@ -98,7 +98,7 @@ def script_of(interleaving: Interleaving) -> Script:
 
 
 def line_of(told: InterleavingEvent | Waiting) -> Line:
-    """Where that is."""
+    """Return the line of an event or of a waiting thread; :data:`CALL_IN_C` if no line is executed."""
     if not told.path:
         return CALL_IN_C
     return os.path.realpath(told.path), int(told.where.rpartition(":")[2])

@@ -1,4 +1,4 @@
-"""Texts about a test body: what its threads are called, and what an assertion that fails has compared."""
+"""Texts about a test body: labels of its threads, sentences about failed assertions, and the source of the test."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from kcache_model.outcomes import with_article
 from kcache_model.places import file_name, short_path
 
 FAILED_CHECK: Final = "the test fails: "
-"""What :func:`failed_check` begins with."""
+"""Beginning of the text of :func:`failed_check`."""
 
 _LONGEST: Final = 60
 _MOST_VALUES: Final = 4
 
 
 def call_texts(caller: FrameType, works: Sequence[Any]) -> list[str]:
-    """The functions given to ``run``, as the source of the call has them; by their names if it is written otherwise."""
+    """Return the source of each function passed to ``run``; the names if the source of the call cannot be matched."""
     tree = _parsed(caller.f_code.co_filename)
     line = caller.f_lineno
     for node in ast.walk(tree) if tree is not None else ():
@@ -35,7 +35,7 @@ def call_texts(caller: FrameType, works: Sequence[Any]) -> list[str]:
 
 
 def failed_check(error: AssertionError) -> str:
-    """One sentence about an assertion that fails: what it says, where, and the values of the names in it."""
+    """Return one sentence about a failed assertion: its text, its place, and the values of the names in it."""
     frames = [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__) if not _is_own(frame)]
     if not frames:
         return f"{FAILED_CHECK}{error}"
@@ -50,7 +50,7 @@ def failed_check(error: AssertionError) -> str:
 
 
 def source_of(function: Any) -> str:
-    """The lines of a test."""
+    """Return the source of a test without its indentation; empty if it cannot be read."""
     try:
         return inspect.cleandoc("\n" + inspect.getsource(inspect.unwrap(function)))
     except (OSError, TypeError):
@@ -58,7 +58,7 @@ def source_of(function: Any) -> str:
 
 
 def lines_of(function: Any) -> tuple[str, int, int] | None:
-    """The path of the file of a test, and the first and last line of its source; ``None`` if it cannot be read."""
+    """Return the path of the file of a test, and its first and last line; ``None`` if the source cannot be read."""
     function = inspect.unwrap(function)
     try:
         lines, first = inspect.getsourcelines(function)
@@ -68,7 +68,7 @@ def lines_of(function: Any) -> tuple[str, int, int] | None:
 
 
 def short(value: object) -> str:
-    """A value in one line that is not too long; of an object without a text of its own, what it is."""
+    """Return the ``repr`` of a value in one line of at most 60 characters; ``a TYPE`` if it has none of its own."""
     try:
         text = with_article(type(value).__name__) if type(value).__repr__ is object.__repr__ else repr(value)
     except Exception:
@@ -95,7 +95,7 @@ def _assertion(path: str, line: int) -> ast.Assert | None:
 
 
 def _values(test: ast.expr, frame: FrameType) -> Iterator[str]:
-    """The names and attributes that an expression is made of, with what they are; calls are not made again."""
+    """Yield ``NAME = VALUE`` for the first four names and attributes of an expression; calls are not repeated."""
     nodes = [node for node in ast.walk(test) if isinstance(node, (ast.Name, ast.Attribute))]
     inner = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
     inner |= {id(node.func) for node in ast.walk(test) if isinstance(node, ast.Call)}
@@ -118,7 +118,7 @@ def _parsed(path: str) -> ast.Module | None:
 
 
 def error_with_place(error: BaseException) -> str:
-    """The type of an exception and where it was raised, ``NAME at FILE:LINE``: the same with any threads."""
+    """Return type and place of an exception, ``NAME at FILE:LINE``: equal for virtual and for real threads."""
     frames = traceback.walk_tb(error.__traceback__)
     places = [
         f"{file_name(frame.f_code.co_filename)}:{line}"
@@ -129,6 +129,6 @@ def error_with_place(error: BaseException) -> str:
 
 
 def is_same_failure(error: BaseException, summary: str) -> bool:
-    """Whether an error is of the type that the summary of a problem tells of."""
+    """Whether an error has the type that the summary of a problem names."""
     is_check = isinstance(error, AssertionError) and summary.startswith(FAILED_CHECK)
     return is_check or f" ended with {type(error).__name__}: " in summary

@@ -1,1 +1,1 @@
-"""Targets of object types: loaded, explored, run by real threads; and what a reader is told of what goes wrong."""
+"""Targets of object types: loading, exploration, stress with real threads, and findings."""

@@ -1,7 +1,7 @@
-"""Accesses that a call makes itself, where no instrumented code runs: it reads an attribute, or its method is in C.
+"""Direct accesses of calls that run no instrumented code: the call reads an attribute, or its method is written in C.
 
-The driver is no code under test, so what it reads is not reported by instrumentation. Without an event, such a call
-would depend on nothing: it would count as made before, or after, whatever other threads do.
+The driver is not instrumented, so the accesses of the driver itself create no events. A call without an event would
+conflict with nothing: the explorer would not try it before and after the accesses of other threads.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ _IN_C: Final = (
 
 
 def direct_access(made: object, operation: Any) -> tuple[object, int] | None:
-    """The slot of an object that a call reads (0) or writes (1) without any code in Python; ``None`` if it runs some.
+    """Return the slot that a call reads or writes without running Python code, and READ or WRITE.
+
+    ``None`` means that the call runs Python code, or that no access is known.
 
     Args:
         made: the object under test.
-        operation: the call; of types with other calls than methods, nothing is known.
+        operation: the call; if it is no :class:`MethodCall`, the result is ``None``.
     """
     if not isinstance(operation, MethodCall) or operation.form is Form.RESULTS:
         return None
@@ -45,7 +47,7 @@ def direct_access(made: object, operation: Any) -> tuple[object, int] | None:
 
 
 def report_direct_access(made: object, operation: Any, sandbox: Sandbox) -> None:
-    """Report what a call accesses without any code in Python: it is about to be made."""
+    """Report the access of a call that runs no Python code to the scheduler, just before the call."""
     direct = direct_access(made, operation)
     if direct is not None:
         scheduler = sandbox.scheduler
@@ -54,7 +56,7 @@ def report_direct_access(made: object, operation: Any, sandbox: Sandbox) -> None
 
 
 def _method(operation: MethodCall) -> str:
-    """The name of the method that the call begins with."""
+    """The name of the method that the call runs (``__exit__`` for the end of a ``with`` block)."""
     if operation.form is Form.EXIT and operation.attribute == "__enter__":
         return "__exit__"
     return operation.attribute

@@ -1,6 +1,6 @@
-"""Directors of replays: what all have in common that say which thread goes on.
+"""Directors of replays: the base class of the objects that decide which virtual thread continues.
 
-Each caller is a virtual thread, which waits between its calls until it is given one.
+Each caller is a virtual thread, which waits between its calls until the director passes it the next call.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from ..runtime.threads.scheduler import Scheduler
 
 Choices: TypeAlias = Generator[int, None, None]
-"""The threads that go on, one after another; each until it ends, waits, or has used up its events."""
+"""The threads that continue, one after another; each until it ends, waits, or has used up its events."""
 
 
 class Lost(Exception):
-    """A call does not wait and does not end, or does what no replay can follow: what it gives is not known."""
+    """A call neither waits nor ends, or does something that no replay can follow: its outcome is unknown."""
 
 
 class Made:
-    """One call of a replay, and what it gave: it waits until it has ended."""
+    """One call of a replay, and its outcome: ``WAITS`` until the call has ended."""
 
     __slots__ = ("by", "outcome")
 
@@ -39,7 +39,7 @@ class Made:
 
 
 class _Turn:
-    """A caller waits for it between its calls. It is free when there is a call to make."""
+    """The object for which a caller waits between its calls. It is free if there is a call to make."""
 
     __slots__ = ("call", "free")
 
@@ -49,15 +49,16 @@ class _Turn:
 
 
 class Director:
-    """Says which thread goes on.
+    """Base class of directors: a director decides which thread continues.
 
     Args:
         scheduler: of the threads.
         threads: caller -> number of its virtual thread.
 
     Attributes:
-        works: what the callers do.
-        is_lost: whether it is not known what the calls give.
+        turns: number of the virtual thread of a caller -> the object for which it waits between its calls.
+        works: the functions that the virtual threads of the callers run.
+        is_lost: whether the outcomes of the calls are unknown.
     """
 
     def __init__(self, scheduler: Scheduler, threads: Mapping[int, int]) -> None:
@@ -69,7 +70,7 @@ class Director:
         self._choices = self.directed()
 
     def directed(self) -> Choices:
-        """The threads that go on, from the beginning to the end. May raise Lost."""
+        """Yield the threads that continue, from the beginning to the end of the replay. May raise :class:`Lost`."""
         raise NotImplementedError
 
     def make(self, call: CalledBy) -> Outcome:
@@ -77,7 +78,7 @@ class Director:
         raise NotImplementedError
 
     def choose(self, _: int) -> int:
-        """The next thread; see :meth:`~..explorer.virtual.scheduler.Scheduler.explore`."""
+        """Return the next thread; see :meth:`~kcache_stress.runtime.threads.scheduler.Scheduler.explore`."""
         try:
             return next(self._choices)
         except StopIteration:
@@ -87,19 +88,19 @@ class Director:
         return self.scheduler.stop()
 
     def give(self, call: Made) -> int:
-        """Let a caller make a call as soon as it goes on; the number of its thread."""
+        """Pass a call to its caller, which makes it when its thread continues. Return the number of the thread."""
         number = self.threads[call.by.thread]
         turn = self.turns[number]
         turn.call, turn.free = call, True
         return number
 
     def go_on(self, number: int, events: int = MOST_EVENTS, rests: Callable[[int], bool] = lambda _: False) -> Choices:
-        """Let a thread go on until it ends, waits or rests.
+        """Let a thread continue until it ends, waits or rests.
 
         Args:
             number: of the thread.
-            events: after so many it is asked whether it rests.
-            rests: whether it does, given how many events there were before.
+            events: number of events after which ``rests`` is called.
+            rests: returns whether the thread rests; its argument is the length of the trace before these events.
         """
         scheduler = self.scheduler
         thread = scheduler.actors[number]
@@ -112,11 +113,11 @@ class Director:
                 raise self.endless()
 
     def endless(self) -> Exception:
-        """What it means that a thread goes on and on."""
+        """Return the exception to raise if the trace exceeds ``MOST_EVENTS`` events and the thread still continues."""
         return Lost()
 
     def is_asleep(self, number: int) -> bool:
-        """Whether a thread sleeps: no call can end that, so none has a reason to begin meanwhile."""
+        """Whether a thread sleeps. No call can end a sleep, so no call needs to begin during it."""
         waits_for = self.scheduler.actors[number].waits_for
         return isinstance(waits_for, Timed) and waits_for.waitable is NEVER
 

@@ -1,4 +1,4 @@
-"""The findings of object types: what a reader gets to see of an object that is wrong."""
+"""Findings of object types: created from a program, its calls, and the verdict of the checker."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from ..target.replay_token import ReplayToken, TokenFormat
 
 
 def token_format(object_type: ObjectType) -> TokenFormat[Any]:
-    """How the replay tokens of an object type are written."""
+    """The format of the replay tokens of an object type."""
     return TokenFormat(object_type.token_prefix, object_type.codec.encode_program, object_type.codec.decode_program)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What is the same for all findings of a run.
+    """The data that all findings of a run share.
 
     Attributes:
         object_type: of the target.
-        target: its name.
-        strict_errors: ask for the very errors of the specification.
+        target: the name of the target.
+        strict_errors: whether errors must be exactly those of the specification.
         instrument: further packages that the explorer instruments.
     """
 
@@ -40,7 +40,7 @@ class Setting:
     instrument: tuple[str, ...] = ()
 
     def token(self, program: Any, kind: FindingKind) -> ReplayToken[Any]:
-        """What it takes to see a finding again that has no schedule."""
+        """Create the replay token of a finding that has no schedule."""
         return ReplayToken(self.target, program, kind, strict_errors=self.strict_errors, instrument=self.instrument)
 
 
@@ -55,17 +55,17 @@ def sequential_finding(
     why: str = "",
     scenario: str | None = None,
 ) -> Finding:
-    """The finding of a program of one thread whose last call is wrong.
+    """Create the finding of a program of one thread whose last call is wrong.
 
     Args:
         setting: of the run.
-        phase: which one found it.
-        program: its prefix ends with the wrong call.
-        expected: what the specification gives.
-        observed: what the object gave; it waits where the call did not return.
-        stacks: where the call was then.
-        why: who expects it, where that is not the specification alone.
-        scenario: id of the recording, if it was one.
+        phase: the phase that found it.
+        program: the program; its prefix ends with the wrong call.
+        expected: the outcome of the specification.
+        observed: the outcome of the object; ``WAITS`` if the call did not return.
+        stacks: the stack of the call, if the call did not return.
+        why: the source of the expectation, if it is not the specification alone.
+        scenario: id of the recording, if the program comes from a recording.
     """
     kind = sequential_kind(expected, observed)
     position = len(program.prefix) - 1
@@ -89,7 +89,7 @@ def sequential_finding(
 
 
 def sequential_kind(expected: Outcome, observed: Outcome) -> FindingKind:
-    """What sort of violation it is that one call gives something else than expected."""
+    """Return the kind of violation of a call whose outcome is not the expected outcome."""
     if observed.waits:
         return FindingKind.HANG
     if observed.error is not None and expected.error is None:
@@ -110,18 +110,18 @@ def concurrent_finding(
     interleaving: Interleaving | None = None,
     detail: str = "",
 ) -> Finding:
-    """The finding of a program with several threads.
+    """Create the finding of a program with several threads.
 
     Args:
         setting: of the run.
-        phase: which one found it.
-        kind: what sort of violation.
-        summary: one sentence that says what is wrong.
-        program: what the threads did.
-        calls: what each call gave, as they overlapped.
-        verdict: what the specification says of them.
-        token: what it takes to see it again; by default without a schedule.
-        interleaving: what the schedule does.
+        phase: the phase that found it.
+        kind: the kind of violation.
+        summary: one sentence that describes the failure.
+        program: the calls of the threads.
+        calls: the history: each call with its outcome and its interval.
+        verdict: the verdict of the checker about the history.
+        token: the replay token; by default a token without a schedule.
+        interleaving: the description of the schedule.
         detail: further lines.
     """
     wrong = None if verdict is None else verdict.wrong
@@ -144,7 +144,7 @@ def concurrent_finding(
 
 
 def _marked(told: Interleaving, calls: Sequence[Call[Any]], wrong: Call[Any] | None) -> Interleaving:
-    """The interleaving with a mark at the call that the summary is about, and a note about the same call."""
+    """Return the interleaving with its mark at the call ``wrong``; if the mark moves, the summary changes, too."""
     at = None if wrong is None else call_in(told, calls, wrong)
     if at is None or at == told.wrong_call:
         return told
@@ -153,19 +153,19 @@ def _marked(told: Interleaving, calls: Sequence[Call[Any]], wrong: Call[Any] | N
 
 
 def call_in(told: Interleaving, calls: Sequence[Call[Any]], one: Call[Any]) -> int | None:
-    """The position in an interleaving of one of the calls; ``None`` if it is no call of its threads."""
+    """Return the position of a call in an interleaving; ``None`` if the interleaving does not contain the call."""
     earlier = sum(call.thread == one.thread and call.invoked < one.invoked for call in calls)
     own = [at for at, call in enumerate(told.calls) if call.thread == one.thread]
     return own[earlier] if earlier < len(own) else None
 
 
 def _is_same(call: Call[Any], wrong: Call[Any]) -> bool:
-    """Whether both are one call; the checker may have written who called into its operation."""
+    """Whether both are the same call. The operations may differ: the checker may have added the caller to one."""
     return (call.thread, call.invoked) == (wrong.thread, wrong.invoked)
 
 
 def _remarks(calls: Sequence[Call[Any]]) -> dict[tuple[int, int], str]:
-    """What is to be said of each call: what it gave, if it gave anything."""
+    """Return the remark for each call that returned a value or raised: (thread, position in the thread) -> text."""
     made: Counter[int] = Counter()
     remarks = {}
     for call in sorted(calls, key=lambda call: call.invoked):

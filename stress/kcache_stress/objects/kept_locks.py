@@ -1,4 +1,4 @@
-"""Calls that take a lock for their thread, which another call is to give back: ``acquire`` of a class, for one."""
+"""Calls that return while their thread holds a lock, such as ``acquire`` of a class: another call is to release it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PATIENCE_SECONDS: Final = 0.5
 
 
 class KeepingCalls:
-    """Tells which calls keep an ``RLock`` when they are made alone, on a new object; each is tried once.
+    """Test whether calls keep an ``RLock`` when they are made alone on a new object; each operation is tried once.
 
     Args:
         object_type: of the target.
@@ -33,10 +33,10 @@ class KeepingCalls:
         self._known: dict[str, bool] = {}
 
     def __call__(self, program: Any, operation: Any) -> bool:
-        """Whether a call keeps a lock.
+        """Whether a call keeps an ``RLock``; ``False`` if the call raises or does not return within 0.5 s.
 
         Args:
-            program: says how the object is made.
+            program: determines how the object is created.
             operation: the call.
         """
         name = str(operation.name)
@@ -48,7 +48,7 @@ class KeepingCalls:
         kept: list[bool] = []
 
         def call() -> None:
-            with contextlib.suppress(Exception):  # it is told where the program itself is run
+            with contextlib.suppress(Exception):  # reported when the program itself is run
                 driver = new_object(self._type, self._target, program)
                 if driver.call(operation).error is None:
                     kept.append(_keeps_lock(driver.made, threading.get_ident()))
@@ -60,7 +60,7 @@ class KeepingCalls:
 
 
 def _keeps_lock(made: object, thread: int) -> bool:
-    """Whether an object, or what it holds, has an ``RLock`` that a thread has taken. Looks at 500 objects at most."""
+    """Whether a thread holds an ``RLock`` reachable from an object. Breadth-first; inspects at most 500 objects."""
     seen: set[int] = set()
     todo = [made]
     while todo and len(seen) < _MOST_OBJECTS:
@@ -69,7 +69,7 @@ def _keeps_lock(made: object, thread: int) -> bool:
             continue
         seen.add(id(found))
         if type(found) is _RLOCK:
-            if f" owner={thread} " in repr(found):  # nothing else tells whose it is
+            if f" owner={thread} " in repr(found):  # an RLock shows its owner only in its repr
                 return True
         else:
             todo += gc.get_referents(found)

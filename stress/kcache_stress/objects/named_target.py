@@ -1,4 +1,4 @@
-"""The targets of object types: by name, and where their code is."""
+"""Targets of object types: loading by name, creating objects, and the place of their code."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from ..loading import load_object, named_packages
 
 
 def load_object_target(object_type: ObjectType, target: Any) -> Any:
-    """The target called ``package.module:factory`` or ``path/to/file.py:factory``, or that of a factory.
+    """Return the target named ``package.module:factory`` or ``path/to/file.py:factory``, or the target of a factory.
 
     Raises:
-        TargetError: there is no such thing, or it is no factory of such objects.
+        TargetError: the name does not exist, or is no factory of objects of this type.
     """
     if isinstance(target, str):
-        from ..modules.first_load import FIRST_LOAD  # of the explorer, which is not always needed
+        from ..modules.first_load import FIRST_LOAD  # imported late: the explorer is not always needed
 
         with FIRST_LOAD.begun():
             found = load_object(target)
@@ -33,7 +33,7 @@ def load_object_target(object_type: ObjectType, target: Any) -> Any:
 
 
 def new_object(object_type: ObjectType, target: ObjectTarget, program: Any) -> Driver:
-    """The new object of a program.
+    """Create the new object of a program; return the driver of the object.
 
     Raises:
         TargetError: the factory raised.
@@ -47,13 +47,13 @@ def new_object(object_type: ObjectType, target: ObjectTarget, program: Any) -> D
 
 @dataclass(frozen=True)
 class Place:
-    """Where the code of a target is.
+    """The place of the code of a target.
 
     Attributes:
-        module: its module, by name or file.
+        module: the module of the target, as a name or as a file.
         name: of the factory.
-        instrument: the packages to instrument: its own, and what may be built on.
-        folder: where further modules of it lie; ``None`` if it is in a package.
+        instrument: the packages to instrument: the package of the target, and packages that the target may build on.
+        folder: the folder with further modules of the target; ``None`` if the target is in a package.
     """
 
     module: str | Path
@@ -62,25 +62,25 @@ class Place:
     folder: Path | None
 
     def factory(self, module: ModuleType) -> Any:
-        """The factory as its module, or a private copy of that, has it."""
+        """Return the factory from its module, or from a private copy of the module."""
         return self.name.applied(functools.reduce(getattr, self.name.attribute.split("."), module))
 
 
 def place_of(object_type: ObjectType, target: ObjectTarget) -> Place:
-    """Where the code of a target is that was loaded by name."""
+    """Return the place of the code of a target that was loaded by name."""
     return place_named(target.name, {*object_type.instrument, *named_packages(target.factory, target.name)})
 
 
 def place_named(name: str, packages: Set[str]) -> Place:
-    """Where the code is of what has been loaded by its name.
+    """Return the place of the code of a named target.
 
     Args:
-        name: as the command line takes it.
-        packages: to instrument, beside its own.
+        name: the name, in the format of the command line.
+        packages: packages to instrument, in addition to the package of the target.
     """
     named = target_name(name)
     location = named.location
-    from ..modules.private_packages import folder_of  # of the explorer, which is not always needed
+    from ..modules.private_packages import folder_of  # imported late: the explorer is not always needed
 
     folder = folder_of(location)
     if location.endswith(".py"):

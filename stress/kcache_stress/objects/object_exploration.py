@@ -1,4 +1,4 @@
-"""Object types under the explorer: where the interleavings of programs on one target are run and judged."""
+"""Exploration of object types: runs and judges the interleavings of programs on one target."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ PHASE: Final = "explorer"
 
 
 class ObjectRunner(ScenarioRunner):
-    """Runs one program again and again, each time on a new object.
+    """Runner of one program; each execution uses a new object.
 
     Attributes:
         made: the object of the last execution.
@@ -85,7 +85,7 @@ class ObjectRunner(ScenarioRunner):
 
     @property
     def equal_actors(self) -> EqualActors:
-        """Those with the same calls."""
+        """The threads with the same calls."""
         return self._equal_threads
 
     def run(self, strategy: Strategy) -> Execution[Any]:
@@ -95,15 +95,15 @@ class ObjectRunner(ScenarioRunner):
         return execution
 
     def clean_up(self) -> None:
-        """Unwind the last execution, and the blocks that it has left open."""
+        """Unwind the last execution, and abandon the ``with`` blocks that it has left open."""
         abandon_blocks(getattr(self, "_driver", None), self.sandbox.scheduler)
         super().clean_up()
 
     def livelock(self, most_events: int) -> None:
-        """Nothing yet: whoever searches asks whether the threads end if all of them get turns."""
+        """Return ``None``: the search itself tests whether the threads end if all of them get turns."""
 
     def outcome(self, execution: Execution[Any]) -> object:
-        """What the calls gave, and what was read back."""
+        """Return the outcomes of the threads, and the outcomes of reading the final state."""
         shown = super().outcome(execution)
         try:
             final = plain(execution.final)
@@ -112,7 +112,7 @@ class ObjectRunner(ScenarioRunner):
         return self._equal_threads.in_order(shown) if isinstance(shown, tuple) else shown, final
 
     def read_back(self, final: tuple[Outcome, ...]) -> list[Any]:
-        """The operations that were read back, after what they gave."""
+        """Return the operations that read the final state, given their outcomes."""
         answers = iter(final)
         found = self._object_type.reading_back(self._target, self._program, lambda _: next(answers))
         return [operation for operation, _ in found]
@@ -134,7 +134,7 @@ class ObjectRunner(ScenarioRunner):
         ]
 
     def _call(self, driver: Driver, operation: Any, thread: int) -> Outcome:
-        """Make a call; what it accesses without any code in Python is reported first."""
+        """Make a call. If the call runs no Python code, its access is reported first."""
         report_direct_access(driver.made, operation, self.sandbox)
         return driver.call(operation, thread)
 
@@ -149,17 +149,17 @@ class ObjectExplorationTarget:
 
     Args:
         object_type: of the target.
-        target: the implementation; its name says how a private copy of it is loaded.
+        target: the implementation; a private copy is loaded by its name.
         instrument: further packages to instrument.
         granularity: where threads may be switched.
 
     Attributes:
         granularity: where threads may be switched.
-        share: how much of what is done with it are audits.
+        share: the share of audits in the work on this target.
         target: the implementation.
 
     Raises:
-        TargetError: there is no such package to instrument.
+        TargetError: a package to instrument does not exist.
     """
 
     def __init__(
@@ -184,11 +184,11 @@ class ObjectExplorationTarget:
 
     @property
     def sandbox(self) -> Sandbox:
-        """Where the code of the target lives."""
+        """The sandbox with the private copy of the code of the target."""
         return self._copies.sandbox
 
     def at(self, granularity: Granularity) -> ObjectExplorationTarget:
-        """The same target, with its threads switched elsewhere; made once."""
+        """Return the same target with another granularity; created once for each granularity."""
         if granularity is self.granularity:
             return self
         if granularity not in self._others:
@@ -198,12 +198,12 @@ class ObjectExplorationTarget:
         return self._others[granularity]
 
     def announce(self, program: Any, watch: ProgressListener) -> None:
-        """Tell ``watch`` that a program is about to run."""
+        """Notify ``watch`` that a program is about to run."""
         self._load(watch)
         watch.note(self._object_type.noted(program))
 
     def runner(self, program: Any, pulse: Callable[[], None] = lambda: None) -> ObjectRunner:
-        """What runs a program; ``pulse`` is called before each execution.
+        """Create the runner of a program; ``pulse`` is called before each execution.
 
         Raises:
             CannotExploreError: the target cannot be scheduled.
@@ -211,7 +211,7 @@ class ObjectExplorationTarget:
         return ObjectRunner(self._object_type, self.target, program, self._copies, pulse)
 
     def judge(self, program: Any, runner: ObjectRunner, *, strict_errors: bool = False) -> CallJudge:
-        """What judges the executions of a runner of the same program."""
+        """Create the judge of the executions of a runner of the same program."""
         specification = self._object_type.specification(program)
         exact = strict_errors or self._object_type.exact_errors
         keeps_lock = partial(self._keeping, program)
@@ -221,7 +221,7 @@ class ObjectExplorationTarget:
     def open_runner(
         self, program: Any, *, strict_errors: bool = False, pulse: Callable[[], None] = lambda: None
     ) -> Iterator[RunnerAndJudge[Any]]:
-        """The experiment of a program; ``pulse`` is called before each execution."""
+        """Open the runner and the judge of a program; ``pulse`` is called before each execution."""
         runner = self.runner(program, pulse)
         try:
             judge = self.judge(program, runner, strict_errors=strict_errors)
@@ -231,7 +231,7 @@ class ObjectExplorationTarget:
             runner.clean_up()
 
     def smaller(self, program: Any, fails: Callable[[Any], bool], *, seconds: float, attempts: int) -> Any:
-        """A program that fails still and is no larger."""
+        """Return a program that still fails and is no larger; see :mod:`kcache_model.object_types.smaller`."""
         return smaller(self._object_type, program, fails, seconds=seconds, attempts=attempts)
 
     def finding(
@@ -243,7 +243,7 @@ class ObjectExplorationTarget:
         strict_errors: bool = False,
         detail: str = "",
     ) -> Finding:
-        """The finding of a problem, with what the counterexample does where there is one."""
+        """Create the finding of a problem; if there is a counterexample, with its interleaving, calls and schedule."""
         setting = Setting(self._object_type, self.target.name, strict_errors, self._instrument)
         if found is None:
             finding = concurrent_finding(setting, PHASE, problem.kind, problem.summary, program)
@@ -254,7 +254,7 @@ class ObjectExplorationTarget:
         is_about_calls = problem.kind in (FindingKind.NONLINEARIZABLE, FindingKind.EXCEPTION)
         verdict = self._checked(program, calls, strict_errors) if is_about_calls else None
         if verdict is not None and verdict.wrong is not None and told.wrong_call is not None:
-            # Several calls may be wrong. The one that the checker names must be wrong in the way that was reported.
+            # Several calls may be wrong. A verdict about another call is used only if it fails in the reported way.
             is_other = call_in(told, calls, verdict.wrong) != told.wrong_call
             if is_other and verdict.is_error != (problem.kind is FindingKind.EXCEPTION):
                 verdict = None
@@ -287,7 +287,7 @@ class ObjectExplorationTarget:
         is_seen: bool,
         strict_errors: bool,
     ) -> Confirmation:
-        """Run a program with real threads."""
+        """Try to confirm a finding: run its program with real threads."""
         del is_seen
         assert finding.interleaving is not None
         setting = Setting(self._object_type, self.target.name, strict_errors)
@@ -301,7 +301,7 @@ class ObjectExplorationTarget:
         return verdict if verdict.status is Status.VIOLATION else None
 
     def _texts(self, program: Any, runner: ObjectRunner) -> Texts[Any]:
-        """What a reader is told of a program."""
+        """Return the texts with which an interleaving of a program is rendered."""
 
         def with_outcomes(operations: Sequence[Any], outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
             return list(zip(map(str, operations), map(str, outcomes), strict=False))
@@ -316,16 +316,16 @@ class ObjectExplorationTarget:
         )
 
     def _load(self, watch: ProgressListener) -> None:
-        """Load the modules while nobody watches: it may take a while, and the target was loaded once already."""
+        """Load the modules without a watch: loading may be slow, and the target has been loaded once without a hang."""
         if not self._is_loaded:
             self._is_loaded = True
             watch.rest()
             first = self._object_type.usual_ways(self.target)[0]
-            with contextlib.suppress(Exception):  # what is wrong with it is told by whoever explores it
+            with contextlib.suppress(Exception):  # the exploration of a program reports the error
                 self.runner(first.with_calls((), ())).clean_up()
 
 
 def _made_of(object_type: ObjectType, target: ObjectTarget, roots: Roots) -> frozenset[str]:
-    """The packages of what a target makes; of the real one, for it is about to be copied."""
+    """The packages of the object that the real target creates; they decide which packages are copied."""
     made = new_object(object_type, target, object_type.usual_ways(target)[0]).made
     return packages_of(made, lambda name: name.startswith(TARGET_PREFIX) or roots.contain(name))

@@ -1,4 +1,4 @@
-"""Blocks that the calls of an execution have left open: how they end."""
+"""End of ``with`` blocks that the calls of an execution have left open."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from ..runtime.threads.scheduler import Scheduler
 
 
 def abandon_blocks(driver: object, scheduler: Scheduler) -> None:
-    """Drop the ``with`` blocks that no call has ended.
+    """Abandon the ``with`` blocks that no call has ended.
 
-    The generator of such a block runs to its end then. Nothing of that is part of an execution, and no lock refuses to
-    be given back.
+    The generators of the blocks then run to their end. This is not part of the execution: the scheduler is set to abort
+    meanwhile, so releasing a lock that is free raises no error.
 
     Args:
-        driver: of the object; one that keeps no blocks is left alone.
+        driver: of the object; if it has no method ``abandon``, nothing is done.
         scheduler: of the threads, which have ended.
     """
     abandon = getattr(driver, "abandon", None)

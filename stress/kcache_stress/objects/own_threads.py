@@ -1,37 +1,38 @@
-"""Threads that a class has started go on whenever they like: whether calls may give what they gave because of that.
+"""Threads started by a class run at any time: search for an order of steps that explains the results of the calls.
 
-The problem. A class hands work to threads of its own: a worker takes it from a queue, a timer ends a lease, a cleaner
-wakes up now and then. They may do their part at any time: before the call returns that has given it to them, after
-three other calls, or in the midst of those. No order of whole calls explains that ``submit(1); results()`` gives
-an empty list today and a full one tomorrow, and that is no fault.
+The problem. A class passes work to threads of its own: a worker takes it from a queue, a timer ends a lease, a cleaner
+wakes up periodically. These threads may run at any time: before the call that submitted the work returns, after three
+other calls, or during these calls. ``submit(1); results()`` may return an empty list today and a full list tomorrow.
+No order of whole calls explains both results, although the class is correct.
 
-What is done. The threads of the class take part in the order that is to explain the calls. A call goes on until it ends
-or waits, as ever. A thread of the class goes on until it waits, ends, or has given back a lock: what it does while it
-holds the lock is one step, and between two such steps calls may begin, end, and go on after a wait. Time may pass, so
-that a wait with a timeout ends, at any moment: threads are late. All such orders are tried that keep what is known:
-a call that had ended before another one began comes first. One is enough that gives each call what it gave.
+The method. The order that explains the calls also contains steps of the threads of the class. A call runs until it ends
+or waits. A thread of the class runs until it waits, ends, or has released a lock: its accesses while it holds the lock
+are one step. Between two steps, calls may begin, end, and continue after a wait. Time may pass at any moment, so that a
+wait with a timeout ends: threads may be slow. The search tries all orders that agree with the history: if a call had
+ended before another call began, it comes first. One order is enough in which each call has its recorded outcome.
 
-What is a fault all the same. A thread of the class that reads, computes and writes without a lock does so in one step
-here. If calls in its midst show, or are lost, no order explains that. Where nothing else explains the calls, smaller
-steps are tried: a thread also rests when its wait has timed out, and after accesses that need no lock, which
-:mod:`.unlocked_accesses` tells from others.
+Violations. If a thread of the class reads, computes and writes without a lock, these accesses are one step here. If a
+call sees a state within this step, or its effect is lost, no order explains that. If no order explains the calls,
+smaller steps are tried: a thread also pauses when its wait has timed out, and after accesses that need no lock (see
+:mod:`.unlocked_accesses`).
 
-Cost. Depth-first, stateless: each order is tried on a new object, up to where a call gives something else. Two steps
-that do not depend on each other are tried in one order only. What is left grows exponentially with the steps that lie
-between calls, so the search ends without an answer after :data:`_MOST_TRIED` orders.
+Cost. The search is depth-first and stateless: each order is tried on a new object, until the outcome of a call differs.
+Two steps that do not depend on each other are tried in one order only. The number of orders grows exponentially with
+the number of steps between calls, so the search ends without an answer after :data:`_MOST_TRIED` orders.
 
 Prior art. For calls that wait see :mod:`kcache_model.linearizability.waiting`. Steps of internal threads that may come
 at any time are the internal actions of I/O automata: N. Lynch, M. Tuttle: An Introduction to Input/Output Automata
-(1989). That only one order of independent neighbours is tried is a normal form of A. Mazurkiewicz: Trace Theory (1987).
+(1989). Trying one order of independent neighbours is a normal form of A. Mazurkiewicz: Trace Theory (1987).
 
-Alternatives. To let the threads of a class do all their work at once, or nothing until the next call, is quicker, and
-accuses a class whose worker has done half of it. To make each of their events a step explains every race. To compare
-nothing until they are idle misses each race with a call.
+Alternatives. Letting the threads of a class do all their work at once, or none of it before the next call, is faster,
+but reports correct classes whose worker has done half of its work. If each event of these threads were a step, every
+race would be explained. If results were compared only while these threads are idle, each race with a call would be
+missed.
 
-Open questions. Whether others may see what a thread of the class has half done is guessed: the class does not say so.
-A thread that reads one place, writes another one apart, and then writes the first one may lose what was written
-meanwhile: that is explained. A call that wakes others and is followed by one that competes with them is tried in one
-order.
+Open questions. Whether calls may see the half-finished work of a thread is a guess: the class does not declare it. A
+thread that reads one place, writes another place apart, and then writes the first place may lose a write of a call in
+between: this is explained, although it may be a race. If a call wakes others and is followed by a call that competes
+with them, only one order is tried.
 """
 
 from __future__ import annotations
@@ -53,42 +54,42 @@ from .directing import Choices, Director, Lost, Made
 from .unlocked_accesses import Access, UnlockedAccesses
 
 _MOST_TRIED: Final = 2_000
-"""Orders that are tried for one history: a second or two. Most right ones are explained by one of the first ten."""
+"""Limit of orders tried for one history: one or two seconds. Most correct histories need at most ten orders."""
 
 _MOST_PASSES: Final = 3
-"""Waits that may end because time passes, if it is not known how many did: calls on real threads are over at once."""
+"""Limit of waits that time out if the history has no number of them: calls on real threads take almost no time."""
 
 _MORE_PASSES: Final = 1
-"""Beside those that are known: the waits of the calls before the threads are not counted."""
+"""Waits that may time out in addition to the recorded number, which omits waits of the calls before the threads."""
 
 _MOST_WOKEN: Final = 1_000
-"""Times that callers go on within one step: one that is woken may wake another one."""
+"""Limit of woken callers that continue within one step: a woken caller may wake another caller."""
 
 _MOST_SURVEYED: Final = 200
-"""Steps that tell which accesses are apart: what threads of the class do over and over again tells nothing new."""
+"""Limit of steps of the survey of accesses: threads of the class repeat their work, so more steps add nothing."""
 
 _CALL: Final = 0
 _OWN: Final = 1
 _TIME: Final = 2
 
 Option: TypeAlias = "tuple[int, int]"
-"""A step: its kind, and the number of the thread. A call begins, a thread of the class goes on, or a wait ends by its
-timeout. Smaller ones are tried first."""
+"""A step: its kind, and the number of the thread. The kinds: a call begins, a thread of the class continues, or a wait
+ends by its timeout. Smaller options are tried first."""
 
 
 class Orders:
-    """The orders that are left to try.
+    """State of the search: the orders that have not been tried yet.
 
     Args:
-        history: the calls, and what they gave.
+        history: the calls and their outcomes.
 
     Attributes:
-        verdict: whether one explains the calls; ``None`` while that is not known.
-        has_more: whether another one is to be tried.
-        is_cut: whether some order was left out because too much time would have to pass.
-        is_survey: whether the next order is to tell which accesses are apart: all calls are made, whatever they give.
+        verdict: whether an order explains the calls; ``None`` while this is unknown.
+        has_more: whether another order is to be tried.
+        is_cut: whether an order was skipped because too many waits would have to time out.
+        is_survey: whether the next run is the survey of accesses: all calls are made, and outcomes are not compared.
         is_fine: whether the smaller steps are tried.
-        apart: the accesses that end such a step.
+        apart: the accesses that end a smaller step.
     """
 
     def __init__(self, history: History) -> None:
@@ -104,14 +105,14 @@ class Orders:
         self._counts: list[int] = []
 
     def choose(self, depth: int, options: Sequence[Option]) -> Option:
-        """The option to take at a depth: as planned, then always the first."""
+        """Return the option to take at a depth: the planned option; beyond the plan, the first option."""
         if depth == len(self._path):
             self._path.append(0)
             self._counts.append(len(options))
         return options[self._path[depth]]
 
     def end(self, *, is_explained: bool) -> None:
-        """An order has come to its end, or to where it explains nothing any more."""
+        """End an order, which is complete or cannot explain the calls any more, and plan the next order."""
         self.is_survey = False
         self._tried += 1
         while self._path and self._path[-1] + 1 == self._counts[-1]:
@@ -127,11 +128,11 @@ class Orders:
             self.is_survey = self.has_more = not self.is_fine
 
     def survey(self, apart: frozenset[Access], *, has_waited: bool) -> None:
-        """Try all orders anew in smaller steps, if there are any.
+        """Restart the search with smaller steps; if there are no smaller steps, the verdict is ``False``.
 
         Args:
             apart: the accesses that end a step.
-            has_waited: whether waits may have timed out.
+            has_waited: whether waits can time out.
         """
         self.is_survey, self.apart = False, apart
         self._path, self._counts = [], []
@@ -141,13 +142,13 @@ class Orders:
 
 
 class OwnThreads(Director):
-    """Lets calls and the threads of the class go on in the next order that is to be tried.
+    """Director of one run: calls and threads of the class continue in the next order to try.
 
     Args:
-        sandbox: where the threads are.
-        make_driver: makes the object, and what makes its calls.
+        sandbox: contains the threads.
+        make_driver: creates the object and its driver.
         threads: caller -> number of its virtual thread.
-        orders: those that are left.
+        orders: the orders that are left to try.
     """
 
     def __init__(
@@ -167,7 +168,7 @@ class OwnThreads(Director):
         self._accesses = UnlockedAccesses(sandbox.scheduler.trace)
 
     def make(self, call: CalledBy) -> Outcome:
-        """Make a call; the first one makes the object."""
+        """Make a call; the first call creates the object."""
         if self._driver is None:
             self._driver = self._make_driver()
             return Outcome()
@@ -175,7 +176,7 @@ class OwnThreads(Director):
         return self._driver.call(call.operation, call.thread)
 
     def directed(self) -> Choices:
-        """Take one step after another, until all calls have ended, or one has given what it did not give."""
+        """Take one step after another, until all calls have ended or an outcome differs from the history."""
         maker = Made(CalledBy(None, PREFIX_THREAD))
         yield from self._step((_CALL, self._open(maker)))
         if maker.outcome.waits:
@@ -192,7 +193,7 @@ class OwnThreads(Director):
             self._orders.end(is_explained=is_explained)
 
     def _surveyed(self) -> Choices:
-        """Make all calls, each as soon as it may begin, and let the threads of the class do all they can."""
+        """Begin each call as soon as possible, then run the threads of the class: at most ``_MOST_SURVEYED`` steps."""
         with suppress(Lost):
             for _ in range(_MOST_SURVEYED):
                 own = [(_OWN, number) for number in self._own_ready()]
@@ -204,7 +205,7 @@ class OwnThreads(Director):
                 yield from self._step(options[0])
 
     def _explained(self) -> Generator[int, None, bool]:
-        """Take the steps; whether all calls have ended, each with what it gave."""
+        """Take the steps of an order. Return whether all calls have ended with the outcomes of the history."""
         before: tuple[Option, Sequence[Option], Sequence[Event]] | None = None
         depth = 0
         while not self._has_ended(range(len(self._calls))):
@@ -222,13 +223,13 @@ class OwnThreads(Director):
                 return False
             events = self._events(position)
             if before is not None and option < before[0] and option in before[1] and _commute(before[2], events):
-                return False  # the other order of the two leads to the same, and is tried
+                return False  # the other order of these two steps is tried, with the same result
             before = option, options, events
             depth += 1
         return True
 
     def _rest_if_idle(self) -> None:
-        """Count the moments at which all threads of the class were idle, after the calls that had ended before."""
+        """Count an idle moment if no thread of the class can continue and the calls before this moment have ended."""
         marks = self._orders.history.idle_before
         while not self._own_ready() and self._idle_before < max(marks, default=0):
             if not self._has_ended(call for call, mark in enumerate(marks) if mark <= self._idle_before):
@@ -251,12 +252,12 @@ class OwnThreads(Director):
         return found
 
     def _own_ready(self) -> list[int]:
-        """The threads of the class that can go on."""
+        """The threads of the class that can continue."""
         threads = sorted(self.scheduler.actors.items())
         return [number for number, thread in threads if thread.enabled and number not in self.turns]
 
     def _next_calls(self) -> list[int]:
-        """The calls that may begin: their callers are free, and what has ended before them has ended."""
+        """The calls that may begin: the caller is free, and all calls that precede it in the history have ended."""
         return [call for call in range(len(self._calls)) if call not in self._begun and self._may_begin(call)]
 
     def _may_begin(self, call: int) -> bool:
@@ -266,7 +267,7 @@ class OwnThreads(Director):
         return self._has_ended(other for other, that in enumerate(self._calls) if that.precedes(this))
 
     def _has_ended(self, calls: Iterable[int]) -> bool:
-        """Whether calls have ended, as far as they are known to have returned."""
+        """Whether calls have ended; calls that did not return in the history are ignored."""
         returned = (call for call in calls if self._calls[call].returned is not None)
         return all(call in self._begun and not self._made[call].outcome.waits for call in returned)
 
@@ -285,7 +286,7 @@ class OwnThreads(Director):
         return number
 
     def _step(self, option: Option) -> Choices:
-        """One step, and all that callers do whom it has woken."""
+        """Take one step; then let the callers that it has woken continue, until each ends or waits."""
         kind, number = option
         self._passes += kind == _TIME
         yield from self._call_step(number) if number in self.turns else self._own_step(number, kind)
@@ -298,17 +299,17 @@ class OwnThreads(Director):
         raise Lost
 
     def _call_step(self, number: int) -> Choices:
-        """Let a call go on until it ends or waits."""
+        """Let a call continue until it ends or waits."""
         call = self._opened[number]
         yield from self.go_on(number)
         self._look(call)
 
     def _look(self, call: Made | None = None) -> set[Access]:
-        """What has just been touched without a lock, and by no call."""
+        """Record the new accesses. Return the accesses of threads of the class without a lock; empty if not needed."""
         return self._accesses.look(self._driver.made, call) if self._looks and self._driver else set()
 
     def _own_step(self, number: int, kind: int) -> Choices:
-        """Let a thread of the class go on until it waits, ends or rests."""
+        """Let a thread of the class continue until it waits, ends or rests."""
         trace = self.scheduler.trace
         rests_at_once = kind == _TIME and self._orders.is_fine
 
@@ -319,13 +320,13 @@ class OwnThreads(Director):
         return self.go_on(number, 1, rests)
 
     def _fits(self) -> bool:
-        """Whether all calls that have ended gave what they gave in the history."""
+        """Whether the outcomes of all calls that have ended agree with the history."""
         agrees = self._orders.history.agrees
         pairs = ((self._calls[call], self._made[call].outcome) for call in self._begun)
         return all(outcome.waits or agrees(call, outcome) for call, outcome in pairs)
 
     def _events(self, position: int) -> list[Event]:
-        """The events since a position of the trace, each only once, and what the threads wait for that made them."""
+        """Return the distinct events since a position of the trace, and the pending events of their threads."""
         events = self.scheduler.trace[position:]
         for number in {event[0] for event in events}:
             pending = self.scheduler.actors[number].pending

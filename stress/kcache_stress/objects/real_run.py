@@ -1,4 +1,4 @@
-"""One run of a program with real threads: its calls as they overlap, and what the specification says of them."""
+"""Real run: one run of a program with real threads, the history of its calls, and the judgement of the history."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from .findings import Setting
 clock = time.perf_counter_ns
 
 _BUDGET: Final = SearchBudget(seconds=600.0, steps=200_000)
-"""Steps decide, so that no verdict depends on the machine; time is only there to end."""
+"""The limit that matters is the number of steps: no verdict depends on the speed of the machine. Time is a fallback."""
 
 
 class RealRun:
     """The calls of a program on one object.
 
     Args:
-        setting: says what is asked of them.
+        setting: the object type, and whether errors are compared strictly.
         target: the implementation.
-        program: what to call.
-        driver: calls the object.
+        program: the operations that each thread calls.
+        driver: calls the operations on the object.
 
     Attributes:
-        calls: those that have ended.
-        under_way: thread -> the operation that it calls.
+        calls: the calls that have ended.
+        under_way: thread -> the operation whose call has not ended.
     """
 
     def __init__(self, setting: Setting, target: ObjectTarget, program: Any, driver: Driver) -> None:
@@ -57,16 +57,16 @@ class RealRun:
 
     @property
     def threads(self) -> list[Callable[[], None]]:
-        """What each thread does."""
+        """The work of each thread of the program: its calls, one after another."""
         return [partial(self._make, number, own) for number, own in enumerate(self._program.threads)]
 
     def read_back(self) -> None:
-        """Read what is left when the threads have ended."""
+        """Call the operations that read the final state, after the threads have ended."""
         object_type = self._setting.object_type
         object_type.reading_back(self._target, self._program, lambda operation: self._timed(FINAL_THREAD, operation))
 
     def judged(self) -> CallsVerdict:
-        """What the specification says of the calls."""
+        """Check the history of the calls against the specification."""
         object_type = self._setting.object_type
         specification = object_type.specification(self._program)
         exact = self._setting.strict_errors or object_type.exact_errors
@@ -80,7 +80,7 @@ class RealRun:
             self._timed(thread, operation)
 
     def _timed(self, thread: int, operation: Any) -> Outcome:
-        """Make a call and note it."""
+        """Make a call and record it. In a paused run, it begins at its first access to something that may be shared."""
         self.under_way[thread] = operation
         begun = [clock()]
         is_in_c = direct_access(self._driver.made, operation) is not None
@@ -92,14 +92,14 @@ class RealRun:
 
 
 def trial_of(setting: Setting, target: ObjectTarget, program: Any, kind: FindingKind, seconds: float) -> Trial:
-    """A program on a new object of a target as it is installed, for real threads to try.
+    """Create the trial that runs a program with real threads, on a new object of the target as it is installed.
 
     Args:
-        setting: says what is asked of the calls.
+        setting: the object type, and whether errors are compared strictly.
         target: the implementation.
-        program: what goes wrong under the explorer.
-        kind: how.
-        seconds: of virtual time that it waits there.
+        program: the program that fails under the explorer.
+        kind: the kind of the failure.
+        seconds: virtual time that the program waits under the explorer.
     """
     last: list[RealRun] = []
 

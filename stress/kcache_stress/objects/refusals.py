@@ -1,16 +1,17 @@
-"""Calls that are refused in the midst of a slow one: whether what they meet there is meant for that.
+"""Refusals: calls that a class rejects during a slow call, distinguished from calls that see a half-finished state.
 
-A class may let one call do its work at a time, and tell others so: ``if self._is_running: raise Busy``, or
-``if not self._lock.acquire(blocking=False): return False``. Alone, no call is ever refused. It is no fault that one is
-while another call is slow. But what a call meets there may also be something half done, and that is one.
+A class may allow one call at a time and reject others: ``if self._is_running: raise Busy``, or
+``if not self._lock.acquire(blocking=False): return False``. A call that runs alone is never refused. If a call is
+refused during a slow call, the class is correct. If a call reads a half-finished state instead, the class is wrong.
 
-So a call counts as refused if it finds a lock taken that the slow call holds; or if all that it reads of what the slow
-call has written so far are flags that the slow call sets back in the end. A flag is true or false, a text, a member of
-an enum, or ``None``; or it is inside of a semaphore, an event and the like. No number: who takes a sum away and gives
-it back shows others a wrong one meanwhile. No container: who takes an item out and puts it back hides it. And a call
-that is refused writes nothing afterwards, unless it holds a lock.
+So a call counts as refused if it finds a lock taken that the slow call holds, or reads a flag that the slow call has
+written; and if all places that it reads and the slow call has written are flags that the slow call resets in the end.
+A flag is a boolean, a string, a member of an enum, or ``None``; or a number inside of a semaphore, an event or another
+library object. Other numbers are no flags: if the slow call subtracts an amount and adds it back, other calls see a
+wrong sum meanwhile. Containers are no flags: if the slow call removes an item and puts it back, other calls miss the
+item. After the call has found the lock or the flag, it must not write anything without holding a lock.
 
-Further calls may come before the slow one goes on, if they may as well have come before it altogether.
+Further calls may run before the slow call continues, if they may as well run before the whole slow call.
 """
 
 from __future__ import annotations
@@ -28,18 +29,18 @@ from ..trace.naming import attributes, is_library
 
 _FLAGS: Final = (bool, str, enum.Enum, type(None))
 _DEEPEST: Final = 3
-"""From the object under test to what holds a flag: a semaphore of it, and what that consists of."""
+"""Limit of attributes from the object under test to the holder of a flag, such as the Condition of a semaphore."""
 
 Place = tuple[int, object]
-"""The id of an object, and the name of an attribute; of what has no attributes, what an event says."""
+"""The id of an object, and the name of an attribute; if the object has no attributes, the slot of the event."""
 
 
 class Refusals:
-    """Looks on while calls are made in the midst of a slow one.
+    """Observer of the calls that are made during a slow call.
 
     Args:
         scheduler: of the threads.
-        made: the object under test, before the slow call begins.
+        made: the object under test, before the slow call begins; the values of its flags are recorded.
         slow: the number of the thread of the slow call.
     """
 
@@ -53,11 +54,11 @@ class Refusals:
         self._keep(made, 0)
 
     def is_refused(self, number: int, position: int) -> bool:
-        """Whether the call of a thread, which has ended, may have been refused.
+        """Whether the ended call of a thread may have been refused.
 
         Args:
             number: of the thread.
-            position: in the trace, at which the call began.
+            position: the length of the trace when the call began.
         """
         trace = self._scheduler.trace
         written = self._touched(self._slow, self._began, position)[WRITE]
@@ -83,18 +84,18 @@ class Refusals:
         return (bool(met) or finds_taken) and met <= self._flags.keys()
 
     def commutes(self, number: int, position: int) -> bool:
-        """Whether the call of a thread, which has ended, may as well have come before the slow one.
+        """Whether the ended call of a thread may as well come before the slow call: no conflict with it so far.
 
         Args:
             number: of the thread.
-            position: in the trace, at which the call began.
+            position: the length of the trace when the call began.
         """
         slow = self._touched(self._slow, self._began, position)
         own = self._touched(number, position, len(self._scheduler.trace))
         return slow[WRITE].isdisjoint(own[READ] | own[WRITE]) and slow[READ].isdisjoint(own[WRITE])
 
     def _touched(self, number: int, begin: int, end: int) -> dict[int, set[Place]]:
-        """READ and WRITE -> the places that a thread touches in a part of the trace."""
+        """READ and WRITE -> the places that a thread accesses in a part of the trace."""
         found: dict[int, set[Place]] = {READ: set(), WRITE: set()}
         for who, kind, obj, slot in self._scheduler.trace[begin:end]:
             for how, what, part in parts_of(kind, obj, slot) if who == number and kind <= WRITE else ():
@@ -102,7 +103,7 @@ class Refusals:
         return found
 
     def are_set_back(self) -> bool:
-        """Whether the slow call, which has ended, has set back all that refused calls have met."""
+        """Whether the slow call, which has ended, has reset all flags that refused calls have read."""
         now: dict[Place, object] = {}
         for obj in self._kept:
             now |= {(id(obj), name): value for name, value in attributes(obj).items()}

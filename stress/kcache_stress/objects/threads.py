@@ -1,4 +1,4 @@
-"""Programs with real threads. A thread that does not come back is a finding, with the place where it is."""
+"""Stress: runs programs with real threads. A thread that does not return is a finding, with its stack."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ from .named_target import new_object
 from .real_run import RealRun
 
 _THREADS: Final = 4
-"""Programs have at most three; one more does what comes before and after."""
+"""Programs have at most three threads; one more makes the calls before and after the threads."""
 _LEVELS: Final = (None, Level(0.3), Level(1.0), Level(1.0, (1e-6, 2e-4)))
 _SWITCH_SECONDS: Final = 1e-5
 _SLOW_SECONDS: Final = 0.5
-"""A program that takes longer, as it asks the network, is run once at a time: a budget is seconds."""
+"""If a program takes longer (it may use the network), it runs on one object only: the budget is in seconds."""
 _SMALLER_SECONDS: Final = 6.0
 _CANDIDATE_SECONDS: Final = 0.5
 
 
 _IN_ONE_GO: Final = 16
-"""Objects on which the threads make their calls one after another, without a new start. Very short calls end before the
-next thread has started; a thread that is interrupted within a call is overtaken by the others on the same object."""
+"""Number of objects on which started threads make their calls, one object after another. Very short calls end before
+the next thread has started. With many objects, an interrupted thread is overtaken by others on the same object."""
 
 
 _OF_VIRTUAL_THREADS: Final = "cannot switch to a different thread"
-"""Greenlets say so where a real thread waits for a virtual lock."""
+"""Part of the message of greenlet's error if a real thread waits for a virtual lock."""
 
 
 @dataclass(frozen=True)
 class Round:
-    """What one run of a program with real threads showed.
+    """Result of one run of a program with real threads.
 
     Attributes:
-        calls: those that ended.
-        verdict: what the model says.
-        hung: where the threads were when they were given up; empty if they ended.
+        calls: the calls that ended.
+        verdict: the judgement of the specification about the calls.
+        hung: the stacks of the threads when the run was abandoned; empty if no hang is reported.
     """
 
     calls: tuple[Call[Any], ...]
@@ -64,7 +64,7 @@ class Round:
 
     @property
     def kind(self) -> FindingKind | None:
-        """What sort of violation it is, if any."""
+        """The kind of violation; ``None`` if there is none."""
         if self.hung:
             return FindingKind.HANG
         if self.verdict.status is not Status.VIOLATION or self.verdict.wrong is None:
@@ -73,11 +73,11 @@ class Round:
 
 
 class _InTurn:
-    """The same part of several runs, one after another.
+    """One part of several runs (such as the calls of one thread), executed for one run after another.
 
     Attributes:
-        parts: of the runs.
-        at: the one that is under way; their number if all have ended.
+        parts: the part of each run.
+        at: index of the part that is being executed; the number of parts if all have ended.
     """
 
     def __init__(self, parts: Sequence[Callable[[], None]]) -> None:
@@ -91,20 +91,21 @@ class _InTurn:
 
 
 class ObjectStress:
-    """Runs programs with real threads, again and again.
+    """Stress test of a target: runs programs with real threads, repeatedly.
 
     Args:
         target: the implementation.
-        setting: for findings.
-        watch: told of each program.
+        setting: the data that all findings share.
+        watch: is notified of each program.
         seed: of the noise.
-        patience_seconds: how long nothing may move.
+        patience_seconds: time without progress after which a run counts as hung.
 
     Attributes:
-        coverage: what was called, and how often it overlapped a call of another thread.
-        rounds: how often a program was run to its end.
-        overlapping: rounds in which calls of different threads overlapped.
-        undecided: rounds that could not be judged.
+        coverage: the operations called, and how often each overlapped a call of another thread.
+        rounds: number of runs that came to their end.
+        overlapping: number of runs in which calls of different threads overlapped.
+        undecided: number of runs that could not be judged.
+        left_out: name of an operation that programs must not call -> reason.
     """
 
     def __init__(
@@ -126,7 +127,7 @@ class ObjectStress:
 
     @contextmanager
     def underway(self) -> Iterator[None]:
-        """While programs are run."""
+        """Context in which programs are run: with a short switch interval. At its end, noise and threads are closed."""
         before = sys.getswitchinterval()
         sys.setswitchinterval(_SWITCH_SECONDS)
         try:
@@ -137,14 +138,16 @@ class ObjectStress:
             self._pool.close()
 
     def leaves_out(self, program: Any) -> bool:
-        """Whether a program has calls that are left out."""
+        """Whether a program has calls that are excluded (see ``left_out``)."""
         return any(str(operation.name) in self.left_out for operation in program.operations())
 
     def run(self, program: Any) -> Round:
-        """Run a program once; if no calls overlapped, and it was quick, on several objects more in one go.
+        """Run a program once. If no calls overlapped and the run was quick, run the program on 16 more objects.
+
+        The second run is omitted if the first run is a violation, or if the objects share state.
 
         Returns:
-            The first round that is wrong, or the last.
+            The first round that is a violation, or the last round.
         """
         before, began = self.overlapping, time.monotonic()
         found = self._together(program, 1)
@@ -153,7 +156,7 @@ class ObjectStress:
         return found if is_enough else self._together(program, _IN_ONE_GO)
 
     def _together(self, program: Any, objects: int) -> Round:
-        """Run a program on some objects, each thread on one object after another."""
+        """Run a program on several new objects; each thread makes its calls on one object after another."""
         self._watch.note(json.dumps(self._type.codec.encode_program(program)))
         with self._noise.reach_new_threads():
             drivers = [new_object(self._type, self._target, program) for _ in range(objects)]
@@ -163,7 +166,7 @@ class ObjectStress:
         patience = self._patience_seconds + len(runs) * real_seconds(self._type.specification(program), program)[1]
         for parts, level in (
             ([_InTurn([one.before for one in runs])], None),
-            # The first thread of the pool is left to what comes before and after.
+            # The first thread of the pool is reserved for the calls before and after the threads.
             ([_InTurn([]), *map(_InTurn, zip(*(one.threads for one in runs), strict=True))], self._level()),
             ([_InTurn([one.read_back for one in runs])], None),
         ):
@@ -171,7 +174,7 @@ class ObjectStress:
                 tasks = [self._noisy(part) for part in parts]
                 if not self._pool.run(tasks, lambda: self._progress(runs), patience):
                     stuck = runs[min(part.at for part in parts if part.at < len(part.parts))]
-                    # Exceptions of calls are outcomes: what has ended a thread of the pool is a fault of the harness.
+                    # Exceptions of calls are outcomes. If a thread of the pool has ended, the harness has an error.
                     is_known = not self._pool.is_whole or self._waits_outside(stuck) or self._is_kept(program, stuck)
                     self.undecided += is_known
                     hung = "" if is_known else self._pool.stacks() or "a thread did not come back"
@@ -193,7 +196,7 @@ class ObjectStress:
         return self._random.choice(_LEVELS)
 
     def _waits_outside(self, shown: RealRun) -> bool:
-        """Whether a thread waits for the outside world: then nothing is hung, and its call is left out from now on."""
+        """Whether a thread waits for the outside world. If so, it is no hang, and its call is excluded from now on."""
         for number, thread in enumerate(self._pool.idents):
             what = outside_wait(thread)
             called = shown.under_way.get(number - 1, shown.under_way.get(PREFIX_THREAD if not number else number - 1))
@@ -202,13 +205,13 @@ class ObjectStress:
         return any(outside_wait(thread) for thread in self._pool.idents)
 
     def _is_kept(self, program: Any, shown: RealRun) -> bool:
-        """Whether a thread that has ended its calls took a lock for good in one of them: such a program is no test."""
+        """Whether a thread that has ended its calls keeps a lock. If so, the hang is expected and is no finding."""
         threads = {PREFIX_THREAD: program.prefix, **dict(enumerate(program.threads))}
         ended = (calls for thread, calls in threads.items() if thread not in shown.under_way)
         return any(self._keeping(program, call) for calls in ended for call in calls)
 
     def repeat(self, program: Any, seconds: float, kind: FindingKind | None = None) -> Round | None:
-        """Run a program until it shows something (of that kind), or the time is up."""
+        """Run a program until a round is a violation (of ``kind``, if given). Return ``None`` after ``seconds``."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             found = self.run(program)
@@ -219,7 +222,7 @@ class ObjectStress:
     def finding(
         self, program: Any, found: Round, *, is_small: bool = False, seconds: float = _SMALLER_SECONDS
     ) -> Finding:
-        """The finding of a round, of a smaller program if one shows the same within ``seconds``."""
+        """Create the finding of a round; of a smaller program, if one fails in the same way within ``seconds``."""
         kind = found.kind
         assert kind is not None
         best = found
@@ -230,7 +233,7 @@ class ObjectStress:
             best = again or best
             return again is not None
 
-        # Each attempt at a hang would cost the patience that it takes to call it one, and leave its threads behind.
+        # Hangs are not made smaller: each attempt would take the whole patience, and its threads would remain.
         if kind is not FindingKind.HANG and not is_small:
             program = smaller(self._type, program, fails, seconds=seconds)
         return concurrent_finding(
@@ -257,5 +260,5 @@ class ObjectStress:
 
 
 def _is_ours(call: Call[Any]) -> bool:
-    """Whether a call met virtual threads: one of the class runs on, and imports during an execution."""
+    """Whether a call failed on a virtual lock: a thread of the class still runs, and imported during an execution."""
     return call.outcome is not None and _OF_VIRTUAL_THREADS in call.outcome.message.lower()

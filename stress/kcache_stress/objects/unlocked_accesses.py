@@ -1,21 +1,22 @@
-"""Accesses that threads of a class make without a lock, and which of them calls may come between.
+"""Unlocked accesses of threads of a class: which of them end a step, so that calls may come right after them.
 
-A worker counts up an attribute, and whoever likes looks at it: ``self.done += 1``. No lock is needed for that, and no
-fault is in it, though others see some parts done and some not. A worker looks at a flag before each part of its work:
-``if self._cancelled: return``. Whoever sets the flag may come right after that.
+Example: a worker counts its progress with ``self.done += 1``, and calls read the attribute. No lock is needed, and the
+class is correct, although calls see some parts of the work done and some not. Another example: a worker reads a flag
+before each part of its work: ``if self._cancelled: return``. A call may set the flag right after this.
 
-But where each call takes a lock before it touches the same attribute, the worker has forgotten to: what it does without
-the lock is meant to be one step. The same holds where one call reads two places that the worker writes one after
-another, or writes two places that the worker reads: one of them may see one half done.
+But if each call takes a lock before it accesses the attribute, the worker should take the lock, too: its accesses
+without the lock are meant to be one step. The same applies if one call reads two places that the worker writes one
+after another, or writes two places that the worker reads: either may see the other half-finished.
 
-So an access of a thread of the class is *apart*, and ends its step, if
+So an access of a thread of the class is *apart*, and ends the step of the thread, if
 
-* it writes a place, or it reads one that calls write and no thread of the class: between reading and writing the same
-  place, as ``+=`` does, nothing may come;
-* no lock is held, and not each call that touches the place holds one;
-* no call reads two such places that are written, or writes two that are read.
+* it writes a place, or it reads a place that calls write and no thread of the class writes: nothing may come between
+  the read and the write of the same place, as in ``+=``;
+* no lock is held, and at least one call accesses the place without a lock, or no call accesses it with a lock;
+* no call reads two places with such writes, or writes two places with such reads.
 
-Events and the like are made for flags: to look at one is apart, whoever holds what.
+Events, semaphores and similar library objects are meant to be flags: an access to one may be apart although a lock is
+held.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ from ..modules.held_locks import HeldLocks
 from ..trace.naming import Names, is_library
 
 _ROOT: Final = "<it>"
-"""What the object is called: no class can be called so."""
+"""The name of the object under test in paths: no class can have this name."""
 
 Access = tuple[int, str]
-"""READ or WRITE, and the way to the place. Each replay makes another object, in which the same ways lead to others."""
+"""READ or WRITE, and the path to the place. A path stays valid in each replay, although each creates a new object."""
 
 
 class UnlockedAccesses:
-    """Takes note of what is touched, and whether a lock is held.
+    """Record of accesses: the places accessed, by calls and by threads of the class, and whether a lock was held.
 
     Args:
-        trace: the events so far; more are added to it.
+        trace: the events so far; the scheduler appends further events to it.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -55,16 +56,16 @@ class UnlockedAccesses:
         self._calls: defaultdict[object, set[Access]] = defaultdict(set)
 
     def skip(self) -> None:
-        """Take note of who holds which lock, and of nothing else."""
+        """Skip the new events, except for the locks that threads hold."""
         for event in self._new_events():
             self._held.see(event)
 
     def look(self, root: object, call: object = None) -> set[Access]:
-        """Take note of what has been done since the last time; the accesses without a lock, if no call made them.
+        """Record the new accesses. Return the accesses of threads of the class without a lock, or to library objects.
 
         Args:
-            root: the object.
-            call: which one has done it; ``None`` for threads of the class.
+            root: the object under test.
+            call: the call that made the accesses; ``None`` for threads of the class. If given, the result is empty.
         """
         found: set[Access] = set()
         self._names.root = root
@@ -92,7 +93,7 @@ class UnlockedAccesses:
         return found
 
     def apart(self) -> frozenset[Access]:
-        """The accesses that end a step."""
+        """The accesses that are apart: each ends a step."""
         changed = {place for touched in self._calls.values() for how, place in touched if how == WRITE}
         found = {
             (how, place)
@@ -112,7 +113,7 @@ class UnlockedAccesses:
         return events
 
     def _place(self, obj: object, slot: object) -> str:
-        """The way to a place; empty if none leads there."""
+        """Return the path from the object to a place; empty if there is no path."""
         name = "" if type(slot) is Imprecise else self._names.of(obj).removeprefix("former ")
         if not name.startswith(_ROOT):
             return ""

@@ -1,8 +1,8 @@
-"""Replay of calls on virtual threads: on the clock of executions, so a call that waits or sleeps takes no time.
+"""Replay of calls on virtual threads and the virtual clock: a call that waits or sleeps takes no real time.
 
 Each caller is a virtual thread. A call runs until it ends or waits; the threads that it has woken run next, until each
-of them ends or waits, too. Virtual time passes only where a step of the replay says so, or where a call sleeps: nobody
-can end a sleep, so no other call has a reason to begin in the middle of it.
+of them ends or waits, too. Virtual time passes only if a step of the replay requires it, or if a call sleeps: no call
+can end a sleep, so no other call needs to begin during it.
 """
 
 from __future__ import annotations
@@ -35,44 +35,44 @@ from .refusals import Refusals
 T = TypeVar("T")
 
 _MOST_PASSES: Final = 1_000
-"""Times that virtual time passes within one call. A call that still waits then polls: it waits for another thread."""
+"""Limit of waits that time out within one call. If a call still waits then, it polls: it waits for another thread."""
 
 _SPINNING_BEATS: Final = 20
-"""Tenths of a second of work without any event, after which a call counts as one that never ends: calls are short."""
+"""Tenths of a second of work without any event, after which a call counts as endless: calls are short."""
 
 _FEW_PASSES: Final = 50
-"""A call that has slept more often than this, and is not done after all the events of an execution, polls, too."""
+"""If more waits than this timed out in one step, and a call has not ended after ``MOST_EVENTS`` events, it polls."""
 
 _OTHER_TIME: Final = 86_400_000.0
 _OTHER_TICK: Final = 1.7e-6
-"""The clock of replays that are made elsewhere: what a call says of the time differs there."""
+"""The clock of replays that run ``elsewhere``: if the outcome of a call depends on the time, it differs there."""
 
 _OTHER_THREADS: Final = 8
-"""Threads that do nothing in replays that are made elsewhere: more than a program has, so that each caller is another.
-"""
+"""Number of idle threads in replays that run ``elsewhere``. It exceeds the number of threads of a program, so that each
+caller has another thread ident."""
 
 
 class MakesDriver(Protocol):
-    """Makes a driver of a new object of a factory."""
+    """Function that creates a new object with a factory, and the driver of the object."""
 
     def __call__(
         self, factory: Callable[[], Any], /, *, load: Load, passing: tuple[type[BaseException], ...]
     ) -> Driver:
-        """The driver of a new object."""
+        """Return the driver of a new object."""
         ...
 
 
 class VirtualCalls:
-    """Makes calls on new objects of a private copy of a target.
+    """Replays of calls on new objects of a private copy of a target.
 
     Args:
-        place: where the target is.
+        place: the place of the code of the target.
 
     Attributes:
-        keeps_driver: whether the driver of a replay is kept until the next one, to be asked for results.
-        driver: of the last replay, if it was kept.
-        spinning: the names of calls that go on and on without any event: they are not made again.
-        starts_threads: whether a thread was there in some replay that makes none of the calls.
+        keeps_driver: whether the driver of a replay is kept until the next replay, to query results.
+        driver: the driver of the last replay, if it was kept.
+        spinning: the names of calls that run endlessly without any event: they are not made again.
+        starts_threads: whether in some replay there was a thread other than the callers.
     """
 
     def __init__(self, place: Place) -> None:
@@ -88,12 +88,14 @@ class VirtualCalls:
         self._is_out_of_reach = False
 
     def replay(self, steps: Calls, driver: MakesDriver, *, elsewhere: int = 0) -> Stage | None:
-        """Take the steps on a new object; ``None`` if virtual threads cannot tell what comes of them.
+        """Take the steps on a new object; return ``None`` if virtual threads cannot determine the outcomes.
+
+        If one of the calls is known to run endlessly without any event, all outcomes are ``WAITS``.
 
         Args:
             steps: see :mod:`kcache_model.object_types.replay_steps`.
-            driver: makes the calls.
-            elsewhere: which random numbers are drawn; an odd number also for other threads, at another time.
+            driver: creates the object and the driver that makes the calls.
+            elsewhere: seed of random numbers; if odd, thread idents and the clock differ as well.
         """
         calls = [call for step in steps for call in _calls_of(step)]
         if not self._may_spin(calls):
@@ -104,12 +106,12 @@ class VirtualCalls:
         return Stage(tuple(tuple(WAITS for _ in _calls_of(step)) for step in steps), timeouts=0, is_quiet=False)
 
     def explains(self, history: History, driver: MakesDriver, pulse: Callable[[], None]) -> bool | None:
-        """Whether calls may give what they gave; ``None`` if that is not known. See :mod:`~.own_threads`.
+        """Whether the outcomes of calls are possible; ``None`` if this is unknown. See :mod:`~.own_threads`.
 
         Args:
-            history: the calls.
-            driver: makes the calls.
-            pulse: called every now and then.
+            history: the calls and their outcomes.
+            driver: creates the object and the driver that makes the calls.
+            pulse: called before each order that is tried.
         """
         calls = [call.operation for call in history.calls]
         orders = Orders(history)
@@ -123,14 +125,14 @@ class VirtualCalls:
         return orders.verdict if is_told else None
 
     def _may_spin(self, calls: Sequence[CalledBy]) -> bool:
-        """Whether one of the calls is known to go on and on."""
+        """Whether one of the calls is known to run endlessly without any event."""
         return any(_name(call) in self.spinning for call in calls)
 
     def _with_errors_told(self, run: Callable[[], T]) -> T | None:
-        """What a run gives; ``None`` if virtual threads cannot tell.
+        """Return the result of a run; ``None`` if virtual threads cannot determine it, now or in an earlier run.
 
         Raises:
-            _SpinsError: one of the calls goes on and on without any event, and never ends.
+            _SpinsError: one of the calls runs endlessly without any event.
         """
         if self._is_out_of_reach:
             return None
@@ -177,14 +179,14 @@ class VirtualCalls:
         elsewhere: int = 0,
         first: tuple[int, ...] = (),
     ) -> bool:
-        """Run calls on a new object as a director says; whether that tells what they give.
+        """Run calls on a new object under a director. Return whether the outcomes of the calls are known.
 
         Args:
-            direct: makes the director, which is given the number of the thread of each caller.
-            calls: all of them.
-            driver: makes them.
+            direct: creates the director, from a mapping: caller -> number of its virtual thread.
+            calls: all calls.
+            driver: creates the object and the driver that makes the calls.
             elsewhere: see :meth:`replay`.
-            first: a caller who may make none of the calls.
+            first: callers with the first numbers, even if they make none of the calls.
         """
         self._make_driver = driver
         if self._runner is None:
@@ -222,7 +224,7 @@ class VirtualCalls:
 
 
 class _SpinsError(Exception):
-    """A call goes on and on without any event: nothing can be seen of it, and no timeout ends it."""
+    """A call runs endlessly without any event: the scheduler cannot observe it, and no timeout ends it."""
 
 
 def _name(call: CalledBy) -> str:
@@ -242,12 +244,12 @@ def _calls_of(step: Any) -> tuple[CalledBy, ...]:
 
 
 class _Loop:
-    """Watches a call that sleeps, and looks again afterwards: it comes back to where it was before it slept.
+    """Observer of a call that polls: it sleeps, and then returns to a position that it had before the sleep.
 
-    It rests where it looks again: real threads are late, and it may find there what another call has done meanwhile.
+    The call rests at this position: real threads may be late, so another call may act before the call polls again.
 
     Attributes:
-        rests: whether it is there.
+        rests: whether the call is at this position.
     """
 
     def __init__(self) -> None:
@@ -257,10 +259,10 @@ class _Loop:
         self._again: _Stack = ()
 
     def rests_at(self, thread: VirtualThread) -> bool:
-        """Take note of where the call is that has just paused; whether it looks again there.
+        """Record the position of the call, which has just paused. Return whether the call rests there.
 
         Raises:
-            Lost: it goes on elsewhere after its sleep.
+            Lost: the call continues at a new position after its sleep.
         """
         if thread.finished:
             return self.rests
@@ -282,15 +284,15 @@ _Stack: TypeAlias = "tuple[tuple[int, int, int | None], ...]"
 
 
 def _lines(stack: _Stack) -> tuple[tuple[int, int | None], ...]:
-    """The lines of a stack. The compiler writes the test of a loop twice: for the first time, and for all others."""
+    """The lines of a stack, without instructions: the compiler emits the test of a loop twice (first and later)."""
     return tuple((code, line) for code, _, line in stack)
 
 
 def _stack(thread: VirtualThread) -> _Stack:
-    """Where a thread is, outside the explorer."""
+    """The frames of a thread, except for the frames of the explorer."""
     running = thread.greenlet
     frame = None if running is None else running.gr_frame
-    frame = frame or sys._getframe()  # it is the one that chooses who is next
+    frame = frame or sys._getframe()  # this thread runs: it is choosing the next thread
     found = []
     while frame is not None:
         if not frame.f_code.co_filename.startswith(OWN_FILES):
@@ -300,21 +302,21 @@ def _stack(thread: VirtualThread) -> _Stack:
 
 
 class _Polls(Exception):
-    """A call sleeps again and again: it waits for another thread, and no other call can be told to come meanwhile."""
+    """A call sleeps again and again: it polls for another thread, and no further call can begin meanwhile."""
 
 
 class _Director(Director):
-    """Says which thread goes on, so that the steps of a replay are taken one after another.
+    """Director of a replay: takes the steps of the replay one after another.
 
     Args:
         scheduler: of the threads.
         driver: makes the calls.
-        steps: what to do.
+        steps: the steps to take.
         threads: caller -> number of its virtual thread.
         created: the virtual time at which the object was created.
 
     Attributes:
-        stage: what came of the steps.
+        stage: the results of the steps.
     """
 
     def __init__(
@@ -333,7 +335,7 @@ class _Director(Director):
         self.stage = Stage((), 0, is_quiet=False)
 
     def directed(self) -> Choices:
-        """The threads that go on, step by step."""
+        """Yield the threads that continue, step by step."""
         try:
             yield from self._directed()
         except _Polls:
@@ -342,7 +344,7 @@ class _Director(Director):
             self.stage = self._stage(is_quiet=True)
 
     def make(self, call: CalledBy) -> Outcome:
-        """What a call gives."""
+        """Make a call and return its outcome."""
         return self._driver.call(call.operation, call.thread)
 
     def _stage(self, *, is_quiet: bool) -> Stage:
@@ -371,7 +373,13 @@ class _Director(Director):
             self._seconds.append(self.scheduler.now - began)
 
     def _overtake(self, step: Overtaken, calls: tuple[Made, ...]) -> Choices:
-        """Pause the slow call, and let the others give up waiting meanwhile, or come before; else all of them wait."""
+        """Pause the slow call, and make the other calls meanwhile; then let the slow call continue.
+
+        If the slow call cannot continue after the pause, no other call is made: the outcomes stay ``WAITS``.
+
+        Raises:
+            Lost: another call is neither refused nor may as well come before the slow call.
+        """
         self._refused = []
         slow = self.threads[step.slow.thread]
         refusals = Refusals(self.scheduler, self._driver.made, slow)
@@ -406,18 +414,18 @@ class _Director(Director):
             yield from self._run(number)
 
     def _run(self, number: int) -> Choices:
-        """Let a thread go on until it ends or waits."""
+        """Let a thread continue until it ends or waits; if it polls, also until it rests."""
         loop = self._loops.get(number)
         if loop is None:
             return self.go_on(number)
         return self.go_on(number, 1, lambda _: loop.rests_at(self.scheduler.actors[number]))
 
     def endless(self) -> Exception:
-        """A thread that sleeps again and again polls."""
+        """Return ``_Polls`` if time has passed more than ``_FEW_PASSES`` times in this step, else :class:`Lost`."""
         return _Polls() if self._passes > _FEW_PASSES else Lost()
 
     def _settle(self) -> Choices:
-        """Let all go on that can, and time pass while somebody sleeps."""
+        """Let all threads continue that can; while a caller sleeps, let time pass."""
         while True:
             while (ready := self._ready()) >= 0:
                 yield from self._run(ready)
@@ -426,12 +434,12 @@ class _Director(Director):
             yield from self._pass_once()
 
     def _wait_for(self, call: Made) -> Choices:
-        """Let time pass until a call ends, if it ever does."""
+        """Let time pass until a call ends, or no wait with a timeout remains."""
         while call.outcome.waits and self._next_timeouts():
             yield from self._pass()
 
     def _idle_until(self, moment: float) -> Choices:
-        """Let time pass until a moment; waits whose timeout comes before end in between."""
+        """Let time pass until a moment; waits whose timeout comes earlier end in between."""
         threads = self.scheduler.actors
         while any(
             isinstance(thread.waits_for, Timed) and thread.waits_for.deadline <= moment
@@ -446,7 +454,7 @@ class _Director(Director):
         yield from self._settle()
 
     def _pass_once(self, wait: int = 0) -> Choices:
-        """Let the wait end whose timeout is the next one, or one that ends at about the same time."""
+        """Let the wait with the next timeout end; ``wait`` selects among waits that end at about the same time."""
         self._passes += 1
         if self._passes > _MOST_PASSES:
             raise _Polls

@@ -47,7 +47,7 @@ class StrategyOptions(Protocol):
 
     @property
     def depth(self) -> int:
-        """How many orders between events a bug takes, for PCT."""
+        """The bug depth of PCT: the number of ordered events that a bug needs."""
         ...
 
 

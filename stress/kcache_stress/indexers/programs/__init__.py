@@ -1,1 +1,1 @@
-"""Programs that the explorer runs: all small ones, one of each kind; or random ones that are likely to go wrong."""
+"""Programs that the explorer runs: all small programs up to equivalence, or random programs that are likely to fail."""

@@ -1,4 +1,4 @@
-"""The calls that small programs are made of; :mod:`.small_scope` says how they are put together."""
+"""Alphabet of small programs: the calls that they consist of. :mod:`.small_scope` combines the calls into programs."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from kcache_model.indexers.vocabulary import (
 )
 
 JOINT_GROUPS = frozenset({LATE_INDICES, RESOURCE_VERSION})
-"""The groups of which a program may have several writes."""
+"""Groups that may contribute several writes to one program."""
 
 STORES: tuple[tuple[str, ...], ...] = ((), ("ax",), ("ax", "bx"), ("ax", "by"))
-"""The objects that programs start with."""
+"""The objects that the store may hold when the threads start; for the notation see :meth:`Maker.item`."""
 
 
 class Maker:
-    """Makes the operations of one place in a program; its stamps and versions are found at no other place.
+    """Source of the arguments for one place in a program. Its stamps and versions occur at no other place.
 
     Args:
-        place: a name for the place.
-        target: decides whether there are indices.
+        place: a unique name for the place.
+        target: determines whether there are indices and resource versions.
         late: whether objects have values under the late index.
     """
 
@@ -39,36 +39,36 @@ class Maker:
         self._made = 0
 
     def item(self, text: str) -> Item:
-        """``"ax"`` is an object with the key a and the value x; ``"axy"`` has two values, ``"a"`` none."""
+        """Return an object: ``"ax"`` has the key a and the value x; ``"axy"`` has two values; ``"a"`` has no value."""
         self._made += 1
         key, values = text[0], tuple(text[1:])
         return Item(key, f"{self._place}.{self._made}", {index: values for index in self._indexes if values})
 
     def items(self, *texts: str) -> tuple[Item, ...]:
-        """Several objects."""
+        """Return one object for each text."""
         return tuple(self.item(text) for text in texts)
 
     def version(self) -> str:
-        """A resource version, if anybody can see it."""
+        """Return a resource version; empty if the target has no call that reads it."""
         return self._place if self._has_versions else ""
 
 
 _NEEDS = {LATE_INDICES: OperationName.ADD_INDEXERS, RESOURCE_VERSION: OperationName.LAST_SYNC_RESOURCE_VERSION}
-"""A group -> the call without which the rest of it is pointless."""
+"""Group -> the call that the other calls of the group depend on: without it they are pointless."""
 
 
 def alphabet(target: Target) -> tuple[Letter, ...]:
-    """The calls that the target supports."""
+    """Return the calls of small programs that the target supports, without duplicates."""
     made: dict[Operation, Letter] = {}
     for letter in letters():
         if is_offered(letter.name, target) and is_offered(_NEEDS.get(letter.group, letter.name), target):
-            # Without indices, objects that differ in their value only are the same.
+            # Without indices, objects that differ only in their value are equal, and so are the calls.
             made.setdefault(letter.make(Maker("0", target)), letter)
     return tuple(made.values())
 
 
 def fill(make: Maker, store: tuple[str, ...], target: Target) -> tuple[Operation, ...] | None:
-    """The operations that put these objects in; ``None`` if the target cannot be filled."""
+    """Return the operations that store these objects; ``None`` if the target has no call that can store them."""
     for name, one in ((OperationName.ADD, op.add), (OperationName.UPDATE, op.update)):
         if target.supports(name):
             return tuple(one(item) for item in make.items(*store))

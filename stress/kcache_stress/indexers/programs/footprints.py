@@ -1,4 +1,7 @@
-"""Footprints: what each call reads and writes, as far as it can tell in a given program; so, which calls can meet."""
+"""Footprints: the parts of the state that a call of a program reads and writes. They show which calls can conflict.
+
+In this module, two calls *meet* if they conflict.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from kcache_model.indexers.operations import Operation, OperationName
 from kcache_model.indexers.program import Program
 
 Cell: TypeAlias = tuple[str, ...]
-"""A part of the state: one key, one value of one index, the set of indices, or the resource version."""
+"""Part of the state: one key, one value of one index, the set of indices, or the resource version."""
 
 _INDEXERS: Cell = ("indexers",)
 _VERSION: Cell = ("version",)
@@ -26,7 +29,7 @@ class Footprint:
     writes: frozenset[Cell] = frozenset()
 
     def meets(self, other: Footprint) -> bool:
-        """Whether one of the two may change what the other depends on or changes too."""
+        """Whether the footprints conflict: one of them writes a cell that the other reads or writes."""
         return not (
             self.writes.isdisjoint(other.writes)
             and self.writes.isdisjoint(other.reads)
@@ -36,13 +39,17 @@ class Footprint:
 
 @dataclass(frozen=True)
 class Domain:
-    """What may ever be in the store: the cells of each key, namely the key and the values of all its objects."""
+    """Objects that the store may ever hold, as the cells of each key: the key itself and the values of its objects.
+
+    Attributes:
+        of_key: pairs of a key and its cells, sorted by key.
+    """
 
     of_key: tuple[tuple[str, frozenset[Cell]], ...]
 
     @staticmethod
     def of(items: Iterable[Item], indexes: Iterable[str]) -> Domain:
-        """What an Indexer with these indices may store if no other items are written to it."""
+        """Return the domain of an Indexer with these indices to which only these items are written."""
         known = set(indexes)
         cells: dict[str, set[Cell]] = {}
         for item in items:
@@ -57,15 +64,16 @@ class Domain:
 
     @staticmethod
     def of_program(program: Program) -> Domain:
-        """What the operations of a program may store."""
+        """Return the domain of the objects that a program writes, with the indices that it adds."""
         late = (name for operation in program.operations() for name in operation.names)
         written = (item for operation in program.operations() for item in operation.written)
         return Domain.of(written, (*program.indexes, *late))
 
     def footprint(self, operation: Operation) -> Footprint:
-        """What the operation reads and writes, given that nothing but this can be in the store.
+        """Return the cells that an operation reads and writes if the store holds only objects of this domain.
 
-        A write of a key is a write of all values that the key may have: it leaves one and enters another.
+        A write of a key counts as a write of all values that the key may have: the object leaves one value and enters
+        another.
         """
         name = operation.name
         match name:
@@ -121,7 +129,7 @@ def every_call_meets(program: Program) -> bool:
 
 
 def all_meet(threads: Sequence[Sequence[Footprint]]) -> bool:
-    """Whether each call of each thread, given as its footprint, meets a call of another thread."""
+    """Whether each call of each thread meets a call of another thread; each call is represented by its footprint."""
     return all(
         any(call.meets(other) for theirs in threads if theirs is not thread for other in theirs)
         for thread in threads
@@ -130,7 +138,7 @@ def all_meet(threads: Sequence[Sequence[Footprint]]) -> bool:
 
 
 def some_calls_meet(program: Program) -> bool:
-    """Whether any two calls of different threads meet."""
+    """Whether at least two calls of different threads meet."""
     domain = Domain.of_program(program)
     threads = [[domain.footprint(operation) for operation in thread] for thread in program.threads]
     return any(

@@ -1,17 +1,20 @@
-"""Random programs for the explorer: small, so that all their interleavings can be run, and made to go wrong.
+"""Random programs for the explorer: likely to fail, and so small that all their interleavings can be run.
 
-A program has a *focus*, one key and one value that most of its calls are about, and a *theme*:
+A program has a *focus*, which is one key and one value that most of its calls use, and a *theme*:
 
-* watch: one thread writes, the others read what it writes; sometimes one of them writes too.
-* writers: every thread writes; about every third one has a look at the result before it ends.
-* apart: every thread writes objects of its own, but under values that they share.
-* both: every thread writes and reads in turn.
-* again: one thread reads the same thing as often as it can while the others write.
-* late: indices are added while somebody writes, looks something up in them or asks which there are.
+* watch: one thread writes; the others read, and sometimes write as well.
+* writers: every thread writes; in some threads the last call is a read.
+* apart: as writers, but each thread writes its own key; the threads share the index values.
+* both: every thread alternates writes and reads.
+* again: one thread repeats one read as often as the shape allows while the others write.
+* own: all threads perform the same read; every second thread writes first.
+* stale: one thread writes; the others repeat a read from before the threads, after another read.
+* late: one thread adds indices; the others write, look up objects in these indices or read the set of indices.
 * version: the resource version is written and read.
 
-It uses one or two kinds of writes and one or two kinds of reads only: a program that mixes all kinds seldom does the
-same thing twice at once. Programs in which no two calls of different threads meet are thrown away.
+A program uses only one or two kinds of writes and one or two kinds of reads: a program that mixes all kinds seldom
+performs the same operation twice at once. If no two calls of different threads conflict, or if no call changes
+anything, another program is drawn, up to ``_ATTEMPTS`` times.
 """
 
 from __future__ import annotations
@@ -47,7 +50,7 @@ from .footprints import some_calls_meet
 _KEYS = "abcdefgh"
 _ATTEMPTS = 50
 _OTHER_CHANGES = (OperationName.ADD_INDEXERS, OperationName.BOOKMARK)
-"""What changes something even where no object is ever stored."""
+"""Calls that change the state although they store no object."""
 
 
 _Thread: TypeAlias = tuple[Operation, ...]
@@ -55,14 +58,14 @@ _Thread: TypeAlias = tuple[Operation, ...]
 
 @dataclass(frozen=True)
 class ExplorerShape:
-    """How large programs are.
+    """Size of the programs.
 
     Attributes:
-        threads: fewest and most threads; three of four programs have the fewest.
+        threads: fewest and most threads; at least three of four programs have the fewest.
         operations: fewest and most operations of one thread.
-        prefix: the most operations before the threads start.
-        keys: the most keys there are, 1 to 8.
-        values: the most values an index has.
+        prefix: most operations before the threads start.
+        keys: most keys, 1 to 8.
+        values: most values of an index.
     """
 
     threads: tuple[int, int] = (2, 3)
@@ -73,10 +76,10 @@ class ExplorerShape:
 
 
 def explorer_program(seed: int, target: Target, semantics: Semantics, shape: ExplorerShape | None = None) -> Program:
-    """The program of a seed."""
+    """Return the program of a seed, with short names, and without features that the target does not support."""
     rng = random.Random(seed)
     program, shape = Program(), shape or ExplorerShape()
-    if target.may_evict:  # a small cache has two
+    if target.may_evict:  # a small cache holds two objects, so that the third key causes an eviction
         shape = replace(shape, keys=max(shape.keys, 3))
     for _ in range(_ATTEMPTS):
         program = _Author(rng, target, semantics, shape).program()
@@ -87,7 +90,16 @@ def explorer_program(seed: int, target: Target, semantics: Semantics, shape: Exp
 
 
 class _Author(ArgumentSource):
-    """Writes one program; numbers the stamps."""
+    """Author of one random program; it numbers the stamps and the versions.
+
+    Attributes:
+        rng: source of randomness.
+        keys: the keys of the program; the first one is the focus.
+        own_key: if set, the only key that :meth:`key` returns.
+        shared: a read that several threads perform.
+        late: whether objects have values under the late index.
+        most_operations: most operations of one thread.
+    """
 
     def __init__(self, rng: random.Random, target: Target, semantics: Semantics, shape: ExplorerShape) -> None:
         self.rng = rng
@@ -111,7 +123,7 @@ class _Author(ArgumentSource):
         prefix = self._prefix()
         looks: _Thread = ()
         if prefix and reads and self.rng.random() < 0.25:
-            looks += (self._pick(reads),)  # whoever keeps what was read has something to keep
+            looks += (self._pick(reads),)  # a target that caches results then has a cached result
         fewest, most_threads = self._shape.threads
         count = fewest if self.rng.random() < 0.75 else self.rng.randint(fewest, most_threads)
         threads = tuple(theme.thread(self, number, writes or reads, reads or writes) for number in range(count))
@@ -122,17 +134,17 @@ class _Author(ArgumentSource):
         return Program(self._indexes, prefix, threads, self._semantics)
 
     def key(self) -> str:
-        """The focus, or any key; the thread's own one, if it has one."""
+        """Return the own key of the thread if there is one; otherwise often the focus, or any key."""
         if self.own_key is not None:
             return self.own_key
         return self.keys[0] if self.rng.random() < 0.45 else self.rng.choice(self.keys)
 
     def value(self) -> str:
-        """The focus, or any value: half of the writes of the focus shall move it to another value."""
+        """Return the focus, or any value. The focus is not more frequent, so that many writes change the value."""
         return self._values[0] if self.rng.random() < 0.2 else self.rng.choice(self._values)
 
     def item(self, key: str | None = None, value: str | None = None) -> Item:
-        """A new version of some object; now and then it is under all values, or under none."""
+        """Return a new version of an object; if ``value`` is not set, one of ten has all values or no value."""
         values: tuple[str, ...] = (value or self.value(),)
         if value is None and self.rng.random() < 0.1:
             values = self.rng.choice(((), tuple(self._values)))
@@ -140,61 +152,61 @@ class _Author(ArgumentSource):
         return Item(key or self.key(), self._stamp(), dict.fromkeys(indexes, values))
 
     def bare(self) -> Item:
-        """An object of which the key alone matters."""
+        """Return an object for a call that uses only its key."""
         return Item(self.key(), self._stamp())
 
     def items(self) -> tuple[Item, ...]:
-        """The objects of a replace: none, the focus, another one, several."""
+        """Return up to two objects for a ``replace``; most often one."""
         return tuple(self.item() for _ in range(self.rng.choice((0, 1, 1, 2))))
 
     def entries(self) -> tuple[tuple[WriteKind, Item], ...]:
-        """The writes of a transaction; of different keys, if there are any, so that it can be seen half done."""
+        """Return two writes for a ``transaction``; of different keys if possible, so that reads can see only one."""
         first = self.key()
         others = [key for key in self.keys if key != first] or [first]
         keys = self.rng.sample((first, self.rng.choice(others)), 2)
         return tuple((self.rng.choice((*WriteKind, WriteKind.ADD)), self.item(key)) for key in keys)
 
     def query(self) -> Item:
-        """An object to look up others with; often by several values, so that they may be looked up one by one."""
+        """Return an object for ``index``; often with all values, so that a target may look them up one by one."""
         if self.rng.random() < 0.6:
             return self.item(value=self.value())
-        # In any order: a lookup value by value misses what moves from the next one to the last one.
+        # In random order: a lookup value by value misses an object that moves from a later value to an earlier one.
         values = tuple(self.rng.sample(self._values, len(self._values)))
         return replace(self.item(), values=dict.fromkeys(self._indexes, values))
 
     def version(self) -> str:
-        """A new resource version."""
+        """Return a new resource version."""
         self._versions += 1
         return str(self._versions)
 
     def any_reads(self) -> Templates:
-        """Kinds of looks at the store, whatever the program's own ones are."""
+        """Return one or two kinds of reads, independent of the kinds of the program."""
         return self._kinds(_READS)
 
     def read_of(self, kinds: Templates) -> Operation | None:
-        """One of these, if it reads and does not write."""
+        """Return an operation of one of these kinds; ``None`` if it is a write, or if there are no kinds."""
         read = self._pick(kinds) if kinds else None
         return None if read is None or read.is_write else read
 
     def filled(self, thread: _Thread) -> _Thread:
-        """As many operations as there must be, the last one over and over; and not too many."""
+        """Return a thread of permitted length: repeats the last operation if it is too short, cuts off its start."""
         most = self.most_operations
         return (*thread, *thread[-1:] * (self._shape.operations[0] - len(thread)))[-most:]
 
     def index(self) -> str:
-        """The index that there is from the start."""
+        """Return the name of the index that exists from the start."""
         return INDEX
 
     def late_index(self) -> str:
-        """The late index under which objects have values."""
+        """Return the name of the late index under which objects have values."""
         return LATE_INDEXES[0]
 
     def late_names(self) -> Sequence[str]:
-        """The names of indices to add: mostly two, so that it can be seen half done."""
+        """Return the names of indices to add: mostly two, so that reads can see only one of them."""
         return LATE_INDEXES if self.rng.random() < 0.7 else self.rng.sample(LATE_INDEXES, 1)
 
     def thread(self, *kinds: Templates) -> _Thread:
-        """As many operations as it may be; each of the next sequence of kinds, over and over."""
+        """Return a random number of operations of permitted size; their kinds alternate between ``kinds``."""
         length = self.rng.randint(*self._shape.operations)
         return tuple(self._pick(kinds[number % len(kinds)]) for number in range(length))
 
@@ -208,7 +220,11 @@ class _Author(ArgumentSource):
         return theme
 
     def _prefix(self) -> _Thread:
-        """Mostly the focus is there from the start; late indices come early, before the first object."""
+        """Return the writes before the threads: mostly the focus, then others.
+
+        If the program adds indices, the prefix is often empty: with classic semantics, ``add_indexers`` fails if the
+        store holds an object.
+        """
         most = self._shape.prefix
         early = 0.85 if self._semantics is Semantics.CLASSIC else 0.5
         if not most or self.rng.random() < (early if self.late else 0.2):
@@ -217,13 +233,13 @@ class _Author(ArgumentSource):
         if put is None:
             return ()
         focus = self.item(self.keys[0], self._values[0])
-        # Others first: what is stored twice has had no time to be seen.
+        # Other keys first: if a key is written twice here, no read can see the first of the two objects.
         more = [self.item(key) for key in (*self.keys[1:], *self.keys)]
         items = (focus, *more[: self.rng.randint(0, most - 1)])
         return tuple(Operation(put, item=item) for item in items)
 
     def _kinds(self, kinds: Templates) -> Templates:
-        """One or two of them. Groce et al., Swarm Testing (2012)."""
+        """Return one or two of the supported kinds, see Groce et al., Swarm Testing (2012)."""
         found = offered(kinds, self._target)
         return tuple(self.rng.choices(found, [kind.weight for kind in found], k=2)) if found else ()
 
@@ -269,7 +285,10 @@ def _again(author: _Author, number: int, writes: Templates, reads: Templates) ->
 
 
 def _own(author: _Author, number: int, writes: Templates, reads: Templates) -> _Thread:
-    """Everybody reads the same; one has just written: shared answers must not be older than that."""
+    """All threads perform the same read; odd threads write first.
+
+    A target may share one result between concurrent reads. The result must not be older than the write of a reader.
+    """
     if number == 0:
         author.shared = author.read_of(reads)
     if author.shared is None:
@@ -279,7 +298,11 @@ def _own(author: _Author, number: int, writes: Templates, reads: Templates) -> _
 
 
 def _stale(author: _Author, number: int, writes: Templates, reads: Templates) -> _Thread:
-    """What was read before the threads began is read again, after another look that may have shown something newer."""
+    """Thread 0 writes. Each other thread performs any read, which may see new state, and then its own shared read.
+
+    The last of these shared reads also runs before the threads. A target that cached its result must not return the
+    old state after the new state.
+    """
     if number == 0:
         return author.thread(writes)
     author.shared = author.read_of(reads)
@@ -296,7 +319,16 @@ def _late(author: _Author, number: int, writes: Templates, reads: Templates) -> 
 
 @dataclass(frozen=True)
 class _Theme:
-    """What a program is about, and what each of its threads does."""
+    """Theme of a program.
+
+    Attributes:
+        weight: relative frequency.
+        thread: builds a thread from the author, its number, and the kinds of writes and reads.
+        writes: the kinds of writes to choose from.
+        reads: the kinds of reads to choose from.
+        needs: an operation that the target has to support; ``None`` if there is none.
+        warms_up: whether the shared read is performed before the threads, too.
+    """
 
     weight: int
     thread: Callable[[_Author, int, Templates, Templates], _Thread]

@@ -1,9 +1,9 @@
-"""All concurrent programs up to a bound: what survives them is right at small scope, and not by luck.
+"""Small-scope programs: all concurrent programs up to a bound. If none fails, the target is correct at small scope.
 
-A certificate "2x2: N programs, exhausted" speaks of the following programs. There are two keys a, b and two values x, y
+A certificate "2x2: N programs, exhausted" refers to the following programs. There are two keys a, b and two values x, y
 of one index ``node``; ax is an object with key a and value x; every object has its own stamp.
 
-*The store* holds, when the threads start, nothing; or ax; or ax and bx; or ax and by.
+*The store* when the threads start: it is empty, or holds ax, or ax and bx, or ax and by.
 
 *The core*: add ax, add ay, add bx, delete a, get_by_key a, list, by_index x, by_index y.
 
@@ -22,21 +22,21 @@ of one index ``node``; ax is an object with key a and value x; every object has 
 * resource version: bookmark, last_sync_resource_version
 * resync: resync
 
-These are all calls of an Indexer; those that the target does not support are left out. They are put together as
+These are all calls of an Indexer. Calls that the target does not support are left out. The calls are combined into
 
 1. *two threads of one call*: any two calls of which one is a write. If both read, nothing can race.
-2. *more threads of one call*: any calls, provided that each meets a call of another thread, which is to say that one of
-   the two may change what the other reads or writes. (A call that meets none might as well be left out, and the program
-   without it is here too.)
-3. *threads of several calls*: as 2, with guests of at most one group, and at most one guest that writes; late indices
-   and resource versions, whose calls mean something only together, may have more. From four calls on, a program with a
-   guest starts with ax; with late indices, with ax or nothing.
+2. *more threads of one call*: any calls, if each call *meets* a call of another thread: one of the two calls may change
+   state that the other call reads or writes. (A call that meets no call can be left out. The program without the call
+   is one of these programs as well.)
+3. *threads of several calls*: as 2, with guests of at most one group. At most one guest writes, except in the groups
+   late indices and resource version, whose calls are useful only together. If a program has a guest and at least four
+   calls, the store holds ax at the start; with late indices, it holds ax or nothing.
 
-So any two calls meet in any store, and whatever the core can do goes on around every guest: objects come and go,
-change, move from one value to the other, join another object under its value and leave it there, while other threads
-look at one key, at one value, at the whole. Threads that only read are among them.
+So every pair of calls of which one writes is run in every store, and the core runs concurrently with every guest:
+objects are added, deleted and changed, they move from one value to the other, and they share a value with another
+object, while other threads read one key, one value, or everything. Some threads only read.
 
-Of programs that differ only in names, or in the order of their threads, there is one: see :mod:`.symmetry`.
+If programs differ only in names or in the order of their threads, one of them is used: see :mod:`.symmetry`.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ from .symmetry import Form, form_of, in_order, least
 def small_scope_programs(
     bound: Bound, target: Target, semantics: Semantics, deadline: float = float("inf")
 ) -> Iterator[Program]:
-    """One program of each class of equivalent programs, in canonical form; those with the fewest calls come first.
+    """Yield one program of each class of equivalent programs, in canonical form; programs with the fewest calls first.
 
-    There are no more once ``deadline`` has passed, on the clock of ``time.monotonic``, or the user asks to stop.
+    The iteration ends early if ``deadline`` has passed on the clock of ``time.monotonic``, or if the user interrupts.
     """
     scope = _Scope(target, semantics, deadline)
     for sizes in _sizes(bound):
@@ -76,7 +76,7 @@ def small_scope_programs(
 
 
 def count_small_scope(bound: Bound, target: Target, semantics: Semantics, deadline: float = float("inf")) -> int | None:
-    """How many programs :func:`small_scope_programs` yields; ``None`` if they cannot be counted in time."""
+    """Return the number of programs of :func:`small_scope_programs`; ``None`` if they cannot be counted in time."""
     scope = _Scope(target, semantics, deadline)
     count = sum(1 for sizes in _sizes(bound) if not scope.is_cut for _ in scope.classes(sizes))
     return None if scope.is_cut else count
@@ -85,7 +85,7 @@ def count_small_scope(bound: Bound, target: Target, semantics: Semantics, deadli
 _LOOK_AT_CLOCK = 64
 
 _PLAIN = 2
-"""The version of marshal in which equal data has equal bytes: later ones tell what is the same object."""
+"""Version of marshal in which equal data has equal bytes: later versions also encode which objects are identical."""
 
 _Sizes: TypeAlias = tuple[int, ...]
 """The number of calls of each thread, ascending."""
@@ -106,7 +106,7 @@ def _sizes(bound: Bound) -> list[_Sizes]:
 
 
 class _Place:
-    """All calls of the alphabet, made for one place in a program."""
+    """All calls of the alphabet, built for one place in a program."""
 
     def __init__(self, letters: Sequence[Letter], target: Target, name: str, late: bool) -> None:
         self.operations = [letter.make(Maker(name, target, late)) for letter in letters]
@@ -114,7 +114,11 @@ class _Place:
 
 
 class _Scope:
-    """The programs for one target; places and footprints are made once."""
+    """The programs for one target. Places and footprints are computed once and cached.
+
+    Attributes:
+        is_cut: whether the enumeration ended early, because of the deadline or an interruption.
+    """
 
     def __init__(self, target: Target, semantics: Semantics, deadline: float) -> None:
         self.is_cut = False
@@ -128,7 +132,7 @@ class _Scope:
         self._stored = [frozenset(operation.written) for operation in self._place(0, 0, late=True).operations]
 
     def programs(self, sizes: _Sizes) -> Iterator[Program]:
-        """The canonical programs whose threads have these sizes."""
+        """Yield the canonical programs whose threads have these sizes."""
         for prefix, threads, order in self.classes(sizes):
             late = self._is_late(threads)
             operations = tuple(
@@ -138,8 +142,8 @@ class _Scope:
             yield in_order(Program(self._indexes, prefix, operations, self._semantics), order)
 
     def classes(self, sizes: _Sizes) -> Iterator[tuple[tuple[Operation, ...], _Threads, tuple[int, ...]]]:
-        """For each class of equivalent programs a prefix, threads, and the order that makes them canonical."""
-        seen: set[bytes] = set()  # of keys: themselves, they would take a gigabyte for 3x2
+        """Yield for each class of equivalent programs a prefix, threads, and the order that makes them canonical."""
+        seen: set[bytes] = set()  # digests of keys: the keys themselves would take a gigabyte for 3x2
         for store in STORES:
             prefixes = {late: fill(Maker("prefix", self._target, late), store, self._target) for late in (False, True)}
             for number, threads in enumerate(self._threads(sizes)):
@@ -157,7 +161,10 @@ class _Scope:
                     yield prefix, threads, order
 
     def _threads(self, sizes: _Sizes) -> Iterator[_Threads]:
-        """What threads of these sizes may do; threads of one size in ascending order, since they are equal."""
+        """Return the possible calls of threads of these sizes.
+
+        Threads of equal size are interchangeable, so only ascending sequences of them are returned.
+        """
         numbers = range(len(self._letters))
         words = {size: list(itertools.product(numbers, repeat=size)) for size in sizes}
         if sizes[-1] > 1:
@@ -176,7 +183,10 @@ class _Scope:
         return extended((), 0)
 
     def _may_mix(self, letters: Iterable[int]) -> bool:
-        """Whether at most one group of guests is among the calls, with at most one write if it stands alone."""
+        """Whether the guests among the calls belong to at most one group, with at most one write.
+
+        The groups in ``JOINT_GROUPS`` may have several writes.
+        """
         guests = [self._letters[letter] for letter in letters if self._letters[letter].group]
         groups = {guest.group for guest in guests}
         if len(groups) > 1:
@@ -196,7 +206,7 @@ class _Scope:
         return all_meet([[footprints[letter] for letter in letters] for letters in threads])
 
     def _footprints_of(self, prefix: Sequence[Operation], threads: _Threads) -> list[Footprint]:
-        """The footprint of each letter, given what this program may store."""
+        """Return the footprint of each letter in a program that may store these objects."""
         late = self._is_late(threads)
         stored = frozenset(item for operation in prefix for item in operation.written)
         stored = stored.union(*(self._stored[letter] for letters in threads for letter in letters))
@@ -220,7 +230,7 @@ class _Scope:
         return self._places[place]
 
     def _is_late(self, threads: _Threads) -> bool:
-        """Whether indices come late, so that objects need values under them."""
+        """Whether the program adds indices, so that its objects need values under these indices."""
         return any(
             self._letters[letter].name is OperationName.ADD_INDEXERS for letters in threads for letter in letters
         )

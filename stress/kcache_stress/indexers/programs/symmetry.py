@@ -1,12 +1,12 @@
-"""Programs that differ only in names, or in the order of their threads, behave the same: one of each kind is enough.
+"""Symmetry of programs: programs that differ only in names or in the order of threads are equivalent; one is enough.
 
-Two programs are *equivalent* if one becomes the other by renaming keys, index values, stamps and resource versions
-(each one to one), and by putting its threads in another order. The names of indices, the semantics and all else must
-agree. Of each class of equivalent programs, :func:`canonical` picks one, always the same.
+Two programs are *equivalent* if renaming keys, index values, stamps and resource versions (each one to one) and
+reordering the threads turns one program into the other. Everything else must agree, such as the names of indices and
+the semantics. :func:`canonical` returns the same program for all programs of a class of equivalent programs.
 
-For the model this is a symmetry, with one blemish that does not matter: ``index_keys`` sorts by key, so renaming may
-turn a result of two keys round. An implementation can tell names apart all the same (it may hash them, or sort by
-them); what depends on that is the business of random programs, not of small ones.
+The model behaves equally for equivalent programs, with one exception that does not matter: ``index_keys`` sorts by
+key, so that renaming may reverse a result of two keys. An implementation may depend on names, because it hashes them or
+sorts by them. Random programs have to cover faults that depend on names; small programs do not cover them.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from kcache_model.indexers.program import Program
 from kcache_model.indexers.renaming import with_short_names
 
 Name: TypeAlias = tuple[str, str]
-"""What is named, and its name."""
+"""Kind of a name (key, value, stamp, version), and the name."""
 
 Word: TypeAlias = tuple[tuple[bool, tuple[str, ...], tuple[int, ...]], ...]
-"""Operations with numbers for names: for each whether it is a read, its shape, and the numbers."""
+"""Operations with numbers instead of names: for each operation, whether it is a read, its shape, and the numbers."""
 
 Key: TypeAlias = tuple[Word, ...]
-"""Prefix and threads. Keys have a total order, in which threads that begin with a write come first."""
+"""Prefix and threads. Keys have a total order, in which threads that begin with a write precede other threads."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """An operation, taken apart.
+    """An operation, split into its shape and its names.
 
     Attributes:
-        is_read: whether it cannot change the state.
-        shape: all of it but the names of keys, values, stamps and versions. Each list is preceded by its length, so
-            that no two operations have the same shape and the same names.
-        names: these names, in the order in which the operation has them.
+        is_read: whether the operation cannot change the state.
+        shape: all parts except the names of keys, values, stamps and versions. The length of each list precedes the
+            list, so that two different operations never have both the same shape and the same names.
+        names: the names of keys, values, stamps and versions, in the order in which the operation has them.
     """
 
     is_read: bool
@@ -48,25 +48,28 @@ class Form:
 
 
 def form_of(operation: Operation) -> Form:
-    """Takes an operation apart."""
+    """Return the form of an operation."""
     parts = _Parts()
     parts.operation(operation)
     return Form(not operation.is_write, tuple(parts.shape), tuple(parts.names))
 
 
 def least(prefix: Sequence[Form], threads: Sequence[Sequence[Form]]) -> tuple[Key, tuple[int, ...]]:
-    """The least key that any order of the threads has, and that order."""
+    """Return the least key of all orders of the threads, and the order that has it.
+
+    The time grows with the factorial of the number of threads.
+    """
     orders = itertools.permutations(range(len(threads)))
     return min((_key([prefix, *(threads[number] for number in order)]), order) for order in orders)
 
 
 def canonical(program: Program) -> Program:
-    """The one that stands for all programs that are equivalent to this one.
+    """Return the canonical program of the class of equivalent programs to which this program belongs.
 
     Keys are called a, b, ...; index values n1, n2, ...; stamps v1, v2, ...; resource versions 1, 2, ...; each in order
     of appearance. Two programs are equivalent if and only if they have the same canonical program.
     """
-    # Mappings are equal in whatever order they are; the numbering must not depend on it.
+    # The order of a mapping does not affect equality, so it must not affect the numbering.
     program = _each_operation(program, _with_sorted_values)
     prefix = [form_of(operation) for operation in program.prefix]
     _, order = least(prefix, [[form_of(operation) for operation in thread] for thread in program.threads])
@@ -74,7 +77,7 @@ def canonical(program: Program) -> Program:
 
 
 def in_order(program: Program, order: Iterable[int]) -> Program:
-    """The program with its threads in this order and short names throughout."""
+    """Return the program with its threads in this order, and with short names."""
     ordered = with_short_names(replace(program, threads=tuple(program.threads[number] for number in order)))
     versions: dict[str, str] = {}
 
@@ -96,7 +99,7 @@ def _key(words: Iterable[Sequence[Form]]) -> Key:
 
 
 class _Parts:
-    """Collects the shape and the names of an operation."""
+    """Collector of the shape and the names of an operation."""
 
     def __init__(self) -> None:
         self.shape: list[str] = []
@@ -123,7 +126,7 @@ class _Parts:
         self.shape.append(item.style.value)
         self._name("key", item.key)
         self._name("stamp", item.stamp)
-        # An empty version is no name: it says that there is none.
+        # An empty version means that there is no version, so it must not be exchanged with a version.
         self._name("empty version" if item.resource_version == "" else "version", item.resource_version)
         self._values(item.values)
 

@@ -1,4 +1,4 @@
-"""Workload of the threads: short programs on new Indexers, and stretches on one Indexer. All follow from a seed."""
+"""Workload of the threads: short programs on new Indexers, and stretches on one Indexer. A seed determines them."""
 
 from .reads import final_reads, reads_of
 from .short_programs import Shape, random_program

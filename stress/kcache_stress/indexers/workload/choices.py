@@ -1,4 +1,4 @@
-"""Some of the vocabulary, and one operation of it."""
+"""Random choices from the vocabulary: some of its templates, or one operation."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .writer import Writer
 _MOST_KINDS = 3
 
 MOST_WRITERS = 4
-"""More threads that write find nothing more, and make histories hard to judge."""
+"""Most threads that write. More writers reveal no more faults, and make histories hard to judge."""
 
 
 def swarm(rng: random.Random, templates: Templates) -> Templates:
-    """A few of the operations: a program that mixes all of them seldom does the same thing twice at once.
+    """Return up to three of the templates: a program that mixes all of them seldom runs an operation twice at once.
 
     A. Groce et al.: Swarm Testing (2012).
     """
@@ -24,6 +24,6 @@ def swarm(rng: random.Random, templates: Templates) -> Templates:
 
 
 def pick(make: Writer, templates: Templates) -> Operation:
-    """One operation."""
+    """Choose a template by weight, and return an operation of it."""
     (template,) = make.rng.choices(templates, weights=[template.weight for template in templates])
     return template.make(make)

@@ -1,4 +1,4 @@
-"""Reads that show everything that is stored."""
+"""Reads that show the whole contents of a store."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from kcache_model.indexers.target import UNKNOWN_INDEX, Target
 
 
 def final_reads(program: Program, target: Target) -> list[Operation]:
-    """Reads everything back that ``program`` may have left behind."""
+    """Return reads of everything that ``program`` may have stored, in its own indices and in the indices it adds."""
     late = {name for operation in program.operations() for name in operation.names} - set(program.indexes)
     if UNKNOWN_INDEX in target.unsupported:
-        late.clear()  # whoever adds one that is there already has added none
+        late.clear()  # add_indexers may have failed; these indices then do not exist, and must not be read
     indexes = (*program.indexes, *sorted(late))
     return reads_of([item for operation in program.operations() for item in operation.written], indexes, target)
 
 
 def reads_of(items: Iterable[Item], indexes: Sequence[str], target: Target) -> list[Operation]:
-    """Reads the whole store, each key and each value that one of the objects has."""
+    """Return reads of the whole store, of each key, and of each value of the objects in each index.
+
+    Reads that the target does not support are left out.
+    """
     keys, values = set(), set()
     for item in items:
         keys.add(item.key or "")

@@ -1,4 +1,4 @@
-"""Short random programs on a new Indexer: few keys and values, so that calls meet."""
+"""Short random programs for a new Indexer, with few keys and values, so that calls conflict."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .choices import MOST_WRITERS, pick, swarm
 from .writer import Writer
 
 _LATE = vocabulary.writes(LATE_INDICES) + vocabulary.reads(LATE_INDICES)
-"""Mixed into some programs: indices that come late."""
+"""Templates about indices that are added later; some programs use them in addition."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """How large programs are.
+    """Size of the programs.
 
     Attributes:
         threads: fewest and most threads.
         operations: fewest and most operations of one thread.
-        keys: the most keys there are.
-        values: the most values an index has.
+        keys: most keys.
+        values: most values of an index.
     """
 
     threads: tuple[int, int] = (2, 4)
@@ -37,7 +37,7 @@ class Shape:
 
 
 def random_program(seed: int, target: Target, semantics: Semantics, shape: Shape | None = None) -> Program:
-    """The program of a seed: a prefix that fills the store, then writers, readers and threads that do both."""
+    """Return the program of a seed: a prefix that may fill the store, then threads that write, read, or do both."""
     shape = shape or Shape()
     rng = random.Random(seed)
     make = Writer(rng, target, rng.randint(1, shape.keys), rng.randint(1, shape.values))

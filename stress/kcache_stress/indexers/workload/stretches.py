@@ -1,4 +1,4 @@
-"""Stretches: what several threads do on an Indexer that goes on to be used."""
+"""Stretches: calls of several threads on an Indexer that is used again afterwards."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from .themes import THEMES, Theme
 from .writer import Writer
 
 _MOST_NAMES = 4
-"""Keys, and values, of themes that make do with few."""
+"""Most keys, and most values, of a theme whose names stay; themes that move on number their names from here."""
 
 _MOST_CALLS, _FEWEST_CALLS = 240, 4
-"""The most calls of one stretch, unless that left a thread with fewer than the fewest."""
+"""Most calls of one stretch, and the number of calls of each thread that this limit never goes below."""
 
 _SHARE_OF_SWARMS = 0.7
 
 
 @dataclass(frozen=True)
 class Length:
-    """How long stretches are, and how many follow each other on one Indexer.
+    """Length of stretches, and their number on one Indexer.
 
     Attributes:
         threads: fewest and most threads.
         calls: fewest and most calls of one thread in one stretch.
-        stretches: the most stretches on one Indexer.
+        stretches: most stretches on one Indexer.
     """
 
     threads: tuple[int, int] = (2, 4)
@@ -44,11 +44,11 @@ class Length:
 
 @dataclass(frozen=True)
 class Stretch:
-    """What the threads do between two moments at which nobody does anything.
+    """The operations of the threads between two moments at which no thread runs a call.
 
     Attributes:
-        theme: its name.
-        threads: the operations of each.
+        theme: the name of the theme.
+        threads: the operations of each thread.
     """
 
     theme: str
@@ -58,14 +58,14 @@ class Stretch:
 def stretches(
     seed: int, target: Target, semantics: Semantics, length: Length, *, strict_errors: bool = False
 ) -> Iterator[Stretch]:
-    """The stretches of one Indexer. Stamps are unique throughout.
+    """Yield the stretches of one Indexer. No stamp occurs twice in them.
 
     Args:
-        seed: decides everything.
-        target: what it does not support is not asked of it.
-        semantics: which generation of client-go decides.
-        length: how long and how many.
-        strict_errors: leave out calls whose error nobody can foretell.
+        seed: determines the stretches.
+        target: the implementation; operations that it does not support are left out.
+        semantics: the generation of client-go that decides which results are right.
+        length: length and number of the stretches.
+        strict_errors: with classic semantics, leave out ``add_indexers``, whose error type cannot be predicted.
     """
     rng = random.Random(seed)
     make = Writer(rng, target, _MOST_NAMES, _MOST_NAMES)
@@ -118,5 +118,5 @@ def _some(rng: random.Random, templates: Templates) -> Templates:
 
 
 def _between(rng: random.Random, fewest: int, most: int) -> int:
-    """A number between the two, small ones as likely as large ones."""
+    """Return a random number from ``fewest`` to ``most``; each order of magnitude is about equally likely."""
     return min(most, int(fewest * (most / fewest + 0.999) ** rng.random())) if fewest < most else fewest

@@ -12,22 +12,22 @@ N = OperationName
 
 _ADD_INDEXERS, _GET_INDEXERS = mixed({N.ADD_INDEXERS: 4, N.GET_INDEXERS: 4})
 _INDEXERS: Templates = (replace(_ADD_INDEXERS, make=lambda source: op.add_indexers(source.index())), _GET_INDEXERS)
-"""Indices that are there already: an error, which must leave nothing behind."""
+"""Calls about the set of indices. Adding an index that already exists is an error, which must change nothing."""
 
 
 @dataclass(frozen=True)
 class Theme:
-    """A theme.
+    """Theme of a stretch.
 
     Attributes:
         name: one or two words.
         keys: fewest and most keys.
         values: fewest and most values of an index.
-        writes: what writers choose from.
-        reads: what readers choose from.
-        moves_on: after so many calls, all threads go over to keys and values that the Indexer has never seen; 0 for
-            never.
-        weight: how often it is chosen, compared with the others.
+        writes: the templates from which writers choose.
+        reads: the templates from which readers choose.
+        moves_on: number of calls after which each thread shifts its keys and values by one, to names that are new to
+            the Indexer; 0 if the names stay.
+        weight: relative frequency among the themes.
     """
 
     name: str

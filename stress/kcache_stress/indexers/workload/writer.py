@@ -1,4 +1,4 @@
-"""Writer of operations: which object, which key, which value."""
+"""Writer: source of random objects, keys and values for the operations of real threads."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _STYLES = (Style.PLAIN, Style.PLAIN, Style.EQUAL, Style.FALSY, Style.TUPLES)
 
 
 class Writer(ArgumentSource):
-    """Makes the arguments of calls, and numbers the stamps.
+    """Source of random arguments of calls; it numbers the stamps.
 
     Args:
-        rng: decides.
-        target: what it does not support is not made.
+        rng: source of randomness.
+        target: the implementation; determines whether objects have indices and whether index functions may fail.
         keys: number of keys.
         values: number of values of an index.
 
     Attributes:
-        fresh: neither a key nor a value has had this number or a larger one.
+        fresh: no key and no value of earlier stretches has this number or a larger number.
     """
 
     def __init__(self, rng: random.Random, target: Target, keys: int, values: int) -> None:
@@ -35,12 +35,12 @@ class Writer(ArgumentSource):
         self.limit(keys, values)
 
     def limit(self, keys: int, values: int, first: int = 0) -> None:
-        """From now on, make do with so many keys and values, numbered from ``first``."""
+        """From now on, use this number of keys and values, numbered from ``first``."""
         self._keys = [f"k{number}" for number in range(first, first + keys)]
         self._values = [f"n{number}" for number in range(first, first + values)]
 
     def item(self, key: str | None = None) -> Item:
-        """A new version of an object."""
+        """Return a new version of an object; without ``key``, of a random object."""
         rng = self.rng
         self._stamps += 1
         values: dict[str, tuple[str, ...] | None] = {
@@ -54,34 +54,34 @@ class Writer(ArgumentSource):
         return Item(key or rng.choice(self._keys), f"v{self._stamps}", values, style=rng.choice(_STYLES))
 
     def items(self) -> tuple[Item, ...]:
-        """The argument of a ``replace``; keys may come twice."""
+        """Return up to three objects for a ``replace``; a key may occur twice."""
         return tuple(self.item() for _ in range(self.rng.randint(0, 3)))
 
     def entries(self) -> tuple[tuple[WriteKind, Item], ...]:
-        """The arguments of a ``transaction``."""
+        """Return up to three writes for a ``transaction``."""
         return tuple((self.rng.choice(list(WriteKind)), self.item()) for _ in range(self.rng.randint(1, 3)))
 
     def key(self) -> str:
-        """A key."""
+        """Return a key."""
         return self.rng.choice(self._keys)
 
     def late_names(self) -> list[str]:
-        """Names of indices to add."""
+        """Return the names of indices to add."""
         return self.rng.sample(LATE_INDEXES, self.rng.randint(1, len(LATE_INDEXES)))
 
     def version(self) -> str:
-        """A resource version."""
+        """Return a new resource version."""
         self._stamps += 1
         return str(self._stamps)
 
     def late_index(self) -> str:
-        """The name of an index that may be there by now."""
+        """Return the name of an index that may have been added by now."""
         return self.rng.choice(LATE_INDEXES)
 
     def index(self) -> str:
-        """The name of an index."""
+        """Return the name of an index that exists from the start."""
         return self.rng.choice(self.indexes)
 
     def value(self) -> str:
-        """A value of an index."""
+        """Return a value of an index."""
         return self.rng.choice(self._values)

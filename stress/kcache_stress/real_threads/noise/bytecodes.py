@@ -1,4 +1,4 @@
-"""Bytecodes that others can notice. Between two of these, it makes no difference where a thread is interrupted."""
+"""Bytecodes that other threads can notice. Between two of them, it makes no difference where a thread is preempted."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _UNNOTICED = (
     "STORE_FAST",
     "SWAP",
 )
-"""How the names of bytecodes begin that deal with a thread's own locals, with constants, or with nothing."""
+"""Prefixes of the names of bytecodes that use a thread's own locals, constants, or nothing at all."""
 
 _UNNOTICED_JUMPS = ("POP_JUMP_",) if sys.version_info >= (3, 13) else ("POP_JUMP_IF_NONE", "POP_JUMP_IF_NOT_NONE")
-"""Before 3.13 the others call ``__bool__`` or ``__len__``."""
+"""Jumps that call no code of an object. Before Python 3.13, other jumps call ``__bool__`` or ``__len__``."""
 
 _IS_NOTICED = tuple(not name.startswith(_UNNOTICED + _UNNOTICED_JUMPS) for name in dis.opname)
 
 
 def noticed_offsets(code: CodeType) -> frozenset[int]:
-    """The offsets of those bytecodes."""
+    """Return the offsets of the bytecodes that other threads can notice."""
     return frozenset(offset for offset, opcode in enumerate(code.co_code) if offset % 2 == 0 and _IS_NOTICED[opcode])

@@ -1,4 +1,4 @@
-"""Decides where threads nap.
+"""Delays at bytecodes: the decision where threads nap.
 
 Places of the implementation's code are passed very unevenly often: a loop over values thousands of times, the making of
 something that is made once a few times. So each place has its own share: the more often it was passed, the rarer naps
@@ -27,7 +27,7 @@ _LEAST_GAP = 3.0
 
 @dataclass(frozen=True)
 class Level:
-    """How much noise.
+    """Amount of noise.
 
     Attributes:
         share: of the naps that are possible, which are taken; at most 1.
@@ -40,7 +40,7 @@ class Level:
 
 
 class Noise:
-    """Lets threads nap now and then before a bytecode that others can notice.
+    """Makes threads nap now and then before a bytecode that other threads can notice.
 
     Args:
         seed: of the random decisions. Threads draw from one generator, so a seed does not fix a schedule.
@@ -56,7 +56,7 @@ class Noise:
 
     @contextmanager
     def at(self, level: Level | None) -> Iterator[None]:
-        """Threads nap meanwhile, those that the implementation starts included; not at all if there is no level."""
+        """Context in which threads nap, including those that the implementation starts; without a level, none does."""
         self._level = level
         if level is None:
             self._source.nowhere()
@@ -69,20 +69,20 @@ class Noise:
             self._level = None
 
     def reach_new_threads(self) -> AbstractContextManager[None]:
-        """Threads that start meanwhile nap later on whenever others do."""
+        """Context in which new threads become threads that nap later."""
         return self._source.reach_new_threads()
 
     def here(self) -> AbstractContextManager[None]:
-        """The calling thread takes part meanwhile."""
+        """Context in which the calling thread naps, too."""
         return nullcontext() if self._level is None else self._source.here()
 
     def places(self, code: CodeType) -> Places:
-        """The places of a function."""
+        """Return the places of a function: 1 at the bytecodes that other threads can notice, and 0 at others."""
         noticed = noticed_offsets(code)
         return [1 if offset in noticed else 0 for offset in range(len(code.co_code))]
 
     def due(self, places: Places, offset: int) -> None:
-        """The calling thread has come to a place where a nap is due."""
+        """Let the calling thread nap, perhaps, and set the number of passes until the next nap at this place."""
         entry = id(places), offset
         passed = self._passed.get(entry, 1)
         gap = 1 + int(self._random.expovariate(1.0 / max(_LEAST_GAP, passed**0.5 / _DENSITY)))
@@ -93,7 +93,7 @@ class Noise:
             time.sleep(self._random.choice(level.naps))
 
     def close(self) -> None:
-        """There will be no more noise."""
+        """End the noise for good."""
         self._source.close()
 
 

@@ -18,14 +18,14 @@ if sys.version_info >= (3, 12):
     _monitoring = sys.monitoring
 
     _TOOLS = (4, 3, 5, 1, 0, 2)
-    """Numbers of tools, those first that the interpreter sets aside for nobody; Hypothesis takes 3 or none."""
+    """Numbers of tools, unreserved ones first. Hypothesis takes 3 or none."""
 
     def free_tool() -> int | None:
-        """The number of a tool that nobody uses; ``None`` if all are taken."""
+        """Return the number of a tool that is not in use; ``None`` if all are in use."""
         return next((tool for tool in _TOOLS if _monitoring.get_tool(tool) is None), None)
 
     class MonitoringSource:
-        """Tells of the bytecodes of all threads.
+        """Reports the bytecodes of all threads.
 
         Args:
             tool: number of a free tool.
@@ -60,12 +60,12 @@ if sys.version_info >= (3, 12):
             _monitoring.set_events(tool, _monitoring.events.PY_START)
 
         def reach_new_threads(self) -> AbstractContextManager[None]:
-            """They are reached anyway."""
+            """Do nothing: monitoring reaches new threads anyway."""
             return nullcontext()
 
         @contextmanager
         def everywhere(self) -> Iterator[None]:
-            """All threads, those that run already included. Events stay on: to switch them costs more than they do."""
+            """Report all threads, including running ones. Events stay on, because switching them costs more."""
             self._turn(on=True)
             self._counts = True
             try:
@@ -74,11 +74,11 @@ if sys.version_info >= (3, 12):
                 self._counts = False
 
         def nowhere(self) -> None:
-            """No thread."""
+            """Report no thread."""
             self._turn(on=False)
 
         def here(self) -> AbstractContextManager[None]:
-            """The calling thread is one of all."""
+            """Do nothing: all threads include the calling one."""
             return nullcontext()
 
         def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Source of noise: whatever the interpreter offers to be told of bytecodes."""
+"""Source of noise: the interpreter's way to report that a thread comes to a bytecode."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ nobody can notice the bytecode there."""
 
 
 class Listener(Protocol):
-    """What a source tells.
+    """Listener of a source.
 
     Attributes:
         with_library: whether bytecodes of the standard library count, too.
@@ -28,33 +28,33 @@ class Listener(Protocol):
     with_library: bool
 
     def places(self, code: CodeType) -> Places:
-        """The places of a function that is about to be run for the first time. The source counts them down."""
+        """Return the places of a function that is about to run for the first time. The source counts them down."""
         ...
 
     def due(self, places: Places, offset: int) -> None:
-        """A thread has come to a place that was counted down to nothing; it is set anew."""
+        """Handle a place that was counted down to zero, and set its count again."""
 
 
 class Source(Protocol):
-    """Tells of the bytecodes of the implementation."""
+    """Reports the bytecodes of the implementation."""
 
     def reach_new_threads(self) -> AbstractContextManager[None]:
-        """Threads that start meanwhile will be among those that :meth:`everywhere` reaches later."""
+        """Context in which new threads become threads that :meth:`everywhere` reaches later."""
         ...
 
     def everywhere(self) -> AbstractContextManager[None]:
-        """Bytecodes of the threads that the implementation has started, and starts meanwhile, count."""
+        """Report the bytecodes of all threads that the implementation has started or starts from now on."""
         ...
 
     def nowhere(self) -> None:
-        """Bytecodes should not cost anything, as far as possible."""
+        """Stop reporting, so that bytecodes cost as little as possible."""
 
     def here(self) -> AbstractContextManager[None]:
-        """Bytecodes of the calling thread count meanwhile."""
+        """Context in which the bytecodes of the calling thread are reported."""
         ...
 
     def close(self) -> None:
-        """Nothing counts any more."""
+        """Give the source back: nothing is reported any more."""
 
 
 def is_implementation(filename: str, *, with_library: bool = False) -> bool:

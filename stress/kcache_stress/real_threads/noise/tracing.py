@@ -1,4 +1,4 @@
-"""Bytecodes through a trace function, where ``sys.monitoring`` is missing or taken."""
+"""Bytecodes through a trace function, if ``sys.monitoring`` is missing or in use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .source import Listener, Places, is_implementation
 
 
 class TracingSource:
-    """Tells of the bytecodes of threads that ask for it, and of those that start meanwhile.
+    """Reports the bytecodes of threads that ask for it, and of threads that they start.
 
     Args:
         listener: told of places.
@@ -25,12 +25,12 @@ class TracingSource:
         self._places: dict[CodeType, Places] = {}
 
     def everywhere(self) -> AbstractContextManager[None]:
-        """Threads started meanwhile; they are traced for good."""
+        """Trace threads that start meanwhile, for good."""
         return self.reach_new_threads()
 
     @contextmanager
     def reach_new_threads(self) -> Iterator[None]:
-        """Threads started meanwhile; they are traced for good."""
+        """Trace threads that start meanwhile, for good."""
         before = threading.gettrace()
         threading.settrace(self._trace)
         try:
@@ -40,7 +40,7 @@ class TracingSource:
 
     @contextmanager
     def here(self) -> Iterator[None]:
-        """The calling thread."""
+        """Trace the calling thread."""
         before = sys.gettrace()
         sys.settrace(self._trace)
         try:
@@ -49,10 +49,10 @@ class TracingSource:
             sys.settrace(before)
 
     def nowhere(self) -> None:
-        """Threads of the implementation go on to be traced."""
+        """Do nothing: threads of the implementation stay traced."""
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing: a trace function needs no resource."""
 
     def _trace(self, frame: FrameType, _event: str, _arg: Any) -> Callable[..., Any] | None:
         filename = frame.f_code.co_filename
