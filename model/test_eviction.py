@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from kcache_model.errors import FormatError
 from kcache_model.history import Call
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.check import check_linearizable
@@ -15,6 +16,7 @@ from kcache_model.indexers.items import Item
 from kcache_model.indexers.just_in_time import why_not
 from kcache_model.indexers.operations import Operation
 from kcache_model.indexers.program import History, Program
+from kcache_model.indexers.recording.judging import judge_recording, recorded_history
 from kcache_model.outcomes import Outcome, raised, returned
 from kcache_model.verdict import Status
 
@@ -93,6 +95,15 @@ def test_a_read_that_misses_an_object_comes_after_those_that_see_it(
     if status is Status.VIOLATION:
         assert {call.operation.name for call in verdict.core} >= {op.get(A).name, op.list_keys().name}
     assert check_linearizable(history(*WRITES, *calls, may_evict=False)).status is Status.VIOLATION
+    assert judge_recording(lambda: dump_history(history(*WRITES, *calls))).verdict.status is status
+
+
+def test_whether_a_cache_may_evict_is_true_or_false() -> None:
+    header, *calls = dump_history(history(*WRITES))
+    with pytest.raises(FormatError, match='"may_evict" must be true or false, not 3'):
+        load_history([header.replace("true", "3"), *calls])
+    with pytest.raises(FormatError, match='"may_evict" must be true or false, not 3'):
+        recorded_history(lambda: [header.replace("true", "3"), *calls])
 
 
 def test_histories_are_searched_however_long_they_are() -> None:

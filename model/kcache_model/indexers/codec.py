@@ -180,8 +180,8 @@ def decode_program(data: Json) -> Program:
         ),
         semantics=member_of(Semantics, fields.get("semantics", "classic"), "semantics"),
         hash_seed=_hash_seed(fields.get("hash_seed", 0)),
-        may_evict=_truth(fields.get("may_evict", False)),
-        is_unsteady=_truth(fields.get("unsteady", False)),
+        may_evict=truth_of(fields.get("may_evict", False), "may_evict"),
+        is_unsteady=truth_of(fields.get("unsteady", False), "unsteady"),
     )
 
 
@@ -224,7 +224,7 @@ def load_history(lines: Iterable[str]) -> History:
         indexes=texts_of(header["indexes"]),
         calls=calls,
         semantics=member_of(Semantics, header.get("semantics", "classic"), "semantics"),
-        may_evict=header.get("may_evict", False) is True,
+        may_evict=truth_of(header.get("may_evict", False), "may_evict"),
     )
 
 
@@ -243,9 +243,14 @@ def _decode_entry(data: object) -> tuple[WriteKind, Item]:
     return member_of(WriteKind, fields["kind"], "kind of entry"), decode_item(fields["item"])
 
 
-def _truth(data: object) -> bool:
+def truth_of(data: object, name: str) -> bool:
+    """Return the value of a field that is true or false.
+
+    Raises:
+        FormatError: it is neither.
+    """
     if not isinstance(data, bool):
-        raise FormatError(f'"unsteady" must be true or false, not {shown(data)}')
+        raise FormatError(f'"{name}" must be true or false, not {shown(data)}')
     return data
 
 

@@ -18,8 +18,6 @@ Hook: TypeAlias = (
 """Functions and sets that instrumented code uses, by these names after :data:`PREFIX`."""
 
 GLOBALS: Final = "_kc_globals"
-COMPREHENSION: Final = "_kc_comprehension"
-"""Prefix of functions that replace comprehensions; they are no hooks, but code of the module under test."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp

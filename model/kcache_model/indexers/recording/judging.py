@@ -23,7 +23,7 @@ contains only this call, without an explanation."""
 _BETWEEN_REPORTS: Final = 5_000
 """Number of calls between two reports of progress."""
 
-OpenRunner = Callable[[], Iterable[str]]
+OpenLines = Callable[[], Iterable[str]]
 """Opens the recording from its beginning."""
 
 
@@ -50,7 +50,7 @@ class RecordingVerdict:
 
 
 def judge_recording(
-    lines: OpenRunner,
+    lines: OpenLines,
     *,
     strict_errors: bool = False,
     seconds: float = 60.0,
@@ -82,7 +82,7 @@ def judge_recording(
 
 
 def _judged(
-    lines: OpenRunner, on_calls: Callable[[int], None], *, strict_errors: bool, budget: SearchBudget
+    lines: OpenLines, on_calls: Callable[[int], None], *, strict_errors: bool, budget: SearchBudget
 ) -> RecordingVerdict:
     recording = read_recording(lines())
     if recording.events is None:
@@ -103,7 +103,7 @@ def _judged(
     return stream.verdict(Verdict(result.status, reason=reason, steps=result.tried))
 
 
-def recorded_history(lines: OpenRunner) -> History:
+def recorded_history(lines: OpenLines) -> History:
     """Read the whole recording into memory as a history, with calls in the order of their invocations.
 
     Raises:
@@ -151,7 +151,7 @@ class _Stream:
         )
 
 
-def _explained(lines: OpenRunner, stream: _Stream, result: HistoryVerdict, *, strict_errors: bool) -> RecordingVerdict:
+def _explained(lines: OpenLines, stream: _Stream, result: HistoryVerdict, *, strict_errors: bool) -> RecordingVerdict:
     """Read the recording again up to the first call that no order explains, and explain the violation."""
     position = result.position
     assert position is not None

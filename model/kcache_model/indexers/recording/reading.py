@@ -9,7 +9,7 @@ from ...codec import HISTORY_SCHEMA, decode_call
 from ...decoding import fields_of, member_of, shown, texts_of
 from ...errors import FormatError
 from ...json_lines import read_documents
-from ..codec import INDEXERS
+from ..codec import INDEXERS, truth_of
 from ..items import Semantics
 from ..operations import Operation
 from ..program import History
@@ -63,9 +63,11 @@ def _header(data: object) -> tuple[str, History]:
             "the first line lacks indexes, which those of an indexed cache have; of calls on anything else, say with "
             "--spec what it is: map, register, queue, ..."
         )
-    fields = fields_of(data, "the first line", {"schema", "indexes"}, {"semantics"})
+    optional = {"semantics", "may_evict"} if schema == HISTORY_SCHEMA else {"semantics"}
+    fields = fields_of(data, "the first line", {"schema", "indexes"}, optional)
     semantics = member_of(Semantics, fields.get("semantics", "classic"), "semantics")
-    return schema, History(texts_of(fields["indexes"]), (), semantics)
+    may_evict = truth_of(fields.get("may_evict", False), "may_evict")
+    return schema, History(texts_of(fields["indexes"]), (), semantics, may_evict=may_evict)
 
 
 def _events(documents: Iterator[tuple[int, object]]) -> Iterator[Event]:
