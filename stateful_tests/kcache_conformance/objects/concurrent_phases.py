@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -167,16 +168,17 @@ def stress(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
     stress = ObjectStress(context.target, setting, context.watch, context.seed, own_patience(context))
     covered = stress.coverage.counts, stress.coverage.overlapped
     with stress.underway():
+        is_quick = functools.cache(functools.partial(_is_quick, object_type))  # it replays the program
         calls = list(_each_call(object_type, context))
         all_programs = itertools.takewhile(
             lambda _: not context.is_spent(),  # to find out whether a program waits may be slow
             itertools.chain(calls, _programs(object_type, context)),
         )
         some = list(itertools.islice(all_programs, _SAMPLE))
-        least = LEAST_PROGRAMS["stress"] if any(_is_quick(object_type, one) for one in some) else _LEAST_SLOW
-        programs = _quick_first(object_type, itertools.chain(some, all_programs))
+        least = LEAST_PROGRAMS["stress"] if any(map(is_quick, some)) else _LEAST_SLOW
+        programs = _quick_first(is_quick, itertools.chain(some, all_programs))
         rounds = itertools.chain(  # each call once, even if a slow machine gets no further
-            (program for program in calls if _is_quick(object_type, program)),
+            filter(is_quick, calls),
             (program for program in programs for _ in range(_ROUNDS_AT_ONCE)),
         )
         for (_, fraction), program in zip(context.steps(least=least), rounds, strict=False):
@@ -196,12 +198,12 @@ def stress(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
     return PhaseOutcome(counts, None, *covered, tuple(f"{name} ({why})" for name, why in stress.left_out.items()))
 
 
-def _quick_first(object_type: ObjectType, programs: Iterator[Any]) -> Iterator[Any]:
+def _quick_first(is_quick: Callable[[Any], bool], programs: Iterator[Any]) -> Iterator[Any]:
     """Yield some programs repeatedly; programs that wait or sleep for long are left out, unless there are no others."""
     slow: list[Any] = []
     quick: list[Any] = []
     for program in itertools.islice(programs, _PROGRAMS_UNDER_STRESS):
-        if _is_quick(object_type, program):
+        if is_quick(program):
             quick.append(program)
             yield program
         else:

@@ -143,16 +143,6 @@ class ProgramRunner(InSandbox):
         outcomes = self._equal_threads.in_order([tuple(outcomes) for outcomes in execution.outcomes])
         return execution.ending, outcomes, execution.final
 
-    @property
-    def is_long(self) -> bool:
-        """Whether there is time for few executions only. False, because programs are short."""
-        return False
-
-    @property
-    def is_very_long(self) -> bool:
-        """Whether there is time for a handful of executions only. False, because programs are short."""
-        return False
-
     def _one_by_one(
         self, driver: Driver, calls: Calls, before: Sequence[tuple[Operation, Outcome]] = ()
     ) -> tuple[Outcome, ...]:

@@ -31,7 +31,7 @@ class TargetRunner(Runner[A], Protocol[A]):
 
 
 class InSandbox:
-    """Base class of runners: the members that use only the sandbox.
+    """Base class of runners: the members that use only the sandbox, for programs whose executions are short.
 
     Attributes:
         sandbox: the sandbox that contains the code of the threads.
@@ -43,6 +43,16 @@ class InSandbox:
     def granularity(self) -> Granularity:
         """The places at which threads may be switched."""
         return self.sandbox.granularity
+
+    @property
+    def is_long(self) -> bool:
+        """Whether an execution has so many events that only few executions can be run."""
+        return False
+
+    @property
+    def is_very_long(self) -> bool:
+        """Whether an execution has so many events that only a handful of executions can be run."""
+        return False
 
     def hide_time(self, hidden: HiddenTime) -> None:
         """Hide time that has passed while threads could go on, from threads that read the clock from now on."""

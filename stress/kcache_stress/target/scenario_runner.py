@@ -119,16 +119,6 @@ class ScenarioRunner(InSandbox):
         self.reset.reload_if_needed(is_strict=is_strict)
 
     @property
-    def is_long(self) -> bool:
-        """Whether an execution has so many events that only few executions can be run."""
-        return False
-
-    @property
-    def is_very_long(self) -> bool:
-        """Whether an execution has so many events that only a handful of executions can be run."""
-        return False
-
-    @property
     def calls_made(self) -> Hashable:
         """Key of the threads' work; programs with equal keys run mostly the same code."""
         return self._own
