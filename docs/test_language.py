@@ -78,5 +78,5 @@ def test_names_that_say_little_become_fewer() -> None:
     counts: Counter[str] = Counter()
     for module in MODULES:
         counts.update(name.strip("_") for name in bound_names(tree_of(module)))
-    hint = f"if there are fewer, lower them in {Path(__file__).name}"
+    hint = f"if there are more, choose a name that says what the thing is; if fewer, lower it in {Path(__file__).name}"
     assert {name: counts[name] for name in PARTICIPLES} == PARTICIPLES, hint
