@@ -32,11 +32,11 @@ def driver_of(indexer_class: type[kcache.Cache[Any]], **declared: Any) -> Driver
 def test_every_style_goes_in_and_comes_out(style: Style) -> None:
     driver = driver_of(kcache.Cache)
     item = Item("a", "v1", {"node": ("n1",), "tags": ("t", "t")}, "7", style)
-    assert driver.run(op.add(item)) == returned()
-    assert driver.run(op.get(item)) == returned("v1")
-    assert driver.run(op.list_objects()) == returned(("v1",))
-    assert driver.run(op.by_index("tags", "t")) == returned(("v1",))
-    assert driver.run(op.last_sync_resource_version()) == returned("7")
+    assert driver.call(op.add(item)) == returned()
+    assert driver.call(op.get(item)) == returned("v1")
+    assert driver.call(op.list_objects()) == returned(("v1",))
+    assert driver.call(op.by_index("tags", "t")) == returned(("v1",))
+    assert driver.call(op.last_sync_resource_version()) == returned("7")
 
 
 def test_a_copy_is_not_the_stored_object() -> None:
@@ -45,11 +45,11 @@ def test_a_copy_is_not_the_stored_object() -> None:
             return copy.copy(super().get_by_key(key, default))
 
     driver = driver_of(Copying)
-    driver.run(op.add(A))
-    assert driver.run(op.get_by_key("a")).value == "<a copy of v1>"
+    driver.call(op.add(A))
+    assert driver.call(op.get_by_key("a")).value == "<a copy of v1>"
     lenient = driver_of(Copying, unsupported=["identity"])
-    lenient.run(op.add(A))
-    assert lenient.run(op.get_by_key("a")).value == "v1"
+    lenient.call(op.add(A))
+    assert lenient.call(op.get_by_key("a")).value == "v1"
 
 
 @pytest.mark.parametrize("result", [None, 3, "ab", b"x", object(), {}.values(), iter([]), set()])
@@ -58,7 +58,7 @@ def test_results_of_wrong_type_are_shown(result: object) -> None:
         def list(self) -> Any:
             return result
 
-    assert str(driver_of(Odd).run(op.list_objects()).value).startswith("<returned ")
+    assert str(driver_of(Odd).call(op.list_objects()).value).startswith("<returned ")
 
 
 @pytest.mark.parametrize("result", [["a"] * 1_000_000, ["a" * 10_000_000], [b"x" * 10_000_000]])
@@ -67,7 +67,7 @@ def test_monstrous_results_are_cut(result: list[str]) -> None:
         def list_keys(self) -> Any:
             return result
 
-    assert len(repr(driver_of(Huge).run(op.list_keys()))) < 500
+    assert len(repr(driver_of(Huge).call(op.list_keys()))) < 500
 
 
 def test_what_the_caller_was_given_is_cleared() -> None:
@@ -79,9 +79,9 @@ def test_what_the_caller_was_given_is_cleared() -> None:
             super().replace(objs, resource_version)
 
     driver = driver_of(Lazy)
-    driver.run(op.replace((A,)))
-    assert driver.indexer.seen == []  # type: ignore[attr-defined]
-    assert driver.run(op.list_keys()) == returned(("a",))
+    driver.call(op.replace((A,)))
+    assert driver.made.seen == []  # type: ignore[attr-defined]
+    assert driver.call(op.list_keys()) == returned(("a",))
 
 
 @pytest.mark.parametrize("error", [ValueError("x"), SystemExit(3), GeneratorExit()])
@@ -90,7 +90,7 @@ def test_whatever_is_raised_becomes_an_outcome(error: BaseException) -> None:
         def list_keys(self) -> Any:
             raise error
 
-    outcome = driver_of(Raising).run(op.list_keys())
+    outcome = driver_of(Raising).call(op.list_keys())
     assert outcome.error is ErrorKind.OTHER
     assert type(error).__name__ in outcome.message
 
@@ -108,16 +108,16 @@ def test_errors_of_kcache_are_known() -> None:
         (op.add(A), None),
         (op.add_indexers("late"), ErrorKind.INDEXERS_RUNNING),
     ):
-        assert driver.run(operation).error is expected, operation
+        assert driver.call(operation).error is expected, operation
 
 
 def test_mutation_goes_behind_the_back_of_the_store() -> None:
     driver = driver_of(kcache.Cache)
-    driver.run(op.add(A))
-    driver.run(op.mutate("a", {"node": ("n2",)}))
-    driver.run(op.mutate("missing", {"node": ("n2",)}))
-    assert driver.run(op.by_index("node", "n1")) == returned(("v1",))
-    assert driver.run(op.index("node", A)) == returned(()), "the object itself now has the other value"
+    driver.call(op.add(A))
+    driver.call(op.mutate("a", {"node": ("n2",)}))
+    driver.call(op.mutate("missing", {"node": ("n2",)}))
+    assert driver.call(op.by_index("node", "n1")) == returned(("v1",))
+    assert driver.call(op.index("node", A)) == returned(()), "the object itself now has the other value"
 
 
 def test_missing_methods_are_listed() -> None:

@@ -31,6 +31,7 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item, Semantics, Style
 from kcache_model.indexers.program import Program
+from kcache_model.indexers.reads import final_reads
 from kcache_model.indexers.restrictions import restricted_program
 from kcache_model.indexers.target import make_target
 from kcache_model.interleaving import Interleaving, InterleavingEvent, Switch, Waiting
@@ -38,7 +39,6 @@ from kcache_model.outcomes import raised
 from kcache_model.places import file_name, place_of
 from kcache_model.verdict import Status
 from kcache_stress.indexers.programs.random_programs import explorer_program
-from kcache_stress.indexers.workload.reads import final_reads
 from kcache_stress.indexers.workload.short_programs import random_program
 
 pytestmark = pytest.mark.usefixtures("written_recordings")

@@ -29,6 +29,7 @@ from kcache_conformance.objects.sequential import PatientCaller
 from kcache_conformance.target_types import target_type_named
 from kcache_model.errors import TargetError
 from kcache_model.finding import FindingKind
+from kcache_model.indexers.probing import probe
 from kcache_model.indexers.target import make_target
 from kcache_model.object_types.plain import Functional, MethodCall, ObjectProgram
 from kcache_model.object_types.replayed import ReplaySpecification
@@ -37,7 +38,6 @@ from kcache_model.outcomes import ANYTHING, WAITS, Outcome, raised, returned
 from kcache_model.target_name import target_name
 from kcache_model.verdict import Status
 from kcache_stress.engine.audit import AuditShare
-from kcache_stress.indexers.probing import probe
 from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.target.explore import ExploreOptions, explore
 from kcache_stress.target.replay import follow

@@ -23,13 +23,13 @@ from kcache_conformance.suite import SuiteOptions, run_suite
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item, Semantics
+from kcache_model.indexers.probing import probe
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import Target, make_target
 from kcache_model.rules import Contract
 from kcache_model.verdict import Status
-from kcache_stress.indexers.probing import probe
+from kcache_stress.indexers.exploration import explored_indexer
 from kcache_stress.indexers.stress import StressOptions, stress
-from kcache_stress.indexers.subject import load_subject
 from kcache_stress.target.explore import ExploreOptions, explore
 
 Port = type[ThreadSafeStore]
@@ -74,7 +74,7 @@ def test_a_port_of_client_go_is_not_accused(port: Port, semantics: Semantics) ->
 
 @pytest.mark.parametrize(("port", "semantics"), PORTS[1:])
 def test_a_live_map_of_index_functions_is_not_accused_by_the_explorer(port: Port, semantics: Semantics) -> None:
-    subject = load_subject(f"{Path(client_go_ports.__file__)}:{port.__name__}")
+    subject = explored_indexer(f"{Path(client_go_ports.__file__)}:{port.__name__}")
     explored = explore(subject, LIVE, ExploreOptions(executions=300))
     assert explored.finding is None
     assert explored.executions > 100

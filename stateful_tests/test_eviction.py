@@ -24,8 +24,8 @@ from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import make_target
 from kcache_model.verdict import Status
+from kcache_stress.indexers.exploration import explored_indexer
 from kcache_stress.indexers.stress import StressOptions, stress
-from kcache_stress.indexers.subject import load_subject
 from kcache_stress.target.explore import ExploreOptions, explore
 
 FILE = Path(evicting_targets.__file__)
@@ -88,7 +88,7 @@ def test_what_comes_back_by_itself_is_caught() -> None:
 
 @pytest.mark.parametrize(("name", "status"), [("Lru", Status.OK), ("EvictingInTwoSteps", Status.VIOLATION)])
 def test_the_explorer_sees_what_is_gone_and_found_at_once(name: str, status: Status) -> None:
-    subject = load_subject(f"{FILE}:{name}")
+    subject = explored_indexer(f"{FILE}:{name}")
     exploration = explore(subject, ONE_GOES, ExploreOptions(executions=500, minimise_seconds=0.1))
     finding = exploration.finding
     assert (Status.OK if finding is None else finding.status) is status

@@ -22,9 +22,9 @@ from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.operations import INDEX_OPERATIONS, OperationName
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import INDEXES, Target, make_target
+from kcache_stress.indexers.exploration import explored_indexer, replay_token
 from kcache_stress.indexers.program_tokens import PROGRAM_TOKENS
 from kcache_stress.indexers.programs.footprints import some_calls_meet
-from kcache_stress.indexers.subject import load_subject, replay_token
 from kcache_stress.target.explore import ExploreOptions
 from kcache_stress.target.replay_answer import ReplayAnswer
 
@@ -150,7 +150,7 @@ def test_a_target_whose_calls_cannot_meet_is_refused() -> None:
     ],
 )
 def test_hypothesis_finds_a_concurrent_fault_and_makes_it_small(name: str, is_deadlock: bool) -> None:
-    finding = Examples(load_subject(spec(name)), examples(spec(name))).smallest()
+    finding = Examples(explored_indexer(spec(name)), examples(spec(name))).smallest()
     assert finding is not None
     assert (finding.kind is FindingKind.DEADLOCK) == is_deadlock
     assert finding.program is not None
@@ -170,7 +170,7 @@ def test_what_is_left_is_explained_and_can_be_repeated() -> None:
 @pytest.mark.nightly
 def test_the_same_seed_finds_the_same() -> None:
     batch = examples(spec("snapshot_without_lock"), seeds=(7, 200), shape=(4, 4))
-    once, again = (Examples(load_subject(batch.target), batch) for _ in range(2))
+    once, again = (Examples(explored_indexer(batch.target), batch) for _ in range(2))
     assert once.smallest() == again.smallest()
     assert once.tally.programs == again.tally.programs
 
@@ -178,7 +178,7 @@ def test_the_same_seed_finds_the_same() -> None:
 @pytest.mark.one_in(20)
 @pytest.mark.parametrize("name", ["textbook", "copy_on_write", "sequence_lock", "lazy_index"])
 def test_nothing_is_found_in_a_correct_design(name: str) -> None:
-    tally = Examples(load_subject(spec(name)), examples(spec(name), seeds=(3, 30))).run()
+    tally = Examples(explored_indexer(spec(name)), examples(spec(name), seeds=(3, 30))).run()
     assert tally.finding is None
     assert 20 <= tally.programs <= 30
     assert tally.exhausted
@@ -245,7 +245,7 @@ def test_time_that_is_over_makes_nothing_right() -> None:
     none = explore_examples(examples(target, seconds=0.0))
     assert (none.programs, none.finding) == (0, None)
     unshrunk = Batch(target, ExploreOptions(minimise_seconds=0.0), seeds=(0, 200), seconds=60.0)
-    assert Examples(load_subject(target), unshrunk).run().finding is not None
+    assert Examples(explored_indexer(target), unshrunk).run().finding is not None
 
 
 def test_what_cannot_be_scheduled_is_said(tmp_path: Path) -> None:

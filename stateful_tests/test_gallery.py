@@ -18,7 +18,7 @@ from kcache_conformance.indexers.smoke import smoke
 from kcache_conformance.indexers.state_machine import make_state_machine, run_examples
 from kcache_conformance.suite import SuiteOptions, run_suite
 from kcache_model.indexers.items import Semantics
-from kcache_stress.indexers.probing import probe
+from kcache_model.indexers.probing import probe
 from kcache_stress.indexers.stress import StressOptions, stress
 from kcache_stress.loading import load_target
 

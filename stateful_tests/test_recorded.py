@@ -79,7 +79,7 @@ def _outcomes(scenario: Any) -> list[Any]:
     from kcache_model.indexers.driver import Driver
 
     driver = Driver(REFERENCE, scenario.indexes, scenario.semantics)
-    return [driver.run(step.operation) for step in scenario.steps]
+    return [driver.call(step.operation) for step in scenario.steps]
 
 
 def test_an_implementation_that_does_what_client_go_does_passes_too() -> None:

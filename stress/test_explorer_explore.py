@@ -33,11 +33,9 @@ from kcache_stress.engine.dpor import Dpor
 from kcache_stress.engine.granularity import REWRITTEN, Granularity
 from kcache_stress.engine.search import search
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.indexers.program_judge import ProgramJudge
-from kcache_stress.indexers.program_runner import ProgramRunner
+from kcache_stress.indexers.exploration import explored_indexer, replay_token
 from kcache_stress.indexers.program_tokens import PROGRAM_TOKENS
 from kcache_stress.indexers.programs.random_programs import explorer_program
-from kcache_stress.indexers.subject import load_subject, replay_token
 from kcache_stress.strategies import registry
 from kcache_stress.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.strategies.registry import AUTO, NAMES, OPCODES
@@ -66,7 +64,7 @@ MOVE = Program(
 
 
 def first_finding(name: str, options: ExploreOptions = QUICK, programs: int = 300) -> tuple[Finding, Program]:
-    subject = load_subject(spec(name), granularity=options.granularity)
+    subject = explored_indexer(spec(name), granularity=options.granularity)
     for seed in range(programs):
         program = explorer_program(seed, subject.target, Semantics.CLASSIC)
         finding = explore(subject, program, options).finding
@@ -125,7 +123,7 @@ def test_a_failure_says_which_interpreters_can_run_into_it(tmp_path: Path, count
     (tmp_path / "textbook.py").write_text((FOLDER / "textbook.py").read_text(encoding="utf-8"), encoding="utf-8")
     (tmp_path / "counting.py").write_text(COUNTING.format(count=count), encoding="utf-8")
     program = Program((), (), ((op.add(Item("a", "v1")),), (op.add(Item("b", "v2")),)))
-    finding = explore(load_subject(f"{tmp_path / 'counting.py'}:new_indexer"), program, QUICK).finding
+    finding = explore(explored_indexer(f"{tmp_path / 'counting.py'}:new_indexer"), program, QUICK).finding
     assert finding is not None
     assert label in finding.detail
 
@@ -138,21 +136,21 @@ def granularity_of(strategy: str) -> Granularity:
 @pytest.mark.parametrize("strategy", [name for name in NAMES if name != "naive"])
 def test_every_strategy_finds_a_plain_fault(strategy: str) -> None:
     options = ExploreOptions(strategy, granularity_of(strategy), executions=3000, minimise_seconds=0.2)
-    subject = load_subject(spec("lookup_in_two_steps"), granularity=options.granularity)
+    subject = explored_indexer(spec("lookup_in_two_steps"), granularity=options.granularity)
     assert explore(subject, MOVE, options).finding is not None
 
 
 @pytest.mark.parametrize("strategy", NAMES)
 def test_no_strategy_accuses_a_correct_design(strategy: str) -> None:
     options = ExploreOptions(strategy, granularity_of(strategy), executions=500)
-    explored = explore(load_subject(spec("textbook"), granularity=options.granularity), MOVE, options)
+    explored = explore(explored_indexer(spec("textbook"), granularity=options.granularity), MOVE, options)
     assert explored.finding is None
     complete = {AUTO, "dpor", "naive", "bounded"}
     assert (explored.coverage is Coverage.EXHAUSTED) == (strategy in complete)
 
 
 def test_what_was_cut_short_is_never_called_exhausted() -> None:
-    subject = load_subject(spec("read_write_lock"))
+    subject = explored_indexer(spec("read_write_lock"))
     assert explore(subject, MOVE, ExploreOptions("dpor", executions=3)).coverage is Coverage.BUDGET_SPENT
     bounded = ExploreOptions("bounded", preemptions=1)
     assert explore(subject, MOVE, bounded).coverage is Coverage.BOUND_REACHED
@@ -162,9 +160,10 @@ def test_what_was_cut_short_is_never_called_exhausted() -> None:
 def test_granularities(granularity: Granularity) -> None:
     options = ExploreOptions(granularity=granularity, minimise_seconds=0.2)
     assert (
-        explore(load_subject(spec("lookup_in_two_steps"), granularity=granularity), MOVE, options).finding is not None
+        explore(explored_indexer(spec("lookup_in_two_steps"), granularity=granularity), MOVE, options).finding
+        is not None
     )
-    correct = explore(load_subject(spec("sequence_lock"), granularity=granularity), MOVE, options)
+    correct = explore(explored_indexer(spec("sequence_lock"), granularity=granularity), MOVE, options)
     assert correct.is_exhausted
 
 
@@ -174,8 +173,8 @@ def test_many_failing_schedules_replay(effort: Callable[[int, int], int]) -> Non
     schedules, reproduced = effort(2, 20), 0
     for name in ("lookup_in_two_steps", "unlocked_list", "torn_sequence_lock", "snapshot_without_lock", "lost_wakeup"):
         for schedule, subject, program, kind in failing_schedules(name, schedules):
-            runner = ProgramRunner(subject, program)
-            _, problem, followed = replayed(runner, ProgramJudge(program, runner.final_reads), schedule)
+            runner = subject.runner(program)
+            _, problem, followed = replayed(runner, subject.judge(program, runner), schedule)
             runner.clean_up()
             assert problem is not None
             assert (problem.kind, followed) == (kind, True)
@@ -187,13 +186,13 @@ def failing_schedules(name: str, count: int) -> Iterator[tuple]:
     from kcache_stress.engine.schedule import schedule_of
     from kcache_stress.engine.search import SearchLimits
 
-    subject = load_subject(spec(name))
-    fresh = load_subject(spec(name))
+    subject = explored_indexer(spec(name))
+    fresh = explored_indexer(spec(name))
     found = 0
     for seed in itertools.count():
         program = explorer_program(seed, subject.target, Semantics.CLASSIC)
-        runner = ProgramRunner(subject, program)
-        judge = ProgramJudge(program, runner.final_reads)
+        runner = subject.runner(program)
+        judge = subject.judge(program, runner)
         result = search(runner, PartialOrderSampling(seed), judge, SearchLimits(executions=30))
         if result.problem is None or result.execution is None:
             continue
@@ -235,7 +234,7 @@ def test_a_fixed_target_is_told_from_a_changed_one(tmp_path: Path) -> None:
     source = (FOLDER / "lookup_in_two_steps.py").read_text(encoding="utf-8")
     (tmp_path / "textbook.py").write_text((FOLDER / "textbook.py").read_text(encoding="utf-8"), encoding="utf-8")
     target.write_text(source, encoding="utf-8")
-    subject = load_subject(f"{target}:new_indexer")
+    subject = explored_indexer(f"{target}:new_indexer")
     finding = explore(subject, MOVE, QUICK).finding
     assert finding is not None
     token = PROGRAM_TOKENS.decode(finding.schedule)
@@ -389,7 +388,9 @@ def test_waiting_for_the_clock_comes_to_an_end_and_waiting_for_nobody_does_not(
     (tmp_path / "textbook.py").write_text((FOLDER / "textbook.py").read_text(encoding="utf-8"), encoding="utf-8")
     (tmp_path / "patient.py").write_text(PATIENT.format(waiting=waiting), encoding="utf-8")
     program = Program((), (), ((op.add(Item("a", "v1")),), (op.list_objects(),)))
-    explored = explore(load_subject(f"{tmp_path / 'patient.py'}:new_indexer"), program, ExploreOptions(executions=50))
+    explored = explore(
+        explored_indexer(f"{tmp_path / 'patient.py'}:new_indexer"), program, ExploreOptions(executions=50)
+    )
     assert (explored.finding and explored.finding.kind.value) == kind
 
 
@@ -430,17 +431,17 @@ def test_each_safeguard_of_the_references_lock_free_reads_is_needed(
             source = source.replace(safeguard, without)
         (package / file.name).write_text(source, encoding="utf-8")
     (tmp_path / "target.py").write_text("from copied import new_indexer\n", encoding="utf-8")
-    explored = explore(load_subject(f"{tmp_path / 'target.py'}:new_indexer"), HALF, QUICK)
+    explored = explore(explored_indexer(f"{tmp_path / 'target.py'}:new_indexer"), HALF, QUICK)
     assert (explored.finding is not None) == is_faulty
     assert explored.is_exhausted != is_faulty
 
 
 def test_a_line_in_the_registry_makes_a_strategy_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "STRATEGIES", {**registry.STRATEGIES, "lazy": lambda _: Dpor()})
-    assert explore(load_subject(spec("textbook")), MOVE, ExploreOptions("lazy")).is_exhausted
+    assert explore(explored_indexer(spec("textbook")), MOVE, ExploreOptions("lazy")).is_exhausted
     assert "lazy" not in registry.sampling_names(ExploreOptions())
     with pytest.raises(TargetError, match="there is no strategy lzy; known are auto, dpor"):
-        explore(load_subject(spec("textbook")), MOVE, ExploreOptions("lzy"))
+        explore(explored_indexer(spec("textbook")), MOVE, ExploreOptions("lzy"))
 
 
 LIVE_KEYS = """
@@ -475,7 +476,7 @@ def test_a_list_that_stays_the_targets_is_not_changed(
     others = {name.value for name in OperationName} - {"add", "list_keys"}
     text = LIVE_KEYS.format(unsupported=sorted((*others, *declared)))
     (tmp_path / "live_keys.py").write_text(text, encoding="utf-8")
-    subject = load_subject(f"{tmp_path / 'live_keys.py'}:new_indexer")
+    subject = explored_indexer(f"{tmp_path / 'live_keys.py'}:new_indexer")
     program = Program((), (op.add(item("a", "v1", "n1")),), ((op.list_keys(),), (op.list_keys(),)))
     found = explore(subject, program, QUICK).finding
     assert (found is not None) == is_accused, found

@@ -16,7 +16,7 @@ from kcache_model.indexers.operations import Operation
 from kcache_model.indexers.program import Program
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.indexers.subject import load_subject
+from kcache_stress.indexers.exploration import explored_indexer
 from kcache_stress.target.explore import Explored, ExploreOptions, explore
 
 TARGETS = Path(__file__).parents[1] / "examples" / "targets"
@@ -100,7 +100,7 @@ def explored(folder: Path, body: str, program: Program, *, locked: bool = False)
     (folder / "textbook.py").write_text((TARGETS / "textbook.py").read_text())
     guard = "self._lock" if locked else "contextlib.nullcontext()"
     (folder / "made.py").write_text(HEAD.format(body=body, guard=guard))
-    subject = load_subject(f"{folder / 'made.py'}:new_indexer")
+    subject = explored_indexer(f"{folder / 'made.py'}:new_indexer")
     return explore(subject, program, ExploreOptions(strategy="dpor", minimise_seconds=0.2))
 
 
@@ -232,7 +232,7 @@ Indexer.delete, Indexer._unlink = delete, _unlink
 def test_threads_are_switched_after_a_with_block_under_the_gil_too(tmp_path: Path) -> None:
     (tmp_path / "textbook.py").write_text((TARGETS / "textbook.py").read_text())
     (tmp_path / "made.py").write_text(HEAD.format(body=AFTER_THE_BLOCK, guard="self._lock"))
-    subject = load_subject(f"{tmp_path / 'made.py'}:new_indexer", granularity=Granularity.GIL)
+    subject = explored_indexer(f"{tmp_path / 'made.py'}:new_indexer", granularity=Granularity.GIL)
     program = Program(("node",), (op.add(item("v1")),), ((op.delete(item("v2")),), (op.add(item("v3")),)))
     found = explore(subject, program, ExploreOptions(granularity=Granularity.GIL, minimise_seconds=0.2))
     assert found.finding is not None

@@ -12,7 +12,7 @@ from kcache_model.finding import Finding
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item
 from kcache_model.indexers.program import Program
-from kcache_stress.indexers.subject import load_subject
+from kcache_stress.indexers.exploration import explored_indexer
 from kcache_stress.target.explore import ExploreOptions, explore
 
 SOURCE = """
@@ -54,7 +54,7 @@ BEFORE = Program(("node",), (FAILS,), ((op.list_objects(),), (op.list_keys(),)))
 
 def found(folder: Path, kind: str, program: Program, **options: float) -> Finding | None:
     (folder / "keeper.py").write_text(textwrap.dedent(SOURCE), encoding="utf-8")
-    subject = load_subject(f"{folder / 'keeper.py'}:{kind}")
+    subject = explored_indexer(f"{folder / 'keeper.py'}:{kind}")
     return explore(subject, program, ExploreOptions(executions=200, **options)).finding
 
 

@@ -10,7 +10,7 @@ from kcache_model.errors import TargetError
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item
 from kcache_model.indexers.program import Program
-from kcache_stress.indexers.subject import load_subject
+from kcache_stress.indexers.exploration import explored_indexer
 from kcache_stress.target.explore import Explored, ExploreOptions, explore
 
 STORE = """
@@ -99,7 +99,7 @@ def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str) -> Any:
 
 
 def explored(file: Path) -> Explored:
-    return explore(load_subject(f"{file}:new_indexer"), MOVE, ExploreOptions(executions=2_000, minimise_seconds=0))
+    return explore(explored_indexer(f"{file}:new_indexer"), MOVE, ExploreOptions(executions=2_000, minimise_seconds=0))
 
 
 def test_the_store_that_a_target_holds_is_instrumented_wherever_it_lies(target: Path, fault: str) -> None:
@@ -109,7 +109,7 @@ def test_the_store_that_a_target_holds_is_instrumented_wherever_it_lies(target: 
 
 @pytest.mark.parametrize("fault", ["right"], indirect=True)
 def test_what_is_seen_is_recorded(target: Path) -> None:
-    seen = load_subject(f"{target}:new_indexer").sandbox.seen
+    seen = explored_indexer(f"{target}:new_indexer").sandbox.seen
     assert seen.instrumented == ("elsewhere_store", "kcache_target_wrapping")
     assert (seen.virtual, seen.opaque, seen.native) == ((), (), ())
 
@@ -121,10 +121,10 @@ def test_a_target_may_name_packages_that_belong_to_it(target: Path, where: str) 
     (target.parent.parent / "elsewhere" / "elsewhere_later.py").write_text("VALUES = []\n")
     declared = {"module": "", "factory": "new_indexer."}[where] + 'kcache_instrument = ("elsewhere_later",)\n'
     target.write_text(target.read_text() + declared + "import elsewhere_later\n")
-    assert "elsewhere_later" in load_subject(f"{target}:new_indexer").sandbox.seen.instrumented
+    assert "elsewhere_later" in explored_indexer(f"{target}:new_indexer").sandbox.seen.instrumented
     target.write_text(target.read_text().replace('"elsewhere_later"', '"nowhere_to_be_found"'))
     with pytest.raises(TargetError, match="no package nowhere_to_be_found"):
-        load_subject(f"{target}:new_indexer")
+        explored_indexer(f"{target}:new_indexer")
 
 
 @pytest.mark.parametrize("fault", ["right"], indirect=True)
@@ -132,7 +132,7 @@ def test_what_cannot_be_instrumented_is_virtual_at_least(target: Path) -> None:
     """A package that does not like to be imported anew from source that was rewritten."""
     store = target.parent.parent / "elsewhere" / "elsewhere_store.py"
     store.write_text(store.read_text() + "assert '_kc_mark' not in globals()\n")
-    seen = load_subject(f"{target}:new_indexer").sandbox.seen
+    seen = explored_indexer(f"{target}:new_indexer").sandbox.seen
     assert (seen.instrumented, seen.virtual) == (("kcache_target_wrapping",), ("elsewhere_store",))
     result = explored(target)
     assert result.finding is None

@@ -14,10 +14,8 @@ from kcache_model.indexers.program import Program
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.indexers.program_judge import ProgramJudge
-from kcache_stress.indexers.program_runner import ProgramRunner
+from kcache_stress.indexers.exploration import explored_indexer, replay_token
 from kcache_stress.indexers.program_tokens import PROGRAM_TOKENS
-from kcache_stress.indexers.subject import load_subject, replay_token
 from kcache_stress.runtime.threads.opcode_tracer import switch_points
 from kcache_stress.strategies.opcode_sampling import OpcodeSampling
 from kcache_stress.target.explore import ExploreOptions, explore
@@ -262,7 +260,7 @@ MOVE = Program(
 def test_indexers() -> None:
     """The fault is found, its word replays, and the correct one is not accused."""
     subjects = {
-        name: load_subject(f"{FOLDER / name}.py:new_indexer", granularity=OPCODES)
+        name: explored_indexer(f"{FOLDER / name}.py:new_indexer", granularity=OPCODES)
         for name in ("lookup_in_two_steps", "sequence_lock")
     }
     options = ExploreOptions("opcodes", OPCODES, executions=200, minimise_seconds=0.2)
@@ -272,8 +270,9 @@ def test_indexers() -> None:
     assert "is interrupted here" in interleaving_text(finding.interleaving)
     assert "lookup_in_two_steps.py:" in interleaving_text(finding.interleaving)
     assert replay_token(PROGRAM_TOKENS.decode(finding.schedule)).answer is ReplayAnswer.REPRODUCED
-    runner = ProgramRunner(subjects["sequence_lock"], MOVE)
-    result = search(runner, OpcodeSampling(0), ProgramJudge(MOVE, runner.final_reads), SearchLimits(100))
+    subject = subjects["sequence_lock"]
+    runner = subject.runner(MOVE)
+    result = search(runner, OpcodeSampling(0), subject.judge(MOVE, runner), SearchLimits(100))
     assert result.problem is None
     assert result.executions == 100
     assert result.coverage is Coverage.BUDGET_SPENT

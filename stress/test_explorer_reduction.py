@@ -20,10 +20,8 @@ from kcache_stress.engine.dpor import Dpor
 from kcache_stress.engine.granularity import REWRITTEN, Granularity
 from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.engine.strategy import Coverage, Ending
-from kcache_stress.indexers.program_judge import ProgramJudge
-from kcache_stress.indexers.program_runner import ProgramRunner
+from kcache_stress.indexers.exploration import explored_indexer
 from kcache_stress.indexers.programs.random_programs import ExplorerShape, explorer_program
-from kcache_stress.indexers.subject import load_subject
 from kcache_stress.strategies.naive import Naive
 from kcache_stress.strategies.partial_order_sampling import PartialOrderSampling
 from stress.explorer_targets.micro_programs import Author, Micros, micro
@@ -236,7 +234,7 @@ def test_no_execution_is_left_by_the_one_before(tmp_path):
 
 @functools.cache
 def subject(name, granularity=FREE):
-    return load_subject(f"{TARGETS / name}.py:new_indexer", granularity=granularity)
+    return explored_indexer(f"{TARGETS / name}.py:new_indexer", granularity=granularity)
 
 
 INDEXERS = [
@@ -279,7 +277,7 @@ def test_programs_of_indexers(name, effort):
     tally = Tally()
     for seed in range(effort(4, 80)):
         program = indexer_program(name, seed)
-        tally.compare(ProgramRunner(subject(name), program), FREE, f"{name}, {program}", 300)
+        tally.compare(subject(name).runner(program), FREE, f"{name}, {program}", 300)
     assert tally.compared > 0.5 * tally.programs
 
 
@@ -290,7 +288,7 @@ def test_programs_of_indexers_in_larger_steps(name, granularity, effort):
     tally = Tally()
     for seed in range(100, 100 + effort(2, 40)):
         program = indexer_program(name, seed)
-        tally.compare(ProgramRunner(subject(name, granularity), program), granularity, f"{name}, {program}", 400)
+        tally.compare(subject(name, granularity).runner(program), granularity, f"{name}, {program}", 400)
     assert tally.compared > 0
 
 
@@ -305,15 +303,16 @@ def test_executions_of_an_atomic_store_are_the_orders_of_its_calls(threads, call
         ("node",), (), tuple(tuple(op.add(item(next(stamps))) for _ in range(calls)) for _ in range(threads))
     )
     strategy = Dpor()
-    result = search(ProgramRunner(subject("textbook"), program), strategy, None)
+    result = search(subject("textbook").runner(program), strategy, None)
     assert result.coverage is Coverage.EXHAUSTED
     assert result.executions == math.factorial(threads * calls) // math.factorial(calls) ** threads
     assert strategy.redundant == 0
 
 
 def first_problem(name, program, strategy, executions):
-    runner = ProgramRunner(subject(name), program)
-    return search(runner, strategy, ProgramJudge(program, runner.final_reads), SearchLimits(executions))
+    loaded = subject(name)
+    runner = loaded.runner(program)
+    return search(runner, strategy, loaded.judge(program, runner), SearchLimits(executions))
 
 
 @pytest.mark.one_in(24, start=1)

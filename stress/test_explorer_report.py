@@ -24,10 +24,7 @@ from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.preemption_bounded import PreemptionBounded
 from kcache_stress.engine.schedule import schedule_of
 from kcache_stress.engine.search import SearchLimits, search
-from kcache_stress.indexers.findings import program_texts
-from kcache_stress.indexers.program_judge import ProgramJudge
-from kcache_stress.indexers.program_runner import ProgramRunner
-from kcache_stress.indexers.subject import load_subject
+from kcache_stress.indexers.exploration import explored_indexer
 from kcache_stress.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.trace.naming import MISSING, Names, peek
 from kcache_stress.trace.renderer import render_interleaving
@@ -54,15 +51,16 @@ TWICE = program((UPDATE, op.by_index("node", "n1")), (op.update(item("a", "v2", 
 @functools.cache
 def found(spec: str, todo: Program) -> tuple[Interleaving, Problem]:
     """The first problem with the fewest preemptions, told; nothing here depends on how fast the machine is."""
-    runner = ProgramRunner(load_subject(spec), todo)
-    judge = ProgramJudge(todo, runner.final_reads)
+    subject = explored_indexer(spec)
+    runner = subject.runner(todo)
+    judge = subject.judge(todo, runner)
     for preemptions in range(4):
         result = search(runner, PreemptionBounded(preemptions), judge, SearchLimits(executions=5_000))
         if result.execution is not None:
             schedule = schedule_of(result.execution.trace, Granularity.FREE)
             _, problem, _ = replayed(runner, judge, schedule)
             assert problem is not None
-            return render_interleaving(runner, schedule, program_texts(runner), problem), problem
+            return render_interleaving(runner, schedule, subject.texts(todo, runner), problem), problem
     raise AssertionError(f"nothing is wrong with {spec}")
 
 
@@ -103,12 +101,13 @@ def test_no_line_is_wider_than_the_report_and_none_names_the_machine(name: str, 
 
 
 def test_long_stories_are_folded() -> None:
-    runner = ProgramRunner(load_subject(target("lost_wakeup")), TWICE)
-    judge = ProgramJudge(TWICE, runner.final_reads)
+    subject = explored_indexer(target("lost_wakeup"))
+    runner = subject.runner(TWICE)
+    judge = subject.judge(TWICE, runner)
     result = search(runner, PartialOrderSampling(1), judge, SearchLimits(executions=5_000))
     assert result.execution is not None
     schedule = schedule_of(result.execution.trace, Granularity.FREE)
-    interleaving = render_interleaving(runner, schedule, program_texts(runner))
+    interleaving = render_interleaving(runner, schedule, subject.texts(TWICE, runner))
     assert len(interleaving.events) > 80
     assert len(rows_to_show(interleaving)) <= 70
 
@@ -179,14 +178,15 @@ def test_the_library_is_seen_from_outside() -> None:
 
 
 def test_telling_changes_nothing() -> None:
-    runner = ProgramRunner(load_subject(target("unlocked_get")), GET)
-    judge = ProgramJudge(GET, runner.final_reads)
+    subject = explored_indexer(target("unlocked_get"))
+    runner = subject.runner(GET)
+    judge = subject.judge(GET, runner)
     result = search(runner, PreemptionBounded(1), judge)
     assert result.execution is not None
     schedule = schedule_of(result.execution.trace, Granularity.FREE)
-    told = render_interleaving(runner, schedule, program_texts(runner))
+    told = render_interleaving(runner, schedule, subject.texts(GET, runner))
     assert told.followed
-    assert told == render_interleaving(runner, schedule, program_texts(runner))
+    assert told == render_interleaving(runner, schedule, subject.texts(GET, runner))
     wrong = found(target("unlocked_get"), GET)[0]
     assert told == replace(wrong, summary="", wrong_call=None)
     assert decode_interleaving(json.loads(json.dumps(encode_interleaving(wrong)))) == wrong

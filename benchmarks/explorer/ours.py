@@ -13,22 +13,22 @@ from kcache_stress.engine.dpor import Dpor
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.search import SearchLimits, SearchResult, search
 from kcache_stress.engine.strategy import Strategy
-from kcache_stress.indexers.program_judge import ProgramJudge
-from kcache_stress.indexers.program_runner import ProgramRunner
-from kcache_stress.indexers.subject import Subject, load_subject
+from kcache_stress.indexers.exploration import explored_indexer
+from kcache_stress.judgement.call_judge import CallJudge
+from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.target.explore import ExploreOptions, explore
 
-MakeStrategy = Callable[[Subject, ProgramJudge], Strategy]
+MakeStrategy = Callable[[ObjectExplorationTarget, CallJudge], Strategy]
 
 
-def sampling(subject: Subject, judge: ProgramJudge) -> Strategy:
+def sampling(subject: ObjectExplorationTarget, judge: CallJudge) -> Strategy:
     """Partial-order sampling."""
     del subject, judge
     return PartialOrderSampling(1)
 
 
-def dpor(subject: Subject, judge: ProgramJudge) -> Strategy:
+def dpor(subject: ObjectExplorationTarget, judge: CallJudge) -> Strategy:
     """Dynamic partial-order reduction."""
     del subject, judge
     return Dpor()
@@ -62,7 +62,7 @@ class Explorer:
     """One target under one granularity, loaded once."""
 
     def __init__(self, spec: str, granularity: Granularity = Granularity.FREE) -> None:
-        self.subject = load_subject(spec, granularity=granularity)
+        self.subject = explored_indexer(spec, granularity=granularity)
 
     def search(self, program: Program, make: MakeStrategy, limits: SearchLimits) -> Ran:
         """One search, from scratch: runner, judge and strategy are made anew, and paid for."""
@@ -73,14 +73,14 @@ class Explorer:
         return Ran(result.executions, wall, cpu, found, result.coverage.value)
 
     def searched(self, program: Program, make: MakeStrategy, limits: SearchLimits) -> SearchResult:
-        runner = ProgramRunner(self.subject, program)
-        judge = ProgramJudge(program, runner.final_reads)
+        runner = self.subject.runner(program)
+        judge = self.subject.judge(program, runner)
         return search(runner, make(self.subject, judge), judge, limits)
 
     def keep_on(self, program: Program, make: MakeStrategy, seconds: float) -> Ran:
         """Executions for so much processor time; a search that has exhausted the program is started again."""
-        runner = ProgramRunner(self.subject, program)
-        judge = ProgramJudge(program, runner.final_reads)
+        runner = self.subject.runner(program)
+        judge = self.subject.judge(program, runner)
         executions, wall, cpu = 0, perf_counter(), process_time()
         while process_time() - cpu < seconds:
             limits = SearchLimits(seconds=seconds)

@@ -12,9 +12,7 @@ from kcache_stress.engine.dpor import Dpor
 from kcache_stress.engine.execution import Problem
 from kcache_stress.engine.granularity import REWRITTEN, Granularity
 from kcache_stress.engine.search import SearchResult, search
-from kcache_stress.indexers.program_judge import ProgramJudge
-from kcache_stress.indexers.program_runner import ProgramRunner
-from kcache_stress.indexers.subject import load_subject
+from kcache_stress.indexers.exploration import explored_indexer
 
 TARGETS = Path(__file__).parents[1] / "targets"
 
@@ -35,9 +33,9 @@ def explored(
     target: str, granularity: Granularity = Granularity.FREE
 ) -> tuple[SearchResult, Counterexample | Problem | None]:
     """Every interleaving of the program on one of the targets, and the smallest counterexample."""
-    subject = load_subject(f"{TARGETS / target}.py:new_indexer", granularity=granularity)
-    runner = ProgramRunner(subject, UPDATE_MEETS_READ)
-    judge = ProgramJudge(UPDATE_MEETS_READ, runner.final_reads)
+    subject = explored_indexer(f"{TARGETS / target}.py:new_indexer", granularity=granularity)
+    runner = subject.runner(UPDATE_MEETS_READ)
+    judge = subject.judge(UPDATE_MEETS_READ, runner)
     result = search(runner, Dpor(), judge)
     if result.problem is None:
         return result, None

@@ -8,14 +8,17 @@ functions, which client-go shares with its callers, are cleared for strict targe
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import kcache
 from kcache import Indexer, Transaction, TransactionType
 
+from ..errors import UnwindError
+from ..history import PREFIX_THREAD
 from ..outcomes import ErrorKind, Outcome, Value, error_text, raised, returned
 from ..places import place_of
 from .items import Item, Semantics
@@ -34,6 +37,9 @@ _ERRORS: tuple[tuple[type[BaseException], ErrorKind], ...] = (
     (kcache.TransactionError, ErrorKind.TRANSACTION),
 )
 
+_N: TypeAlias = OperationName
+_REPLACE, _ADD_INDEXERS, _GET_INDEXERS = _N.REPLACE, _N.ADD_INDEXERS, _N.GET_INDEXERS
+
 _MOST_RESULTS = 10_000
 _LONGEST_TEXT = 1_000
 """Limits of a result, in elements and characters. Programs are small: a larger result is wrong, and is cut short."""
@@ -45,8 +51,7 @@ _TRANSACTION_TYPES = {
 }
 
 
-@dataclass(frozen=True)
-class Prepared:
+class Prepared(NamedTuple):
     """A prepared call: only the call itself remains to be run between the two readings of the clock."""
 
     operation: Operation
@@ -63,7 +68,11 @@ class Driver:
         semantics: the generation of client-go that defines the correct results.
         make_index_func: index name -> index function, for callers that need an instrumented index function.
         make_key_func: the key function.
-        things: stamp -> object, for callers that run one program many times; new objects are added to it.
+        passing: types of exceptions that pass through because they are not outcomes of calls.
+
+    Attributes:
+        made: the Indexer.
+        indexes: the names of the indices that it was created with.
     """
 
     def __init__(
@@ -74,18 +83,23 @@ class Driver:
         *,
         make_index_func: Callable[[str], Callable[[Thing], Any]] = index_func,
         make_key_func: Callable[[Thing], str] = key_func,
-        things: dict[str, Thing] | None = None,
+        passing: tuple[type[BaseException], ...] = (),
     ) -> None:
         self._target = target
         self._make_index_func = make_index_func
-        self._things = {} if things is None else things
+        self._passing: tuple[type[BaseException], ...] = (*passing, KeyboardInterrupt, UnwindError)
+        self._things: dict[str, Thing] = {}
         self.indexes = tuple(indexes)
         indexers = {name: make_index_func(name) for name in indexes}
-        self.indexer: Indexer[Any] = target.create(make_key_func, indexers, semantics)
+        self.made: Indexer[Any] = target.create(make_key_func, indexers, semantics)
         if target.shares_nothing:
             spoil(indexers)
+        self._reads_any_iterable = LISTS in target.unsupported
+        self._owns_results = LIVE_RESULTS not in target.unsupported
+        self._owns_mappings = target.shares_nothing
+        self._owns_arguments = KEPT_ARGUMENTS not in target.unsupported
 
-    def run(self, operation: Operation) -> Outcome:
+    def call(self, operation: Operation, thread: int = PREFIX_THREAD) -> Outcome:  # noqa: ARG002 - of all threads alike
         """Call the operation and return its outcome."""
         if operation.name is OperationName.MUTATE:
             self._mutate(operation)
@@ -93,16 +107,20 @@ class Driver:
         prepared = self.prepare(operation)
         try:
             result = prepared.function(*prepared.arguments)
-        except KeyboardInterrupt:
+        except self._passing:
             raise
         except BaseException as error:
             return self.outcome_of_error(error)
         return self.outcome(prepared, result)
 
+    def method_of(self, operation: Operation) -> object:
+        """The method that a call of the operation runs; ``None`` if it has none."""
+        return getattr(self.made, operation.name.value, None)
+
     def prepare(self, operation: Operation) -> Prepared:
         """Look up the method and build the arguments of a call; if the lookup fails, the call raises its error."""
         try:
-            method = getattr(self.indexer, operation.name.value)
+            method = getattr(self.made, operation.name.value)
         except Exception as error:
             method = _raiser(error)
         if operation.name is OperationName.GET_INDEXERS and not self._target.shares_nothing:
@@ -113,31 +131,20 @@ class Driver:
         """The outcome of a call that returned ``result``; then clear the containers that it received and returned."""
         name = prepared.operation.name
         outcome = self.outcome_so_far(name, result)
-        self.spoil_given(name, prepared.arguments)
-        self.spoil_returned(name, result)
-        return outcome
-
-    def spoil_returned(self, name: OperationName, result: object) -> None:
-        """Clear the container that a call returned, if it belongs to the caller."""
-        if name is OperationName.GET_INDEXERS:
-            is_callers = self._target.shares_nothing
-        else:
-            is_callers = LIVE_RESULTS not in self._target.unsupported
-        if is_callers:
+        if name is _REPLACE:
+            if self._owns_arguments:
+                spoil(prepared.arguments[0])
+        elif name is _ADD_INDEXERS and self._owns_mappings:
+            spoil(prepared.arguments[0])
+        if result is not None and (self._owns_mappings if name is _GET_INDEXERS else self._owns_results):
             spoil(result)
-
-    def spoil_given(self, name: OperationName, arguments: Sequence[object]) -> None:
-        """Clear the container that was passed to ``replace`` or ``add_indexers``, if it belongs to the caller."""
-        if name is OperationName.ADD_INDEXERS:
-            is_callers = self._target.shares_nothing
-        else:
-            is_callers = name is OperationName.REPLACE and KEPT_ARGUMENTS not in self._target.unsupported
-        if is_callers:
-            spoil(arguments[0])
+        return outcome
 
     def outcome_so_far(self, name: OperationName, result: object) -> Outcome:
         """The outcome of a call that returned ``result``, as :meth:`outcome`; no container is cleared."""
-        return returned(self._value(name, result))
+        if self._reads_any_iterable and isinstance(result, Iterable) and not isinstance(result, (str, Mapping)):
+            result = list(result)
+        return _returned(_VALUES.get(name, Driver._nothing)(self, result))
 
     def outcome_of_error(self, error: BaseException) -> Outcome:
         """The outcome of a call that raised."""
@@ -152,7 +159,7 @@ class Driver:
 
     def close(self) -> None:
         """Call the Indexer's ``close``, if it has one, so that it can stop its threads."""
-        close = getattr(self.indexer, "close", None)
+        close = getattr(self.made, "close", None)
         if callable(close):
             with contextlib.suppress(Exception, SystemExit):
                 close()
@@ -166,61 +173,33 @@ class Driver:
 
     def arguments(self, operation: Operation) -> tuple[object, ...]:
         """The arguments for the method; lists and dicts among them are new."""
-        match operation.name:
-            case OperationName.ADD | OperationName.UPDATE | OperationName.DELETE:
-                return (self._given(operation),)
-            case OperationName.GET:
-                return (self._given(operation),)
-            case OperationName.GET_BY_KEY:
-                return (operation.key,)
-            case OperationName.REPLACE:
-                return ([self.thing(item) for item in operation.items], operation.resource_version)
-            case OperationName.TRANSACTION:
-                return tuple(
-                    Transaction(_TRANSACTION_TYPES[kind], self.thing(item)) for kind, item in operation.entries
-                )
-            case OperationName.INDEX:
-                return (operation.index, self._given(operation))
-            case OperationName.INDEX_KEYS | OperationName.BY_INDEX:
-                return (operation.index, operation.value)
-            case OperationName.LIST_INDEX_FUNC_VALUES:
-                return (operation.index,)
-            case OperationName.ADD_INDEXERS:
-                return ({name: self._make_index_func(name) for name in operation.names},)
-            case OperationName.BOOKMARK:
-                return (operation.resource_version,)
-            case _:
-                return ()
+        make = _ARGUMENTS.get(operation.name)
+        return () if make is None else make(self, operation)
 
     def _given(self, operation: Operation) -> Thing:
         assert operation.item is not None, f"{operation.name} needs an item"
         return self.thing(operation.item)
 
-    def _value(self, name: OperationName, result: object) -> Value:
-        if (
-            LISTS in self._target.unsupported
-            and isinstance(result, Iterable)
-            and not isinstance(result, (str, Mapping))
-        ):
-            result = list(result)
-        match name:
-            case OperationName.GET | OperationName.GET_BY_KEY:
-                return None if result is None else self._stamp(result)
-            case OperationName.LIST | OperationName.BY_INDEX | OperationName.INDEX:
-                return _listed(result, lambda found: tuple(sorted(self._stamp(obj) for obj in found)))
-            case OperationName.LIST_KEYS | OperationName.LIST_INDEX_FUNC_VALUES:
-                return _listed(result, lambda found: tuple(sorted(map(_text, found))))
-            case OperationName.GET_INDEXERS:
-                names = list(result) if isinstance(result, Mapping) else result
-                return _listed(names, lambda found: tuple(sorted(map(_text, found))))
-            case OperationName.INDEX_KEYS:
-                in_order: Callable[[Iterable[str]], Iterable[str]] = iter if self._target.asks_order else sorted
-                return _listed(result, lambda found: tuple(in_order(map(_text, found))))
-            case OperationName.LAST_SYNC_RESOURCE_VERSION:
-                return _text(result)
-            case _:
-                is_nothing = result is None or not (self._target.is_strict or inspect.isawaitable(result))
-                return None if is_nothing else f"<returned {_text(result)}>"
+    def _one(self, result: object) -> Value:
+        return None if result is None else self._stamp(result)
+
+    def _objects(self, result: object) -> Value:
+        return _listed(result, lambda found: tuple(sorted(map(self._stamp, found))))
+
+    def _texts(self, result: object) -> Value:
+        return _listed(result, lambda found: tuple(sorted(map(_text, found))))
+
+    def _names(self, result: object) -> Value:
+        return self._texts(list(result) if isinstance(result, Mapping) else result)
+
+    def _keys(self, result: object) -> Value:
+        if not self._target.asks_order:
+            return self._texts(result)
+        return _listed(result, lambda found: tuple(map(_text, found)))
+
+    def _nothing(self, result: object) -> Value:
+        is_nothing = result is None or not (self._target.is_strict or inspect.isawaitable(result))
+        return None if is_nothing else f"<returned {_text(result)}>"
 
     def _stamp(self, obj: object) -> str:
         if obj is None:
@@ -233,9 +212,38 @@ class Driver:
         return stamp
 
     def _mutate(self, operation: Operation) -> None:
-        stored = self.indexer.get_by_key(operation.key or "")
+        stored = self.made.get_by_key(operation.key or "")
         if isinstance(stored, Thing):
             stored.values = operation.values or {}
+
+
+_ARGUMENTS: Final[Mapping[OperationName, Callable[[Driver, Operation], tuple[object, ...]]]] = {
+    **dict.fromkeys((_N.ADD, _N.UPDATE, _N.DELETE, _N.GET), lambda driver, call: (driver._given(call),)),
+    _N.GET_BY_KEY: lambda _, call: (call.key,),
+    _N.REPLACE: lambda driver, call: (list(map(driver.thing, call.items)), call.resource_version),
+    _N.TRANSACTION: lambda driver, call: tuple(
+        Transaction(_TRANSACTION_TYPES[kind], driver.thing(item)) for kind, item in call.entries
+    ),
+    _N.INDEX: lambda driver, call: (call.index, driver._given(call)),
+    **dict.fromkeys((_N.INDEX_KEYS, _N.BY_INDEX), lambda _, call: (call.index, call.value)),
+    _N.LIST_INDEX_FUNC_VALUES: lambda _, call: (call.index,),
+    _N.ADD_INDEXERS: lambda driver, call: ({name: driver._make_index_func(name) for name in call.names},),
+    _N.BOOKMARK: lambda _, call: (call.resource_version,),
+}
+"""Operation -> the arguments for its method, if it has any. Programs run thousands of times: tables are fast."""
+
+_VALUES: Final[Mapping[OperationName, Callable[[Driver, object], Value]]] = {
+    **dict.fromkeys((_N.GET, _N.GET_BY_KEY), Driver._one),
+    **dict.fromkeys((_N.LIST, _N.BY_INDEX, _N.INDEX), Driver._objects),
+    **dict.fromkeys((_N.LIST_KEYS, _N.LIST_INDEX_FUNC_VALUES), Driver._texts),
+    _N.GET_INDEXERS: Driver._names,
+    _N.INDEX_KEYS: Driver._keys,
+    _N.LAST_SYNC_RESOURCE_VERSION: lambda _, result: _text(result),
+}
+"""Operation -> the value of its result; the others return nothing."""
+
+_returned: Final = functools.lru_cache(maxsize=4096)(returned)
+"""The judges compare millions of outcomes, identical ones at once. All values are texts, tuples of texts, or None."""
 
 
 def missing_operations(indexer: object) -> list[OperationName]:
@@ -252,10 +260,10 @@ def takes_default(driver: Driver, target: Target) -> bool:
     if DEFAULT in target.unsupported or not target.supports(OperationName.GET_BY_KEY):
         return True
     default = object()
-    if driver.indexer.get_by_key("no such key", default) is not default:
+    if driver.made.get_by_key("no such key", default) is not default:
         return False
     missing = materialise(Item("no such key", "missing"))
-    return not target.supports(OperationName.GET) or driver.indexer.get(missing, default) is default
+    return not target.supports(OperationName.GET) or driver.made.get(missing, default) is default
 
 
 def _listed(result: object, convert: Callable[[Iterable[Any]], tuple[str, ...]]) -> Value:

@@ -13,7 +13,7 @@ from kcache import Indexer, Semantics
 
 from ..errors import TargetError
 from ..outcomes import error_text
-from .operations import INDEX_OPERATIONS, OperationName
+from .operations import INDEX_OPERATIONS, Operation, OperationName
 
 Factory: TypeAlias = Callable[..., Indexer[Any]]
 """``factory(key_func, indexers) -> Indexer``. If it takes a keyword ``semantics``, the value ``"classic"`` or
@@ -109,6 +109,10 @@ class Target:
     def supports(self, operation: OperationName) -> bool:
         """Whether the operation is to be tested."""
         return operation.value not in self.unsupported
+
+    def allows_call(self, operation: Operation) -> bool:
+        """Whether the operation of a call is to be tested."""
+        return self.supports(operation.name)
 
     def observable(self, indexes: Iterable[str]) -> tuple[str, ...] | None:
         """The indices that can be read back completely; ``None`` if not even the objects can be read back."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from ..anomaly import Anomaly
 from ..history import Call
 from ..linearizability import SearchBudget
 from ..linearizability.search import search_linearization
@@ -31,6 +32,8 @@ class CallsVerdict:
         order: the positions of the calls in that order.
         shown: the calls that are impossible together, if these are only some of the calls; the positions in ``order``
             count these calls then. Empty if they are all calls.
+        core: the calls whose outcomes contradict each other, if the decider names several.
+        anomaly: the class of the violation, if it is known.
     """
 
     status: Status
@@ -39,6 +42,8 @@ class CallsVerdict:
     expected: Outcome | None = None
     order: tuple[int, ...] = ()
     shown: tuple[Call[Any], ...] = ()
+    core: tuple[Call[Any], ...] = ()
+    anomaly: Anomaly | None = None
 
     @property
     def is_error(self) -> bool:

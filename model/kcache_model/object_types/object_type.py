@@ -11,12 +11,15 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from ..call_program import CallProgram
 from ..codec import Codec
+from ..history import Call
 from ..outcomes import WAITS, Outcome
+from ..rules import BrokenRule
+from .checking import CallsVerdict
 from .specification import Specification
 from .vocabulary import Vocabulary
 
-ReadBack: TypeAlias = Generator[Any, Outcome, None]
-"""Operations that read the final state when the threads have ended: each may depend on the outcomes of earlier ones."""
+ReadBack: TypeAlias = Sequence[Any] | Generator[Any, Outcome, None]
+"""Operations that read the final state when the threads have ended; a generator if they depend on earlier outcomes."""
 
 Remarks: TypeAlias = Mapping[tuple[int, int], str]
 """(thread, position) -> the remark on that call; see :mod:`kcache_model.history` for special threads."""
@@ -48,9 +51,11 @@ class MakeDriver(Protocol):
     """A function that creates the object of a program and its driver."""
 
     def __call__(
-        self, factory: Any, program: Any, /, *, load: Load, passing: tuple[type[BaseException], ...]
+        self, factory: Any, program: Any, /, *, load: Load, passing: tuple[type[BaseException], ...], target: Any
     ) -> Driver:
         """Create a driver with a new object; exceptions of the types ``passing`` pass through, also in calls.
+
+        ``target`` has the declarations of the target; its own factory may belong to other copies of the modules.
 
         Raises:
             TargetError: ``factory`` raised another exception; some drivers let that exception pass through instead.
@@ -78,6 +83,22 @@ class ObjectTarget(Protocol):
 
     def allows_call(self, operation: Any) -> bool:
         """Whether its objects offer everything that a call needs."""
+        ...
+
+
+class Decide(Protocol):
+    """A function that decides whether some order of the calls of a program explains their outcomes."""
+
+    def __call__(self, program: Any, calls: Sequence[Call[Any]], /, *, strict_errors: bool) -> CallsVerdict:
+        """Return the verdict on the calls."""
+        ...
+
+
+class Smaller(Protocol):
+    """A function that minimises a failing program."""
+
+    def __call__(self, program: Any, fails: Callable[[Any], bool], /, *, seconds: float, attempts: int) -> Any:
+        """Return a program that still fails and is not larger."""
         ...
 
 
@@ -139,6 +160,14 @@ class ObjectType:
         script: a program as Python code: program, name of the target, remarks.
         old_prefix: the beginning of its replay tokens, if it does not consist of the name.
         instrument: packages that must be instrumented for its driver, in addition to the package of the target.
+        read_back_of: like ``read_back``, if the operations depend on the declarations of the target, too.
+        broken_rules: the invariants that an object breaks when the threads have ended.
+        for_target: a program as it runs on a target, with what the declarations of the target allow.
+        decide: checks a history of a program; by default the search of :func:`.checking.check_calls`.
+        smaller: minimises a failing program; by default :func:`.smaller.smaller`.
+        call_text: the text of a call in the sentence that accuses it.
+        outcome_text: the text of an outcome.
+        confirms_seen: whether real threads try to confirm a finding even if the explorer observed all code.
     """
 
     name: str
@@ -168,6 +197,14 @@ class ObjectType:
     simpler_ways: Callable[[Any], Iterable[Any]] = _nothing
     old_prefix: str = ""
     instrument: tuple[str, ...] = ()
+    read_back_of: Callable[[Any, Any], ReadBack] | None = None
+    broken_rules: Callable[[Any, Any], Sequence[BrokenRule]] = lambda _driver, _target: ()
+    for_target: Callable[[Any, Any], Any] = lambda program, _: program
+    decide: Decide | None = None
+    smaller: Smaller | None = None
+    call_text: Callable[[Any], str] = str
+    outcome_text: Callable[[Outcome], str] = str
+    confirms_seen: bool = True
 
     @property
     def token_prefix(self) -> str:
@@ -178,6 +215,11 @@ class ObjectType:
         """A program as JSON text for a journal, which is read if a call never returned."""
         return json.dumps(self.codec.encode_program(program))
 
+    def reads_for(self, target: ObjectTarget, program: CallProgram[Any]) -> ReadBack:
+        """The operations of ``read_back``; if they are a sequence, without those that the target does not offer."""
+        reads = self.read_back(program) if self.read_back_of is None else self.read_back_of(program, target)
+        return tuple(filter(target.allows_call, reads)) if isinstance(reads, Sequence) else reads
+
     def reading_back(
         self, target: ObjectTarget, program: CallProgram[Any], answer: Callable[[Any], Outcome]
     ) -> list[tuple[Any, Outcome]]:
@@ -185,8 +227,10 @@ class ObjectType:
 
         ``answer`` returns the outcome of an operation. Operations that the target does not offer are left out.
         """
+        reads = self.reads_for(target, program)
+        if isinstance(reads, Sequence):
+            return [(operation, answer(operation)) for operation in reads]
         found: list[tuple[Any, Outcome]] = []
-        reads = self.read_back(program)
         try:
             operation = next(reads)
             while True:
@@ -208,4 +252,5 @@ class ObjectType:
         passing: tuple[type[BaseException], ...] = (),
     ) -> Driver:
         """Create the driver of a new object for a program, by default with the target's own factory."""
-        return self.driver(target.factory if factory is None else factory, program, load=load, passing=passing)
+        own = target.factory if factory is None else factory
+        return self.driver(own, program, load=load, passing=passing, target=target)

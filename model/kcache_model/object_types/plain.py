@@ -265,11 +265,8 @@ def _offers(made: Any, template: OperationTemplate) -> bool:
 
 
 def _reads(vocabulary: Vocabulary, compares_results: bool) -> ReadBack:
-    for operation in alphabet(vocabulary, 0):
-        if not operation.is_write:
-            yield operation
-    if compares_results:
-        yield RESULTS
+    reads = [operation for operation in alphabet(vocabulary, 0) if not operation.is_write]
+    return [*reads, RESULTS] if compares_results else reads
 
 
 def _encode(program: ObjectProgram) -> Json:

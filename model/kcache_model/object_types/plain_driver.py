@@ -113,7 +113,7 @@ class PlainDriver:
 
     Args:
         factory: creates the object.
-        load: unused; see :class:`~.object_type.MakeDriver`.
+        load: unused, and so is ``target``; see :class:`~.object_type.MakeDriver`.
         passing: types of exceptions that pass through because they are not outcomes.
         untold: the names of calls whose results are not compared, because they differ from run to run.
 
@@ -130,9 +130,10 @@ class PlainDriver:
         *,
         load: Load = importlib.import_module,
         passing: tuple[type[BaseException], ...] = (),
+        target: object = None,
         untold: frozenset[str] = frozenset(),
     ) -> None:
-        del load
+        del load, target
         states = shared_states(factory)
         for state in states:
             state.restore()

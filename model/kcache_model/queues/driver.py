@@ -42,6 +42,7 @@ class QueueDriver:
         program: the program, which defines the options of the queue.
         load: returns a module by its name.
         passing: types of exceptions that pass through because they are not outcomes of calls.
+        target: unused; see :class:`~kcache_model.object_types.object_type.MakeDriver`.
 
     Attributes:
         made: the queue.
@@ -56,7 +57,9 @@ class QueueDriver:
         *,
         load: Load = importlib.import_module,
         passing: tuple[type[BaseException], ...] = (),
+        target: object = None,
     ) -> None:
+        del target
         self.passing = passing
         self.deviations = frozenset(program.deviations)
         self._has_types = program.kind is not QueueKind.FIFO

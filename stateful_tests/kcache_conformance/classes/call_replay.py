@@ -187,7 +187,9 @@ class Replay:
         if any(calls[:count] in self._waiting for count in range(1, len(calls) + 1) if self._waiting):
             return WAITS
         outcome = Outcome()
-        driver = self._real = self.driver(self._factory, ObjectProgram(), load=importlib.import_module, passing=())
+        driver = self._real = self.driver(
+            self._factory, ObjectProgram(), load=importlib.import_module, passing=(), target=None
+        )
         self._callers, self._others = self._others, self._callers
         for position, call in enumerate(calls):
             by = call if isinstance(call, CalledBy) else CalledBy(call, -1)

@@ -91,12 +91,13 @@ class MachineDriver(PlainDriver):
         *,
         load: Load = importlib.import_module,
         passing: tuple[type[BaseException], ...] = (),
+        target: object = None,
         makes: Callable[[Any], Any] = lambda machine: machine.subject(),
     ) -> None:
         kind: Any = machine.func if isinstance(machine, Applied) else machine
         self._machine = kind.__new__(kind)  # __init__ would make it part of a run of Hypothesis
         self._rules = rules_of(kind)
-        super().__init__(lambda: makes(self._machine), context, load=load, passing=passing)
+        super().__init__(lambda: makes(self._machine), context, load=load, passing=passing, target=target)
 
     def value_of(self, operation: MethodCall, thread: int) -> object:  # noqa: ARG002
         """Return the result of the rule as an object, and pass on its exceptions."""

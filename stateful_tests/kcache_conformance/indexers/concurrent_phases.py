@@ -12,13 +12,14 @@ from kcache_model.call_program import serial_orders
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.program import Program
+from kcache_model.indexers.reads import final_reads
 from kcache_model.indexers.target import Target
 from kcache_model.progress import ProgressListener
+from kcache_stress.indexers.exploration import explored_indexer
 from kcache_stress.indexers.programs.random_programs import explorer_program
 from kcache_stress.indexers.stress import StressOptions, StressReport
 from kcache_stress.indexers.stress import stress as run_stress
-from kcache_stress.indexers.subject import Subject, load_subject
-from kcache_stress.indexers.workload import final_reads
+from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.target.explore import ExploreOptions, hunting
 
 from ..budget_slices import LEAST_PROGRAMS
@@ -42,11 +43,11 @@ def explorer(context: PhaseContext) -> PhaseOutcome:
 
     def searches(spec: str) -> Iterator[Search]:
         nonlocal unseen
-        subject = load_subject(spec, instrument=context.options.instrument, unsupported=context.target.unsupported)
-        unseen = _unseen(context, subject)  # first: if the budget ends during a program, the run must not report "ok"
+        loaded = explored_indexer(spec, instrument=context.options.instrument, unsupported=context.target.unsupported)
+        unseen = _unseen(context, loaded)  # first: if the budget ends during a program, the run must not report "ok"
         for number in itertools.count():
-            program = explorer_program(context.seed * 1_000_003 + number, subject.target, context.options.semantics)
-            yield Search(subject, program, hunting(options, number))
+            program = explorer_program(context.seed * 1_000_003 + number, context.target, context.options.semantics)
+            yield Search(loaded, program, hunting(options, number))
 
     def on_progress(fraction: float, so_far: PhaseOutcome) -> None:
         context.on_progress(fraction, replace(so_far, refused=so_far.refused or unseen))
@@ -57,12 +58,12 @@ def explorer(context: PhaseContext) -> PhaseOutcome:
     return replace(outcome, refused=unseen) if is_silent else outcome
 
 
-def _unseen(context: PhaseContext, subject: Subject) -> str:
+def _unseen(context: PhaseContext, loaded: ObjectExplorationTarget) -> str:
     """Return the reason if the explorer cannot observe the Indexer: its class is not instrumented. Otherwise empty."""
     driver = Driver(context.target, (), context.options.semantics)
-    made = type(driver.indexer)
+    made = type(driver.made)
     driver.close()
-    if any(subject.sandbox.is_instrumented(base.__module__) for base in made.__mro__):
+    if any(loaded.sandbox.is_instrumented(base.__module__) for base in made.__mro__):
         return ""
     return (
         f"the target is made of {made.__module__}.{made.__qualname__}, which is not instrumented; "

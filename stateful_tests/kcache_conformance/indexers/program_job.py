@@ -10,10 +10,10 @@ from kcache_conformance.isolation import STARTUP_SECONDS, JobEnd, run_job
 from kcache_model.codec import decode_finding, encode_finding
 from kcache_model.finding import Finding
 from kcache_model.indexers.codec import INDEXERS, decode_program, encode_program
+from kcache_model.indexers.probing import probe
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.restrictions import restricted_program
 from kcache_model.indexers.target import Target
-from kcache_stress.indexers.probing import probe
 from kcache_stress.loading import load_target
 
 from ..budget_slices import work_steps

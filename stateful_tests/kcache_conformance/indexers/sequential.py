@@ -113,9 +113,9 @@ class SequentialRun:
 
     def _compare(self, operation: Operation) -> Finding | None:
         if _index_function_fails(operation):
-            observed = _in_a_thread(lambda: self._driver.run(operation))
+            observed = _in_a_thread(lambda: self._driver.call(operation))
         else:
-            observed = self._driver.run(operation)
+            observed = self._driver.call(operation)
         self._state, expected = self._model.respond(self._state, operation, observed)
         self.coverage[operation.name.value, "ok" if observed.error is None else observed.error] += 1
         finding = None
@@ -136,7 +136,7 @@ class SequentialRun:
 
     def _keep(self, operation: Operation, observed: Outcome) -> None:
         """Call an operation that returns a list once more, and leave its result unread until the next write."""
-        later = getattr(self._driver.indexer, "kcache_later", None)  # adapters have it: they turn results into lists
+        later = getattr(self._driver.made, "kcache_later", None)  # adapters have it: they turn results into lists
         if later is None or LISTS in self._target.unsupported or self._target.may_evict:
             return
         if operation.name in _LISTING and observed.error is None:
@@ -189,7 +189,7 @@ class SequentialRun:
         if indexes is None:
             return []
         found = broken_rules(
-            self._driver.indexer,
+            self._driver.made,
             indexes,
             self._indexed_values,
             self._driver.identify,

@@ -94,9 +94,9 @@ def _shared(target: Target, semantics: Semantics, watch: ProgressListener) -> Fi
     begin(watch, program)
     indexes = () if INDEXES in target.unsupported else program.indexes
     first = Driver(target, indexes, semantics)
-    first.run(program.prefix[0])
+    first.call(program.prefix[0])
     second = Driver(target, indexes, semantics)
-    found = second.run(op.list_keys())
+    found = second.call(op.list_keys())
     watch.rest()
     for driver in (first, second):
         driver.close()

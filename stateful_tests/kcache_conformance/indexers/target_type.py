@@ -20,7 +20,7 @@ from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import INDEXES, Target, all_declared, make_target
 from kcache_model.render import operation_text
 from kcache_model.rules import common_rules, rules_in
-from kcache_stress.indexers.program_tokens import PHASE, PROGRAM_TOKENS
+from kcache_stress.indexers.program_tokens import PROGRAM_TOKENS
 from kcache_stress.loading import REFERENCE, load_target
 
 from ..gallery import gallery
@@ -29,8 +29,10 @@ from ..suite_options import SuiteOptions
 from ..target_type import REPLAY, Exploring, Stopped, TargetType
 from .phases import PHASES
 
-_load_subject: Final = imported_late("kcache_stress.indexers.subject:load_subject")
+_explored_indexer: Final = imported_late("kcache_stress.indexers.exploration:explored_indexer")
 _run_program_in_child: Final = imported_late(f"{__package__}.program_job:run_program_in_child")
+_EXPLORER: Final = "explorer"
+"""The phase whose executions may hang because the explorer has paused a thread."""
 _MINIMISE_SECONDS: Final = 10.0
 _MINIMISE_ATTEMPTS: Final = 40
 _MINIMISE_PATIENCE_SECONDS: Final = 0.5
@@ -44,7 +46,7 @@ def _load(target: Any) -> Target:
 
 
 def _prepare(target: Target, options: SuiteOptions) -> Target:
-    from kcache_stress.indexers.probing import probe
+    from kcache_model.indexers.probing import probe
 
     return probe(replace(target, is_strict=options.is_strict), options.semantics)
 
@@ -84,7 +86,7 @@ def _stopped(stopped: Stopped) -> Finding:
     kind = FindingKind.HANG if stopped.is_hang else FindingKind.CRASH
     did = f"did not return within {options.patience_seconds:g} s" if stopped.is_hang else "ended the process"
     finding = Finding(kind, stopped.phase, f"{last} {did}", program, detail=stopped.detail)
-    if stopped.phase == PHASE and stopped.is_hang and spec is not None and not program.is_sequential:
+    if stopped.phase == _EXPLORER and stopped.is_hang and spec is not None and not program.is_sequential:
         return _confirmed(finding, spec, program, options)
     failed = next(filter(_fails, reversed(steps[:-1])), None) if program.is_sequential else None
     if not stopped.is_hang or failed is None:
@@ -127,7 +129,7 @@ def _execution_stopped(stopped: Stopped) -> Finding:
         "another package, name it with --instrument"
     )
     summary = how + (hint if stopped.is_hang else "")
-    return Finding(kind, PHASE, summary, noted_program(stopped.note), detail=stopped.detail)
+    return Finding(kind, _EXPLORER, summary, noted_program(stopped.note), detail=stopped.detail)
 
 
 def _last(program: Program | None) -> OperationName | None:
@@ -147,7 +149,7 @@ def _random_program(target: Target, seed: int, shape: tuple[int, int], semantics
 
 
 EXPLORING: Final = Exploring(
-    exploration_target=lambda spec, instrument, granularity: _load_subject(
+    exploration_target=lambda spec, instrument, granularity: _explored_indexer(
         spec, instrument=instrument, granularity=granularity
     ),
     stand_in=lambda spec, unsupported: Target(spec, _never_made, unsupported),

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Final
 
 from kcache_model.finding import Finding, FindingKind
+from kcache_model.indexers.probing import probe
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import Target
 from kcache_model.progress import ProgressListener
-from kcache_stress.indexers.probing import probe
-from kcache_stress.indexers.subject import replay_token as follow_token
+from kcache_stress.indexers.exploration import replay_token as follow_token
 from kcache_stress.loading import load_target
 from kcache_stress.target.replay_answer import SEARCH_SECONDS, Replayed
 from kcache_stress.target.replay_token import ReplayToken

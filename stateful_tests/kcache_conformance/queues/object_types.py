@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import fields, replace
 from functools import partial
 from typing import Any, Final
 
 from kcache_model.codec import Codec
-from kcache_model.object_types.object_type import ObjectType, ReadBack
+from kcache_model.object_types.object_type import ObjectType
 from kcache_model.object_types.vocabulary import OperationTemplate
+from kcache_model.outcomes import Outcome
 from kcache_model.queues import operations as op
 from kcache_model.queues.codec import decode_operation, decode_program, encode_operation, encode_program
 from kcache_model.queues.driver import CONSUMER, QueueDriver
@@ -76,7 +77,7 @@ VOCABULARY: Final = (
 """All calls of a queue."""
 
 
-def _read_back(program: QueueProgram) -> ReadBack:  # noqa: ARG001
+def _read_back(program: QueueProgram) -> Generator[Operation, Outcome, None]:  # noqa: ARG001
     yield op.has_synced()
     yield op.known()
     yield op.close()

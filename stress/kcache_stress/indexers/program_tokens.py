@@ -1,16 +1,14 @@
-"""Replay tokens of programs on an Indexer. They are independent of the runner; the explorer's findings have them."""
+"""Replay tokens of programs on an Indexer. This module imports no part of the explorer."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from kcache_model.indexers.codec import decode_program, encode_program
+from kcache_model.indexers.object_type import INDEXER_OBJECTS
 from kcache_model.indexers.program import Program
 
+from ..objects.findings import token_format
 from ..target.replay_token import TokenFormat
 
-PHASE: Final = "explorer"
-"""The phase of the explorer's findings."""
-
-PROGRAM_TOKENS: Final = TokenFormat[Program]("kx1.", encode_program, decode_program)
+PROGRAM_TOKENS: Final[TokenFormat[Program]] = token_format(INDEXER_OBJECTS)
 """The format of the tokens."""

@@ -13,17 +13,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
+from kcache_model.indexers.aftermath import broken_afterwards
 from kcache_model.indexers.driver import Driver, Prepared
 from kcache_model.indexers.operations import Operation
 from kcache_model.indexers.program import History, Program
+from kcache_model.indexers.reads import final_reads
 from kcache_model.indexers.target import Target
 from kcache_model.outcomes import Outcome
 from kcache_model.rules import BrokenRule
 
 from ..real_threads.noise import Level, Noise
 from ..real_threads.thread_pool import ThreadPool
-from .aftermath import broken_afterwards
-from .workload import final_reads
 
 _Record = tuple[int, int, object, BaseException | None]
 """Invoked, returned, result, exception."""

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
 from kcache_model.indexers import operations as op
+from kcache_model.indexers.aftermath import broken_afterwards
 from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.journal import begin
 from kcache_model.indexers.just_in_time import HistoryMonitor, HistoryVerdict
 from kcache_model.indexers.operations import Operation, OperationName
 from kcache_model.indexers.program import History, Program
+from kcache_model.indexers.reads import reads_of
 from kcache_model.indexers.target import Target
 from kcache_model.linearizability import SearchBudget
 from kcache_model.outcomes import returned
@@ -26,9 +28,8 @@ from kcache_model.verdict import Status
 
 from ..real_threads.noise import Level, Noise
 from ..real_threads.thread_pool import ThreadPool
-from .aftermath import broken_afterwards
 from .recorder import Recording, Take, clock
-from .workload import Stretch, reads_of
+from .workload import Stretch
 
 _STRETCH_SECONDS = 1.0
 """Time limit of one stretch, for slow Indexers; the calls that are left are skipped."""

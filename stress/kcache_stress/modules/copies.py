@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -30,6 +30,7 @@ class Copies:
         registries: the weak containers of the modules.
         is_used: whether a scenario was run on the copies, and may have changed their state.
         restores_each_time: whether the shared state of the modules is restored after each execution.
+        rehearsed: key of the calls of a scenario -> its number of threads, of scenarios that ran on these copies.
         states: the state of the modules when they were loaded; empty if they are not restored.
         reloads_each_time: whether the modules are loaded again before each execution, which takes much longer.
     """
@@ -46,6 +47,7 @@ class Copies:
         self.modules: dict[str | Path, ModuleType] = {}
         self.registries = WeakRegistries(())
         self.is_used = self.restores_each_time = self.reloads_each_time = False
+        self.rehearsed: dict[Hashable, int] = {}
         self.states: list[SharedState] = []
         self._served = 0
         self._others: dict[Granularity, Copies] = {}

@@ -114,6 +114,7 @@ class ModulesReset(StateReset):
     def _reload(self, *, is_strict: bool) -> None:
         self._copies.sandbox.start_again(is_strict=is_strict)
         self._copies.modules.clear()
+        self._copies.rehearsed.clear()
         self._inherits = False
         self._rehearse()
 

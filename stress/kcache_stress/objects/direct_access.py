@@ -55,6 +55,14 @@ def report_direct_access(made: object, operation: Any, sandbox: Sandbox) -> None
         report(made, *direct)
 
 
+def report_foreign_method(method: object, sandbox: Sandbox) -> None:
+    """Report the call of a method that is neither instrumented nor known as one step that accesses all it reaches."""
+    foreign_code = sandbox.foreign_code
+    if not foreign_code.is_understood(method):
+        sandbox.scheduler.pause()
+        foreign_code.enter(None, f"calls {method!r}, which is not instrumented", (method,))
+
+
 def _method(operation: MethodCall) -> str:
     """The name of the method that the call runs (``__exit__`` for the end of a ``with`` block)."""
     if operation.form is Form.EXIT and operation.attribute == "__enter__":

@@ -109,6 +109,7 @@ def concurrent_finding(
     token: ReplayToken[Any] | None = None,
     interleaving: Interleaving | None = None,
     detail: str = "",
+    rule: str = "",
 ) -> Finding:
     """Create the finding of a program with several threads.
 
@@ -123,8 +124,10 @@ def concurrent_finding(
         token: the replay token; by default a token without a schedule.
         interleaving: the description of the schedule.
         detail: further lines.
+        rule: the id of the broken rule, if more is known than the kind.
     """
     wrong = None if verdict is None else verdict.wrong
+    core = () if verdict is None else verdict.core or ((wrong,) if wrong is not None else ())
     return Finding(
         kind,
         phase,
@@ -134,11 +137,13 @@ def concurrent_finding(
         observed=None if wrong is None else wrong.outcome,
         location="" if wrong is None or wrong.outcome is None else place_in(wrong.outcome.frames),
         calls=tuple(calls),
-        core=() if wrong is None else tuple(at for at, call in enumerate(calls) if _is_same(call, wrong)),
+        core=tuple(at for at, call in enumerate(calls) if any(_is_same(call, other) for other in core)),
         order=() if verdict is None else verdict.order,
         detail=detail,
         schedule=token_format(setting.object_type).encode(token or setting.token(program, kind)),
         interleaving=None if interleaving is None else _marked(interleaving, calls, wrong),
+        anomaly=None if verdict is None else verdict.anomaly,
+        rule=rule,
         script=setting.object_type.script(program, setting.target, _remarks(calls)),
     )
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from kcache_model.call_program import own_hash_seed
 from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import Call
@@ -15,7 +17,9 @@ from kcache_model.object_types.checking import CallsVerdict, check_calls
 from kcache_model.object_types.object_type import Driver, ObjectTarget, ObjectType
 from kcache_model.object_types.smaller import smaller
 from kcache_model.outcomes import Outcome
+from kcache_model.places import place_of as user_place
 from kcache_model.progress import ProgressListener
+from kcache_model.render import brief_text, operation_text
 from kcache_model.verdict import Status
 
 from ..engine.audit import AuditShare
@@ -23,12 +27,12 @@ from ..engine.counterexample import Counterexample
 from ..engine.equal_actors import EqualActors
 from ..engine.execution import Execution, Problem
 from ..engine.granularity import Granularity
-from ..engine.strategy import Strategy
+from ..engine.strategy import Ending, Strategy
 from ..interleaved.confirming import confirm
 from ..judgement.call_judge import CallJudge
 from ..judgement.history import calls_of
 from ..judgement.plain_data import plain
-from ..loading import TARGET_PREFIX
+from ..loading import TARGET_PREFIX, named_packages
 from ..modules.copies import Copies
 from ..modules.package_dependencies import packages_of
 from ..modules.private_packages import existing
@@ -36,11 +40,12 @@ from ..modules.roots import Roots
 from ..modules.sandbox import Sandbox
 from ..modules.sources import fingerprint_of
 from ..runtime.threads.virtual_thread import SetupDeadlockError
-from ..target.confirmation import Confirmation, why_not_repeated
+from ..target.confirmation import Answer, Confirmation, why_not_repeated
 from ..target.investigation import RunnerAndJudge
 from ..target.scenario_runner import CallSequence, Load, Scenario, ScenarioRunner, Work
 from ..trace.renderer import Texts, render_interleaving
-from .direct_access import report_direct_access
+from ..trace.setup_deadlock import waits_for_ever
+from .direct_access import report_direct_access, report_foreign_method
 from .findings import Setting, call_in, concurrent_finding
 from .kept_locks import KeepingCalls
 from .named_target import new_object, place_of
@@ -64,6 +69,8 @@ class ObjectRunner(ScenarioRunner):
         program: Any,
         copies: Copies,
         pulse: Callable[[], None] = lambda: None,
+        *,
+        reads_back: bool = True,
     ) -> None:
         self.made: object = None
         self._object_type = object_type
@@ -74,6 +81,8 @@ class ObjectRunner(ScenarioRunner):
         self._final: tuple[Outcome, ...] = ()
         self._driver: Driver
         self._place = place_of(object_type, target)
+        reads = object_type.reads_for(target, program) if reads_back else ()
+        self._reads = reads if isinstance(reads, Sequence) else None
         self._equal_threads = EqualActors(program.threads)
         self._calls_made: Hashable = program.names()
         super().__init__(Scenario(self._place.instrument, self._set_up, self._look_back), copies)
@@ -92,6 +101,9 @@ class ObjectRunner(ScenarioRunner):
         """Run the program once under ``strategy``."""
         execution = super().run(strategy)
         execution.prefix, execution.final = self._prefix, self._final
+        if execution.ending is Ending.COMPLETE:
+            driver = self._driver
+            execution.broken = lambda: list(self._object_type.broken_rules(driver, self._target))
         return execution
 
     def clean_up(self) -> None:
@@ -113,6 +125,8 @@ class ObjectRunner(ScenarioRunner):
 
     def read_back(self, final: tuple[Outcome, ...]) -> list[Any]:
         """Return the operations that read the final state, given their outcomes."""
+        if self._reads is not None:
+            return list(self._reads)
         answers = iter(final)
         found = self._object_type.reading_back(self._target, self._program, lambda _: next(answers))
         return [operation for operation, _ in found]
@@ -127,7 +141,10 @@ class ObjectRunner(ScenarioRunner):
         except TargetError as error:
             raise CannotExploreError(str(error)) from error
         self.made = driver.made
-        self._prefix, self._final = tuple(map(driver.call, self._program.prefix)), ()
+        self._method_of = getattr(driver, "method_of", None)
+        self._prefix = self._final = ()
+        for operation in self._program.prefix:
+            self._prefix = (*self._prefix, self._alone(operation))
         return [
             CallSequence([partial(self._call, driver, operation, number) for operation in own])
             for number, own in enumerate(self._program.threads)
@@ -135,13 +152,36 @@ class ObjectRunner(ScenarioRunner):
 
     def _call(self, driver: Driver, operation: Any, thread: int) -> Outcome:
         """Make a call. If the call runs no Python code, its access is reported first."""
-        report_direct_access(driver.made, operation, self.sandbox)
+        if self._method_of is None:
+            report_direct_access(driver.made, operation, self.sandbox)
+        else:
+            report_foreign_method(self._method_of(operation), self.sandbox)
         return driver.call(operation, thread)
 
-    def _look_back(self, _: list[object]) -> None:
+    def _alone(self, operation: Any, results: Sequence[Any] = ()) -> Outcome:
+        """Make a call outside of the threads, which have these results.
+
+        Raises:
+            SetupDeadlockError: the call waits for ever; the message says for what, and which call has failed before it.
+        """
+        try:
+            return self._driver.call(operation)
+        except SetupDeadlockError as error:
+            calls = itertools.chain(self._program.prefix, *self._program.threads)
+            made = zip(calls, itertools.chain(self._prefix, *filter(None, results)), strict=False)
+            failed = [brief_text(call) for call, outcome in made if outcome.error is not None]
+            why = waits_for_ever(error, self.made, next(reversed(failed), ""))
+            place = user_place(error)
+            raise SetupDeadlockError(f"{brief_text(operation)}{f', at {place},' if place else ''} {why}") from error
+
+    def _look_back(self, results: list[Any]) -> None:
+        answer = partial(self._alone, results=results)
         with self.sandbox.unheard():
-            found = self._object_type.reading_back(self._target, self._program, self._driver.call)
-        self._final = tuple(outcome for _, outcome in found)
+            if self._reads is not None:
+                self._final = tuple(map(answer, self._reads))
+            else:
+                found = self._object_type.reading_back(self._target, self._program, answer)
+                self._final = tuple(outcome for _, outcome in found)
 
 
 class ObjectExplorationTarget:
@@ -170,14 +210,15 @@ class ObjectExplorationTarget:
         granularity: Granularity = Granularity.FREE,
     ) -> None:
         place = place_of(object_type, target)
-        roots = Roots(frozenset((*place.instrument, *existing(instrument))), place.folder)
+        existing(named_packages(target.factory, target.name))
+        self._roots = Roots(frozenset((*place.instrument, *existing(instrument))), place.folder)
         self.granularity = granularity
         self.share = AuditShare()
         self._object_type = object_type
         self.target = target
         self._instrument = instrument
-        packages = roots.packages | _made_of(object_type, target, roots)
-        self._copies = Copies(tuple(sorted(packages)), granularity, place.folder)
+        self._built_on = _made_of(object_type, target, self._roots)
+        self._copies = self._new_copies()
         self._others: dict[Granularity, ObjectExplorationTarget] = {}
         self._is_loaded = False
         self._keeping = KeepingCalls(object_type, target)
@@ -199,7 +240,10 @@ class ObjectExplorationTarget:
 
     def announce(self, program: Any, watch: ProgressListener) -> None:
         """Notify ``watch`` that a program is about to run."""
-        self._load(watch)
+        if not self._is_loaded:  # without a watch: loading may be slow, and the target has been loaded once
+            watch.rest()
+            with contextlib.suppress(Exception):  # the exploration of a program reports the error
+                self.load()
         watch.note(self._object_type.noted(program))
 
     def runner(self, program: Any, pulse: Callable[[], None] = lambda: None) -> ObjectRunner:
@@ -212,16 +256,21 @@ class ObjectExplorationTarget:
 
     def judge(self, program: Any, runner: ObjectRunner, *, strict_errors: bool = False) -> CallJudge:
         """Create the judge of the executions of a runner of the same program."""
-        specification = self._object_type.specification(program)
-        exact = strict_errors or self._object_type.exact_errors
-        keeps_lock = partial(self._keeping, program)
-        return CallJudge(specification, program, runner.read_back, strict_errors=exact, keeps_lock=keeps_lock)
+        return CallJudge(
+            self._object_type.specification(program),
+            program,
+            runner.read_back,
+            strict_errors=strict_errors or self._object_type.exact_errors,
+            text=self._object_type.call_text,
+            keeps_lock=partial(self._keeping, program),
+        )
 
     @contextlib.contextmanager
     def open_runner(
         self, program: Any, *, strict_errors: bool = False, pulse: Callable[[], None] = lambda: None
     ) -> Iterator[RunnerAndJudge[Any]]:
         """Open the runner and the judge of a program; ``pulse`` is called before each execution."""
+        program = self._object_type.for_target(program, self.target)
         runner = self.runner(program, pulse)
         try:
             judge = self.judge(program, runner, strict_errors=strict_errors)
@@ -232,7 +281,8 @@ class ObjectExplorationTarget:
 
     def smaller(self, program: Any, fails: Callable[[Any], bool], *, seconds: float, attempts: int) -> Any:
         """Return a program that still fails and is no larger; see :mod:`kcache_model.object_types.smaller`."""
-        return smaller(self._object_type, program, fails, seconds=seconds, attempts=attempts)
+        minimise = self._object_type.smaller or partial(smaller, self._object_type)
+        return minimise(program, fails, seconds=seconds, attempts=attempts)
 
     def finding(
         self,
@@ -245,11 +295,12 @@ class ObjectExplorationTarget:
     ) -> Finding:
         """Create the finding of a problem; if there is a counterexample, with its interleaving, calls and schedule."""
         setting = Setting(self._object_type, self.target.name, strict_errors, self._instrument)
+        program = self._object_type.for_target(program, self.target).with_hash_seed(own_hash_seed())
         if found is None:
-            finding = concurrent_finding(setting, PHASE, problem.kind, problem.summary, program)
+            finding = concurrent_finding(setting, PHASE, problem.kind, problem.summary, program, rule=problem.rule)
             return replace(finding, unconfirmed=why_not_repeated(problem.kind))
         runner = self.runner(program)
-        told = render_interleaving(runner, found.schedule, self._texts(program, runner), problem)
+        told = render_interleaving(runner, found.schedule, self.texts(program, runner), problem)
         calls = calls_of(program, found.execution, runner.read_back(found.execution.final))
         is_about_calls = problem.kind in (FindingKind.NONLINEARIZABLE, FindingKind.EXCEPTION)
         verdict = self._checked(program, calls, strict_errors) if is_about_calls else None
@@ -258,6 +309,8 @@ class ObjectExplorationTarget:
             is_other = call_in(told, calls, verdict.wrong) != told.wrong_call
             if is_other and verdict.is_error != (problem.kind is FindingKind.EXCEPTION):
                 verdict = None
+        if verdict is not None and verdict.shown:
+            calls = verdict.shown
         token = replace(
             setting.token(program, problem.kind),
             schedule=found.schedule,
@@ -275,6 +328,7 @@ class ObjectExplorationTarget:
             token=token,
             interleaving=told,
             detail=detail,
+            rule=problem.rule,
         )
 
     def confirmation(
@@ -288,44 +342,71 @@ class ObjectExplorationTarget:
         strict_errors: bool,
     ) -> Confirmation:
         """Try to confirm a finding: run its program with real threads."""
-        del is_seen
+        if is_seen and not self._object_type.confirms_seen:
+            return Confirmation(Answer.NOT_TRIED)
         assert finding.interleaving is not None
         setting = Setting(self._object_type, self.target.name, strict_errors)
         trial = trial_of(setting, self.target, program, finding.kind, found.execution.seconds)
         return confirm(trial, finding.interleaving, finding.kind, watch.alive)
 
     def _checked(self, program: Any, calls: Sequence[Call[Any]], strict_errors: bool) -> CallsVerdict | None:
-        specification = self._object_type.specification(program)
         exact = strict_errors or self._object_type.exact_errors
-        verdict = check_calls(specification, specification.initial(program), calls, strict_errors=exact)
+        if self._object_type.decide is not None:
+            verdict = self._object_type.decide(program, calls, strict_errors=exact)
+        else:
+            specification = self._object_type.specification(program)
+            verdict = check_calls(specification, specification.initial(program), calls, strict_errors=exact)
         return verdict if verdict.status is Status.VIOLATION else None
 
-    def _texts(self, program: Any, runner: ObjectRunner) -> Texts[Any]:
+    def texts(self, program: Any, runner: ObjectRunner) -> Texts[Any]:
         """Return the texts with which an interleaving of a program is rendered."""
+        outcome_text = self._object_type.outcome_text
 
         def with_outcomes(operations: Sequence[Any], outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
-            return list(zip(map(str, operations), map(str, outcomes), strict=False))
+            return list(zip(map(operation_text, operations), map(outcome_text, outcomes), strict=False))
 
         return Texts(
             called=self._object_type.called,
             made=lambda: runner.made,
-            threads=[list(map(str, thread)) for thread in program.threads],
-            outcome=str,
+            threads=[list(map(operation_text, thread)) for thread in program.threads],
+            outcome=outcome_text,
             before=lambda execution: with_outcomes(program.prefix, execution.prefix),
             afterwards=lambda execution: with_outcomes(runner.read_back(execution.final), execution.final),
         )
 
-    def _load(self, watch: ProgressListener) -> None:
-        """Load the modules without a watch: loading may be slow, and the target has been loaded once without a hang."""
-        if not self._is_loaded:
-            self._is_loaded = True
-            watch.rest()
-            first = self._object_type.usual_ways(self.target)[0]
-            with contextlib.suppress(Exception):  # the exploration of a program reports the error
-                self.runner(first.with_calls((), ())).clean_up()
+    def load(self) -> None:
+        """Load the copies of the modules, by creating one object.
+
+        The packages that the object is built on are copied as well. If loading then fails because of an exception, the
+        modules are loaded without these packages.
+
+        Raises:
+            CannotExploreError: the target cannot be scheduled.
+        """
+        self._is_loaded = True
+        try:
+            self._create_one()
+        except CannotExploreError as error:
+            if not self._built_on or not isinstance(error.__cause__, Exception):
+                raise
+            self._built_on = frozenset()
+            self._copies = self._new_copies()
+            self._create_one()
+
+    def _create_one(self) -> None:
+        first = self._object_type.usual_ways(self.target)[0].with_calls((), ())
+        ObjectRunner(self._object_type, self.target, first, self._copies, reads_back=False).clean_up()
+
+    def _new_copies(self) -> Copies:
+        packages = self._roots.packages | self._built_on
+        return Copies(tuple(sorted(packages)), self.granularity, self._roots.folder)
 
 
 def _made_of(object_type: ObjectType, target: ObjectTarget, roots: Roots) -> frozenset[str]:
     """The packages of the object that the real target creates; they decide which packages are copied."""
-    made = new_object(object_type, target, object_type.usual_ways(target)[0]).made
-    return packages_of(made, lambda name: name.startswith(TARGET_PREFIX) or roots.contain(name))
+    driver = new_object(object_type, target, object_type.usual_ways(target)[0])
+    found = packages_of(driver.made, lambda name: name.startswith(TARGET_PREFIX) or roots.contain(name))
+    close = getattr(driver, "close", None)
+    if close is not None:
+        close()
+    return found

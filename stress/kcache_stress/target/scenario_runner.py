@@ -111,12 +111,18 @@ class ScenarioRunner(InSandbox):
         self._own = object()
         self._modules = copies.modules
         self.reset = ModulesReset(copies, self._rehearse, is_only=self.is_only)
-        self._rehearse()
+        known = copies.rehearsed.get(self.calls_made)  # if a late execution meets unknown code, the search begins anew
+        if known is None:
+            self._rehearse()
+        else:
+            self._threads = known
         self.reset.begin()
-        if not (self.sandbox.is_strict or self.sandbox.granularity.is_of_opcodes):
+        if known is None and not (self.sandbox.is_strict or self.sandbox.granularity.is_of_opcodes):
             with contextlib.suppress(UncontrolledError):  # the search will raise it again
                 self.run(Replay(()))
         self.reset.reload_if_needed(is_strict=is_strict)
+        if self.calls_made is not self._own:
+            copies.rehearsed[self.calls_made] = self._threads
 
     @property
     def calls_made(self) -> Hashable:

@@ -81,7 +81,7 @@ def replay(
         has_failed = has_failed or specified.error is ErrorKind.INDEX_FUNC
         done.append(operation)
         journal_step(watch, operation)
-        observed = driver.run(operation)
+        observed = driver.call(operation)
         state, specified = model.respond(state, operation, observed)
         report.steps += 1
         report.coverage[name.value, "ok" if observed.error is None else observed.error] += 1

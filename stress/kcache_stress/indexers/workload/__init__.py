@@ -1,7 +1,6 @@
 """Workload of the threads: short programs on new Indexers, and stretches on one Indexer. A seed determines them."""
 
-from .reads import final_reads, reads_of
 from .short_programs import Shape, random_program
 from .stretches import Length, Stretch, stretches
 
-__all__ = ["Length", "Shape", "Stretch", "final_reads", "random_program", "reads_of", "stretches"]
+__all__ = ["Length", "Shape", "Stretch", "random_program", "stretches"]

@@ -33,6 +33,13 @@ _EMPTY: Final = object()
 Reader = Callable[[Any], None]
 
 
+def _values_of(space: dict[object, object]) -> Iterable[object]:
+    """The values of a dict; without the builtins of a namespace in which a text was executed: they are the sandbox's."""
+    if "__builtins__" not in space:
+        return space.values()
+    return [value for name, value in space.items() if name != "__builtins__"]
+
+
 class CanonicalState:
     """Reader of states. One object serves a search; :meth:`start` begins a new state.
 
@@ -101,7 +108,7 @@ class CanonicalState:
                 push(dict)
                 push(len(item))  # type: ignore[arg-type]
                 self._walk(item)  # type: ignore[arg-type]
-                self._walk(item.values())  # type: ignore[attr-defined]
+                self._walk(_values_of(item))  # type: ignore[arg-type]
             elif kind is set or kind is list:
                 numbers[id(item)] = len(objects)
                 objects.append(item)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kcache_model.indexers import operations as op
-from kcache_model.indexers.items import Item
-from kcache_model.indexers.operations import Operation
-from kcache_model.indexers.program import Program
-from kcache_model.indexers.target import UNKNOWN_INDEX, Target
+from . import operations as op
+from .items import Item
+from .operations import Operation
+from .program import Program
+from .target import UNKNOWN_INDEX, Target
 
 
 def final_reads(program: Program, target: Target) -> list[Operation]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kcache_model.indexers.driver import Driver
-from kcache_model.indexers.invariants import broken_rules
-from kcache_model.indexers.operations import OperationName
-from kcache_model.indexers.target import Target
-from kcache_model.outcomes import error_text
-from kcache_model.rules import BrokenRule
+from ..outcomes import error_text
+from ..rules import BrokenRule
+from .driver import Driver
+from .invariants import broken_rules
+from .operations import OperationName
+from .target import Target
 
 
 def broken_afterwards(driver: Driver, target: Target) -> list[BrokenRule]:
@@ -21,11 +21,11 @@ def broken_afterwards(driver: Driver, target: Target) -> list[BrokenRule]:
     indexes = set(driver.indexes)
     try:
         if target.supports(OperationName.GET_INDEXERS):
-            indexes |= set(driver.indexer.get_indexers())
+            indexes |= set(driver.made.get_indexers())
         observable = target.observable(sorted(indexes))
         if observable is None:
             return []
-        found = broken_rules(driver.indexer, observable, _values_of, driver.identify, may_evict=target.may_evict)
+        found = broken_rules(driver.made, observable, _values_of, driver.identify, may_evict=target.may_evict)
         return [broken for broken in found if target.asks_order or broken.rule != "unsorted-keys"]
     except Exception as error:
         return [BrokenRule("unexpected-error", f"reading everything back raised {error_text(error)}")]

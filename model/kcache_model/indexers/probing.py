@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kcache.adapting_calls import other_names
-from kcache_model.errors import TargetError
-from kcache_model.indexers.driver import Driver, missing_operations
-from kcache_model.indexers.items import Semantics
-from kcache_model.indexers.operations import OPTIONAL_OPERATIONS
-from kcache_model.indexers.target import INDEXES, Target, class_hint
+
+from ..errors import TargetError
+from .driver import Driver, missing_operations
+from .items import Semantics
+from .operations import OPTIONAL_OPERATIONS
+from .target import INDEXES, Target, class_hint
 
 
 def probe(target: Target, semantics: Semantics) -> Target:
@@ -20,17 +21,17 @@ def probe(target: Target, semantics: Semantics) -> Target:
     """
     indexes = () if INDEXES in target.unsupported else ("node",)
     driver = Driver(target, indexes, semantics)
-    missing = [name for name in missing_operations(driver.indexer) if target.supports(name)]
+    missing = [name for name in missing_operations(driver.made) if target.supports(name)]
     driver.close()
     required = [name.value for name in missing if name not in OPTIONAL_OPERATIONS]
     if required:
-        others = other_names(driver.indexer, required)
+        others = other_names(driver.made, required)
         hint = class_hint(target.factory, target.name)
         adapter = ". Or " if hint else "; "
         if others:
             adapter = f". It has {', '.join(others)}: `kcache init {target.name}` writes an adapter. Or "
         raise TargetError(
-            f"the {type(driver.indexer).__name__} that {target.name} returned has no {', '.join(required)}{hint}"
+            f"the {type(driver.made).__name__} that {target.name} returned has no {', '.join(required)}{hint}"
             f"{adapter}implement what is missing, or declare it on the factory: "
             f"factory.kcache_unsupported = {required!r}"
             + (' (a plain Store: ["indexes"])' if "by_index" in required else "")

@@ -1,0 +1,132 @@
+"""Indexers as an object type: their driver, their specification, their reads, and how their histories are decided.
+
+Whoever prints a finding needs the type, too: what only a run needs is imported in the run.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from kcache import Indexer
+
+from ..history import Call
+from ..linearizability.budget import SearchBudget
+from ..object_types.checking import CallsVerdict
+from ..object_types.object_type import Load, ObjectType
+from ..outcomes import Outcome
+from ..render import outcome_text
+from .codec import INDEXERS
+from .eviction import model_of
+from .indexer_model import State
+from .items import Semantics
+from .operations import Operation
+from .program import History, Program
+from .reads import final_reads
+from .target import INDEXES, Factory, Target, make_target
+from .vocabulary import INDEX
+
+if TYPE_CHECKING:
+    from ..rules import BrokenRule
+    from .driver import Driver
+
+_BUDGET: Final = SearchBudget(seconds=2.0)
+"""The history of a failing execution is short. If this is too little, the finding has no argument."""
+
+
+class IndexerSpecification:
+    """The specification of the Indexer of a program, see :func:`.eviction.model_of`."""
+
+    def __init__(self, program: Program) -> None:
+        self._model = model_of(program)
+
+    def initial(self, program: Program) -> State:
+        """Return the state of a new Indexer with the indices of a program."""
+        return self._model.initial(program.indexes)
+
+    def effects(self, state: State, operation: Operation) -> Sequence[tuple[State, Outcome]]:
+        """Return the possible effects of a call: pairs of the next state and the outcome."""
+        return self._model.effects(state, operation)
+
+
+def _driver(
+    factory: Factory,
+    program: Program,
+    /,
+    *,
+    load: Load = importlib.import_module,
+    passing: tuple[type[BaseException], ...] = (),
+    target: Target,
+) -> Driver:
+    from .driver import Driver
+
+    del load
+    own = target if factory is target.factory else replace(target, factory=factory)
+    return Driver(own, program.indexes, program.semantics, passing=passing)
+
+
+def _decide(program: Program, calls: Sequence[Call[Any]], /, *, strict_errors: bool) -> CallsVerdict:
+    from .check import check_linearizable
+
+    history = History(program.indexes, tuple(calls), program.semantics, program.may_evict)
+    verdict = check_linearizable(history, strict_errors=strict_errors, budget=_BUDGET)
+    core = {id(call) for call in verdict.core}
+    shown = (call for call in calls if call.thread >= 0 or id(call) in core or (core and call.operation.is_write))
+    return CallsVerdict(verdict.status, verdict.reason, shown=tuple(shown), core=verdict.core, anomaly=verdict.anomaly)
+
+
+def _smaller(program: Program, fails: Callable[[Program], bool], /, *, seconds: float, attempts: int) -> Program:
+    from .minimise import MinimiseBudget, minimise
+
+    return minimise(program, fails, MinimiseBudget(seconds, attempts))
+
+
+def _broken_rules(driver: Driver, target: Target) -> Sequence[BrokenRule]:
+    from .aftermath import broken_afterwards
+
+    return broken_afterwards(driver, target)
+
+
+def _make_target(factory: Any, name: str) -> Target:
+    from .probing import probe
+
+    return probe(make_target(factory, name), Semantics.CLASSIC)
+
+
+def _never_made(*_: object) -> Indexer[Any]:
+    raise AssertionError("only asked what it supports")
+
+
+def _ways(target: Target) -> Sequence[Program]:
+    return (Program(() if INDEXES in target.unsupported else (INDEX,)),)
+
+
+INDEXER_OBJECTS: Final = ObjectType(
+    name="indexer",
+    summary="a store with indices",
+    called="indexer",
+    reference="kcache:new_indexer",
+    specification=IndexerSpecification,
+    driver=_driver,
+    make_target=_make_target,
+    stand_in=lambda spec, unsupported: Target(spec, _never_made, unsupported),
+    vocabulary=(),
+    ways=_ways,
+    usual_ways=_ways,
+    smoke=(),
+    read_back=lambda program: final_reads(program, Target("", _never_made)),
+    read_back_of=final_reads,
+    codec=INDEXERS,
+    script=lambda _program, _target, _remarks: "",
+    old_prefix="kx1.",
+    broken_rules=_broken_rules,
+    for_target=lambda program, target: replace(program, may_evict=target.may_evict),
+    decide=_decide,
+    smaller=_smaller,
+    call_text=lambda operation: str(operation.name),
+    outcome_text=outcome_text,
+    confirms_seen=False,
+)
+"""Its programs come from generators of their own, not from a vocabulary of independent calls."""

@@ -1,0 +1,65 @@
+"""Indexers, ready to be explored: loaded by name, with the declarations of their factories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from kcache_model.errors import CannotExploreError
+from kcache_model.indexers.object_type import INDEXER_OBJECTS
+from kcache_model.indexers.program import Program
+from kcache_model.progress import NoProgress, ProgressListener
+
+from ..engine.granularity import Granularity
+from ..objects.named_target import load_object_target
+from ..objects.object_exploration import ObjectExplorationTarget
+from ..target.explore import ExploreOptions
+from ..target.replay import follow
+from ..target.replay_answer import SEARCH_SECONDS, Replayed
+from ..target.replay_token import ReplayToken
+
+
+def explored_indexer(
+    spec: str,
+    *,
+    instrument: Iterable[str] = (),
+    granularity: Granularity = Granularity.FREE,
+    unsupported: Iterable[str] = (),
+) -> ObjectExplorationTarget:
+    """Load the target called ``pkg.mod:factory`` or ``path/to/file.py:factory`` into a sandbox, instrumented.
+
+    Args:
+        spec: the name of the target.
+        instrument: further packages to instrument, in addition to the package of the target.
+        granularity: the places at which threads may be switched.
+        unsupported: operations and features that are not tested, in addition to the ones that the target declares.
+
+    Raises:
+        TargetError: there is no such target.
+        CannotExploreError: the target cannot be explored, for example because it has no Python source.
+    """
+    target = load_object_target(INDEXER_OBJECTS, spec)
+    target = replace(target, unsupported=target.unsupported.union(unsupported))
+    loaded = ObjectExplorationTarget(INDEXER_OBJECTS, target, tuple(instrument), granularity)
+    loaded.load()
+    if not loaded.sandbox.sources:
+        raise CannotExploreError(f"{spec.rpartition(':')[0]} has no Python source")
+    return loaded
+
+
+def replay_token(
+    token: ReplayToken[Program], watch: ProgressListener | None = None, seconds: float = SEARCH_SECONDS
+) -> Replayed:
+    """Replay the finding of a replay token about an Indexer, and return the result.
+
+    Args:
+        token: the replay token.
+        watch: receives the programs that run.
+        seconds: time limit in seconds of the search that runs if the schedule of the token shows no problem any more.
+
+    Raises:
+        TargetError: there is no such target.
+        CannotExploreError: the target cannot be explored any more.
+    """
+    loaded = explored_indexer(token.target, instrument=token.instrument, granularity=token.granularity)
+    return follow(loaded, token, watch or NoProgress(), [ExploreOptions(seconds=seconds)])
