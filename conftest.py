@@ -63,7 +63,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         is_chosen = thinned is None or cases[test] % thinned.args[0] == thinned.kwargs.get("start", 0)
         cases[test] += 1
         (kept if is_chosen and not item.get_closest_marker("nightly") else left).append(item)
-    items[:] = kept
+    # The first worker gets these: it waits, while the others use the processors and take over the rest of its tests.
+    items[:] = sorted(kept, key=lambda item: item.get_closest_marker("waits") is None)
     config.hook.pytest_deselected(items=left)
 
 

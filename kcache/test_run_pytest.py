@@ -458,6 +458,7 @@ def test_waits_for_another_process():
 """
 
 
+@pytest.mark.waits
 def test_a_test_that_stands_still_is_ended_and_explored(project: Path, run_command: Callable[..., Any]) -> None:
     """And one that works for longer than that is not, nor one that waits for another process."""
     (project / "test_standstill.py").write_text(STANDSTILL, encoding="utf-8")
@@ -791,10 +792,11 @@ def test_fails():
             {"test_long": "fails in some order", "test_long_and_locked": "explored", "test_fails": "ran as it is"},
             "the test fails: assert table.count == 1",
         ),
-        (
+        pytest.param(
             "test_gets or test_waits",
             {"test_gets_what_may_not_be_there": "fails in some order", "test_waits_for_it": "explored"},
             "the test ended with Empty",
+            marks=pytest.mark.nightly,
         ),
     ],
 )

@@ -216,6 +216,7 @@ def new_indexer(key_func, indexers, semantics="classic"):
 """
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize(
     ("body", "kind"), [("os._exit(3)", FindingKind.CRASH), ("while True: pass", FindingKind.HANG)], ids=["end", "hang"]
 )

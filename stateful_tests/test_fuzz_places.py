@@ -31,7 +31,12 @@ def none(obj: dict) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "lines"), [("holes", {4, 5, 6}), ("one_hole", {10}), ("none", set())], ids=["several", "one", "none"]
+    ("name", "lines"),
+    [
+        pytest.param("holes", {4, 5, 6}, id="several"),
+        pytest.param("one_hole", {10}, id="one", marks=pytest.mark.nightly),
+        pytest.param("none", set(), id="none"),
+    ],
 )
 def test_each_line_that_raises_is_found_once(name: str, lines: set[int], tmp_path: Path) -> None:
     file = tmp_path / "functions.py"

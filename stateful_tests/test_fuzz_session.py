@@ -113,6 +113,7 @@ def answer_to(finding: FuzzFinding) -> ReplayAnswer:
 # --- Functions that misbehave --------------------------------------------------------------------------------------
 
 
+@pytest.mark.waits
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("body", "rule", "said"),
@@ -495,6 +496,7 @@ def test_the_same_seed_finds_the_same():
     assert '{"metadata": {"labels": {"tier": "gold"}}}' in one.code
 
 
+@pytest.mark.waits
 def test_a_call_that_returns_when_it_is_tried_again_is_no_hang(write, tmp_path):
     """A busy machine: the search begins anew, and the rest of the budget is used."""
     count = tmp_path / "count"

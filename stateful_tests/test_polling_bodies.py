@@ -72,7 +72,12 @@ def test_polling_is_no_hang(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("sleeps_in_vain", FindingKind.LIVELOCK), ("counts_at_once", FindingKind.FAILURE)]
+    ("name", "kind"),
+    [
+        # By default, `Polite` in test_classes.py stands for it: each of its executions has 20,000 events.
+        pytest.param("sleeps_in_vain", FindingKind.LIVELOCK, marks=pytest.mark.nightly),
+        ("counts_at_once", FindingKind.FAILURE),
+    ],
 )
 def test_what_is_wrong_beside_polling_is_found(name: str, kind: FindingKind, tmp_path: Path) -> None:
     found = explored(tmp_path, name).finding

@@ -291,6 +291,7 @@ def check(spec: str, **changes: Any) -> Any:
     return run_suite(spec, dataclasses.replace(options, **changes))
 
 
+@pytest.mark.waits
 def test_a_pop_that_does_not_return_is_a_hang_with_its_place(spec: Any) -> None:
     result = check(
         spec("def pop(self, process, /):\n    self._changed.acquire()\n    self._changed.wait()"), patience_seconds=5.0
@@ -309,6 +310,7 @@ def test_a_queue_that_ends_the_process_is_a_crash(spec: Any) -> None:
     assert TOKENS.decode(finding.schedule).program.prefix[-1] == op.resync()
 
 
+@pytest.mark.waits
 def test_a_process_that_freezes_is_a_hang(spec: Any) -> None:
     code = """
     def replace(self, objs, resource_version="", /):

@@ -32,6 +32,7 @@ CODE = """
     """
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize(("name", "is_hang"), [("slow_once", False), ("endless", True)])
 def test_what_returns_when_it_is_repeated_is_no_hang(tmp_path: Path, name: str, is_hang: bool) -> None:
     file = tmp_path / "hanging.py"

@@ -63,6 +63,7 @@ def folder() -> Iterator[Path]:
         yield Path(name)
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("hangs", [False, True])
 def test_a_wait_in_c_is_no_hang_unless_real_threads_hang(hangs: bool, folder: Path) -> None:
     target = folder / "locked_by_file.py"

@@ -274,6 +274,7 @@ def test_the_first_finding_ends_the_work() -> None:
     assert tally.finding is not None
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize(
     ("name", "kind"), [("import os\nos._exit(3)", FindingKind.CRASH), ("while True: pass", FindingKind.HANG)]
 )

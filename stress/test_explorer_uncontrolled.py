@@ -131,6 +131,7 @@ class Made:
 """
 
 
+@pytest.mark.waits
 @pytest.mark.skipif(sys.platform == "win32", reason="nothing interrupts a wait there")
 def test_a_real_wait_is_no_proof_and_freezes_nobody(tmp_path: Path) -> None:
     """A lock of the process, which comes from somewhere that no copy was made of."""

@@ -92,6 +92,7 @@ def test_an_implementation_that_forks_does_not_multiply_the_harness(tmp_path: Pa
     assert (tmp_path / "forks").read_text(encoding="utf-8") == "x" * 5
 
 
+@pytest.mark.waits
 def test_a_frozen_process_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A regular expression that never ends holds the interpreter: not even the child's own watchdog runs."""
     assert run_job.__kwdefaults__ is not None

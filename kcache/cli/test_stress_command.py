@@ -110,6 +110,7 @@ def test_its_twin_to_which_nothing_happens_is_ok(tmp_path: Path) -> None:
     assert stress(f"{tmp_path / 'late.py'}:make", "--duration", "1s").exit_code == 0
 
 
+@pytest.mark.waits
 @pytest.mark.parametrize("name", ["by_index", pytest.param("list_keys", marks=pytest.mark.nightly)])
 def test_a_slow_target_is_not_accused(name: str, tmp_path: Path) -> None:
     """Much is read back after the threads have ended; that takes longer than one call may."""
