@@ -305,3 +305,32 @@ def test_operations_are_named_in_the_folder_of_their_type_only() -> None:
     of_types = [pair for pair in all_imports() if pair[1] in OPERATIONS]
     assert {imported for _, imported in of_types} == {*OPERATIONS}
     assert [pair for pair in of_types if not pair[0].startswith(OPERATIONS[pair[1]])] == []
+
+
+OF_ONE_TYPE = (
+    *_OF_INDEXERS,
+    *("kcache_model.queues", "kcache_conformance.queues"),
+    *("kcache_model.informers", "kcache_conformance.informers"),
+    "kcache_conformance.interleaved",
+)
+"""The folders of one type of targets. Any class is a target, too, and fuzzing is a suite of its own."""
+
+NAMES_A_TYPE = {
+    "kcache_conformance.report.page.from_finding": "draws the states of an Indexer between calls",
+    "kcache_conformance.report.page.from_history": "the same",
+    "kcache_conformance.report.page.ordering": "the same",
+    "kcache_conformance.report.page.picture": "the same",
+    "kcache_conformance.report.page.states": "the same",
+}
+"""Modules of general folders that import a type: they only become fewer."""
+
+
+def test_no_general_module_names_a_type() -> None:
+    """What serves all types imports none of them: types are found by name, in `target_types.py`."""
+    general = ("kcache_model.", "kcache_stress.", "kcache_conformance.")
+    named = {
+        of
+        for of, to in all_imports()
+        if of.startswith(general) and not of.startswith(OF_ONE_TYPE) and to.startswith(OF_ONE_TYPE)
+    }
+    assert named == {*NAMES_A_TYPE}

@@ -20,7 +20,7 @@ from kcache_conformance.suite import SuiteOptions, run_suite
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.probing import probe
 from kcache_stress.indexers.stress import StressOptions, stress
-from kcache_stress.loading import load_target
+from kcache_stress.indexers.target_loading import load_target
 
 EXAMPLES = gallery()
 SEQUENTIAL = [example for example in EXAMPLES if example.kind == "sequential"]

@@ -18,8 +18,8 @@ from kcache_model.linearizability import SearchBudget
 from kcache_model.linearizability.search import search_linearization
 from kcache_model.verdict import Status
 from kcache_stress.indexers.recorder import record
+from kcache_stress.indexers.target_loading import load_target
 from kcache_stress.indexers.workload import Shape, random_program
-from kcache_stress.loading import load_target
 from kcache_stress.real_threads.noise import Level, Noise
 from kcache_stress.real_threads.thread_pool import ThreadPool
 

@@ -19,7 +19,7 @@ from typing import Any
 from kcache_model.indexers.items import Item
 from kcache_model.indexers.operations import Operation, OperationName
 from kcache_model.indexers.program import Program
-from kcache_stress.loading import load_target
+from kcache_stress.indexers.target_loading import load_target
 
 from .ours import Ran
 from .programs import NODE, SIMPLE, TARGETS

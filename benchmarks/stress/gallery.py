@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from kcache_conformance.events import Event, FindingMade, PhaseFinished, PhaseStarted
 from kcache_conformance.gallery import Example, gallery
 from kcache_conformance.suite import SuiteOptions, run_suite
+from kcache_model.indexers.object_type import INDEXER_OBJECTS
 from kcache_model.verdict import Status
-from kcache_stress.loading import REFERENCE
 
 STRESS = "stress"
 
@@ -96,7 +96,7 @@ def faults(most: int | None) -> dict[str, str]:
 def correct(most: int | None) -> dict[str, str]:
     """The correct designs, and the reference."""
     designs = _specs([example for example in gallery() if example.is_correct][:most])
-    return {**designs, "the reference": REFERENCE}
+    return {**designs, "the reference": INDEXER_OBJECTS.reference}
 
 
 def _specs(examples: list[Example]) -> dict[str, str]:

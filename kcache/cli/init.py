@@ -8,7 +8,7 @@ import click
 from rich.text import Text
 
 from kcache.adapting_calls import TAKES, Operation
-from kcache_conformance.scaffold import Scaffold, planned_scaffold, with_declarations
+from kcache_conformance.indexers.scaffold import Scaffold, planned_scaffold, with_declarations
 from kcache_model.errors import TargetError
 
 from .console import stdout_console

@@ -27,7 +27,6 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.render import printable
 from kcache_model.rules import Contract
 from kcache_model.verdict import Status
-from kcache_stress.indexers.program_tokens import PROGRAM_TOKENS
 from kcache_stress.target.debugging import debug
 
 from .console import seconds_so_far, show_finding, stdout_console
@@ -127,7 +126,7 @@ def replay(
             if pdb:
                 _debug(target_type, words[0])
             _follow(target_type, words[0], budget_seconds, patience_seconds, outputs)
-        if len(words) == 2 and words[1].startswith(PROGRAM_TOKENS.prefix):
+        if len(words) == 2 and words[1].startswith(target_type_named(DEFAULT_TYPE).tokens.prefix):
             raise click.UsageError("a WORD that begins with kx1. names its target itself: leave out TARGET")
         if len(words) != 2:
             raise click.UsageError(
@@ -225,9 +224,11 @@ def _report(
 
 def _run(target: str, program: str, seconds: float, options: SuiteOptions, outputs: Outputs) -> None:
     console = stdout_console()
+    target_type = target_type_named(DEFAULT_TYPE)
     found = replay_program_in_child(
+        target_type,
         target,
-        read_program(program, target_type_named(DEFAULT_TYPE)),
+        read_program(program, target_type),
         seconds=seconds,
         patience_seconds=options.patience_seconds,
         strict_errors=options.strict_errors,

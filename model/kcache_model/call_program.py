@@ -41,6 +41,18 @@ class CallProgram(Generic[Op_co]):
     threads: tuple[tuple[Op_co, ...], ...]
     hash_seed: int = 0
     """``PYTHONHASHSEED`` of the process that runs the program, for target types whose results may depend on it."""
+    is_unsteady: bool = False
+    """Whether the program failed once and passed when it was run again; a passing run then proves nothing."""
+
+    @property
+    def word(self) -> str:
+        """This program as one word for a command line, if findings of its type may have no replay token; else empty."""
+        return ""
+
+    @property
+    def creation(self) -> str:
+        """A line of Python that creates the object, if findings of its type have no script; else empty."""
+        return ""
 
     def with_hash_seed(self, seed: int) -> Any:  # noqa: ARG002
         """Return this program for a process with another hash seed; itself if its type has no hash seed."""

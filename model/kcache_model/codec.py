@@ -75,6 +75,8 @@ class Codec:
         decode_outcome: the inverse of :func:`encode_outcome`; raises like ``decode_program``.
         decode_word: returns the program of a word that contains neither a target nor a schedule. Raises FormatError.
             ``None`` if the target type has no words except its replay tokens.
+        dump_history: returns a history as lines of JSON; ``None`` if no phase of the target type has sample histories.
+        load_history: the inverse of ``dump_history``.
     """
 
     encode_program: Callable[[Any], Json]
@@ -83,6 +85,8 @@ class Codec:
     decode_operation: Callable[[Json], Any]
     decode_outcome: Callable[[object], Outcome] = decode_plain_outcome
     decode_word: Callable[[str], Any] | None = None
+    dump_history: Callable[[Any], Iterable[str]] | None = None
+    load_history: Callable[[Iterable[str]], Any] | None = None
 
 
 def encode_call(call: Call[Any], codec: Codec) -> Json:

@@ -16,8 +16,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from kcache import Semantics
 from kcache_model.errors import FormatError
-from kcache_model.indexers.items import Semantics
 from kcache_model.rules import Contract
 from kcache_model.suggestion import did_you_mean
 from kcache_model.target_name import target_name

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from kcache_model.finding import Finding
-from kcache_model.indexers.program import History
 from kcache_model.verdict import Status
 
 from .completeness import MethodsReport
@@ -96,7 +95,7 @@ class PhaseFinished:
         finding: its first finding.
         findings: the number of its findings.
         refused: why it cannot run on the implementation, or could observe nothing of it; empty if it did its work.
-        sample: a history of overlapping calls of several threads without a fault.
+        sample: a history of overlapping calls of several threads without a fault; ``None`` if there is none.
         no_proof: the only obstacle to a proof in the first search that has just one: ``FILE:LINE: what``.
         proved: the bound whose programs are all correct in every interleaving: ``threads``, ``calls`` of each, and
             the number of ``programs``; empty if there is none.
@@ -110,7 +109,7 @@ class PhaseFinished:
     finding: Finding | None = None
     refused: str = ""
     overlapped: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    sample: History | None = None
+    sample: Any = None
     no_proof: str = ""
     findings: int = 0
     proved: Mapping[str, int] = field(default_factory=dict)

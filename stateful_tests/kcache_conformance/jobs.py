@@ -20,7 +20,6 @@ from kcache_conformance.isolation.journal import MemoryJournal
 from kcache_model.codec import Codec, decode_finding, encode_finding
 from kcache_model.errors import TargetError
 from kcache_model.finding import Finding
-from kcache_model.indexers.codec import dump_history, load_history
 from kcache_model.progress import ProgressListener
 from kcache_model.thread_time import own_seconds
 from kcache_model.verdict import Status
@@ -362,8 +361,8 @@ def encode_event(event: Event, codec: Codec) -> dict[str, Any]:
     data = dict(vars(event))
     if data.get("finding") is not None:
         data["finding"] = encode_finding(data["finding"], codec)
-    if data.get("sample") is not None:
-        data["sample"] = list(dump_history(data["sample"]))
+    if data.get("sample") is not None and codec.dump_history is not None:
+        data["sample"] = list(codec.dump_history(data["sample"]))
     return {"event": type(event).__name__, **data}
 
 
@@ -373,6 +372,6 @@ def decode_event(data: dict[str, Any], codec: Codec) -> Event:
     kind = _EVENTS[fields.pop("event")]
     if fields.get("finding") is not None:
         fields["finding"] = decode_finding(fields["finding"], codec)
-    if fields.get("sample") is not None:
-        fields["sample"] = load_history(fields["sample"])
+    if fields.get("sample") is not None and codec.load_history is not None:
+        fields["sample"] = codec.load_history(fields["sample"])
     return kind(**fields)

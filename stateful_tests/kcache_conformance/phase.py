@@ -10,7 +10,6 @@ from math import inf
 from typing import Any, Final, TypeAlias
 
 from kcache_model.finding import Finding
-from kcache_model.indexers.program import History
 from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.verdict import Status
 
@@ -88,7 +87,8 @@ class PhaseOutcome:
         overlapped: the same for calls that really overlapped a call of another thread.
         skipped: operations left out because the implementation does not support them, or values cannot be created.
         refused: why the phase cannot run on the implementation, or could observe nothing; empty if it did its work.
-        sample: a history of overlapping calls without a fault.
+        sample: a history of overlapping calls without a fault, as the codec of the type writes it; ``None`` if there is
+            none.
         no_proof: the only obstacle to a proof in the first search that has just one: ``FILE:LINE: what``.
         proved: the bound whose programs are all correct in every interleaving: ``threads``, ``calls`` of each thread,
             and the number of ``programs``; empty if there is none.
@@ -100,7 +100,7 @@ class PhaseOutcome:
     overlapped: Coverage = field(default_factory=Counter)
     skipped: tuple[str, ...] = ()
     refused: str = ""
-    sample: History | None = None
+    sample: Any = None
     no_proof: str = ""
     proved: Mapping[str, int] = field(default_factory=dict)
 

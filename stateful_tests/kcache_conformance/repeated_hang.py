@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.indexers.program import Program
 from kcache_model.object_types.plain import ObjectProgram
 
-from .isolation import STARTUP_SECONDS, JobEnd, run_job
+from .isolation import STARTUP_SECONDS, run_job
 
 if TYPE_CHECKING:
     from .target_type import TargetType
@@ -44,18 +42,14 @@ def hangs_alone(finding: Finding, target_type: TargetType, target: str | None, p
             deadline_seconds=STARTUP_SECONDS + _DEADLINE_SECONDS,
             patience_seconds=patience,
         )
-    elif isinstance(finding.program, Program):
-        end = _program_end(target, finding.program, patience, lambda found: answers.append({"finding": found}))
+    elif finding.program is not None and target_type.run_program is not None:
+        end = target_type.run_program(
+            target,
+            finding.program,
+            seconds=_SEARCH_SECONDS,
+            patience_seconds=patience,
+            on_finding=lambda found: answers.append({"finding": found}),
+        )
     else:
         return True
     return end.how != "done" or any(answer.get("finding") is not None for answer in answers)
-
-
-def _program_end(
-    target: str, program: Program, patience_seconds: float, on_finding: Callable[[Finding], None]
-) -> JobEnd:
-    from .indexers.program_job import run_program_in_child
-
-    return run_program_in_child(
-        target, program, seconds=_SEARCH_SECONDS, patience_seconds=patience_seconds, on_finding=on_finding
-    )

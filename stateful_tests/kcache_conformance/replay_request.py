@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from kcache_model.finding import Finding
-from kcache_model.indexers.codec import encode_blob
-from kcache_model.indexers.program import Program
 from kcache_model.rules import Contract, rules_in
 
 
@@ -61,11 +59,12 @@ def replay_request(finding: Finding, target: str, *, strict_errors: bool = False
         return None
     if finding.schedule:
         return ReplayRequest((finding.schedule,))
-    if not isinstance(finding.program, Program):
+    word = getattr(finding.program, "word", "")
+    if not word:
         return None
-    rule = rules_in("kcache_model.indexers").get(finding.rule)
+    rule = rules_in(type(finding.program).__module__.rpartition(".")[0]).get(finding.rule)
     contract = Contract.CLIENT_GO if rule is None else rule.contract
-    return ReplayRequest((target, encode_blob(finding.program)), strict_errors, contract)
+    return ReplayRequest((target, word), strict_errors, contract)
 
 
 def long_command(request: ReplayRequest) -> str:

@@ -10,15 +10,13 @@ from kcache_conformance.isolation import STARTUP_SECONDS, JobEnd, raise_if_faile
 from kcache_model.codec import decode_finding, encode_finding
 from kcache_model.errors import CannotExploreError, FormatError
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.indexers.codec import decode_blob
-from kcache_model.indexers.program import Program
 from kcache_model.rules import Contract
 from kcache_stress.target.replay_answer import SEARCH_SECONDS, ReplayAnswer, Replayed
 from kcache_stress.target.replay_token import ReplayToken
 
-from .indexers.program_job import run_program_in_child
 from .repeated_hang import RETURNED, hangs_alone
 from .replay_request import ReplayRequest
+from .suite_options import DEFAULT_TYPE
 from .target_type import TargetType, execution_stopped
 from .target_types import target_type_named, trusted_type_of_token
 from .token_trust import require_trusted
@@ -101,8 +99,9 @@ def replay_job(outlet: Outlet, target_type: str, word: str, seconds: float = SEA
 
 
 def replay_program_in_child(
+    target_type: TargetType,
     target: str,
-    program: Program,
+    program: Any,
     *,
     seconds: float = _SECONDS,
     patience_seconds: float = 3.0,
@@ -117,12 +116,13 @@ def replay_program_in_child(
         TargetError: there is no such target.
         HarnessError: the harness failed.
     """
+    assert target_type.run_program is not None
     findings: list[Finding] = []
     total, end = 0, JobEnd("done")
     hash_seeds = (program.hash_seed, int(not program.hash_seed)) if program.is_unsteady else (program.hash_seed,)
     for hash_seed in hash_seeds:
         rounds = [0]
-        end = run_program_in_child(
+        end = target_type.run_program(
             target,
             program.with_hash_seed(hash_seed),
             seconds=seconds / len(hash_seeds),
@@ -176,9 +176,12 @@ def replay_requested(
                 raise FormatError(f"{word[:40]} is no replay token")
             return replay_in_child(target_type, word, seconds=seconds, patience_seconds=patience_seconds)
         case (target, program):
-            decoded = decode_blob(program)
+            target_type = target_type_named(DEFAULT_TYPE)
+            assert target_type.codec.decode_word is not None
+            decoded = target_type.codec.decode_word(program)
             require_trusted(request.words, named)
             return replay_program_in_child(
+                target_type,
                 target,
                 decoded,
                 seconds=seconds,

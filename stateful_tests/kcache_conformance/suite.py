@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from kcache_conformance.isolation import raise_if_failed
 from kcache_model.finding import Finding
-from kcache_model.indexers.target import Target
+from kcache_model.object_types.object_type import ObjectTarget
 from kcache_model.verdict import Status
 from kcache_stress.interruption import Interrupted
 
@@ -63,7 +63,7 @@ the outside world."""
 
 
 def run_suite(
-    target: str | Target | Callable[..., Any],
+    target: str | ObjectTarget | Callable[..., Any],
     options: SuiteOptions,
     listener: Listener = lambda _: None,
     saved: TargetFailures | None = None,

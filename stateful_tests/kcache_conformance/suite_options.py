@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from math import inf
 from typing import Any, Final
 
-from kcache_model.indexers.items import Semantics
+from kcache import Semantics
 from kcache_model.rules import Contract
 
 DEFAULT_TYPE: Final = "indexer"

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from kcache import Semantics
 from kcache_model.bound import Bound
 from kcache_model.codec import Codec
 from kcache_model.finding import Finding
-from kcache_model.indexers.items import Semantics
 from kcache_model.object_types.specification import Specification
 from kcache_model.progress import ProgressListener
 from kcache_model.rules import Rule, common_rules
@@ -98,6 +98,27 @@ class Replays(Protocol):
         ...
 
 
+class RunsProgram(Protocol):
+    """A function that runs a program on a target in a child process, with real threads or one call after another."""
+
+    def __call__(
+        self,
+        target: str,
+        program: Any,
+        /,
+        *,
+        seconds: float = ...,
+        patience_seconds: float = ...,
+        strict_errors: bool = ...,
+        strict: bool = ...,
+        on_finding: Callable[[Finding], None] = ...,
+        on_round: Callable[[int], None] = ...,
+        runs: int = ...,
+    ) -> JobEnd:
+        """Run the program up to ``runs`` times, or for ``seconds``; report its finding and the number of runs."""
+        ...
+
+
 @dataclass(frozen=True)
 class TargetType:
     """A type of targets.
@@ -118,6 +139,7 @@ class TargetType:
         tokens: the format of the replay tokens that findings carry as ``schedule``.
         owns: whether a program belongs to this type; needed where several types share a prefix of tokens.
         replay: replays a token. If its schedule does not fail any more, its program is searched for some seconds.
+        run_program: runs a program without a schedule in a child process; ``None`` if all findings have replay tokens.
         declared: builds a target from a factory and the features that it lacks; ``None`` if the factory alone
             states them. Raises TargetError.
         prepare: uses a loaded target for the first time, as the options require. Raises TargetError.
@@ -144,6 +166,7 @@ class TargetType:
     tokens: TokenFormat[Any]
     replay: Replays
     owns: Callable[[Any], bool] = lambda _: True
+    run_program: RunsProgram | None = None
     declared: Callable[[Any, Iterable[str]], Any] | None = None
     prepare: Callable[[Any, SuiteOptions], Any] = _as_loaded
     knows: frozenset[str] = frozenset()

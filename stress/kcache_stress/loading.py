@@ -12,16 +12,12 @@ from pathlib import Path
 from types import ModuleType
 
 from kcache_model.errors import TargetError
-from kcache_model.indexers.target import Target, make_target
 from kcache_model.outcomes import error_text
 from kcache_model.suggestion import did_you_mean
 from kcache_model.target_name import target_name
 
 from .import_paths import import_paths, is_found_here, path_from_here
 from .recorded_imports import are_recorded
-
-REFERENCE = "kcache:new_indexer"
-"""Name of the reference implementation."""
 
 TARGET_PREFIX = "kcache_target_"
 """Prefix of the names of modules that were loaded from a file: a target in queue.py must not replace the module
@@ -33,18 +29,6 @@ ADDED_TO_PATH: set[str] = set()
 _LOADED: dict[str, tuple[ModuleType, Path, bytes]] = {}
 """Module name -> module loaded from a file, with its file and text. While the file is unchanged, the module is not
 loaded again, so that a model and the target share their classes."""
-
-
-def load_target(spec: str) -> Target:
-    """Return the target named ``pkg.mod:factory`` or ``path/to/file.py:factory``.
-
-    The working directory, or the folder of the file, is added to the import path, as Python does for a script. The
-    :mod:`import_paths` of the project are added as well, as pytest does for a test.
-
-    Raises:
-        TargetError: the object does not exist, or it cannot be a target; the message says what to do.
-    """
-    return make_target(load_object(spec), spec)  # type: ignore[arg-type]
 
 
 def load_object(spec: str, *, wanted: str = "factory") -> object:

@@ -199,12 +199,6 @@ def decode_blob(blob: str) -> Program:
     return decode_program(unpack(_PREFIX, blob, "program word"))
 
 
-INDEXERS: Final = Codec(
-    encode_program, decode_program, encode_operation, decode_operation, decode_outcome, decode_word=decode_blob
-)
-"""Codec of programs on Indexers."""
-
-
 def dump_history(history: History) -> Iterator[str]:
     """The lines of a history, without line ends."""
     header = {"schema": HISTORY_SCHEMA, "semantics": history.semantics.value, "indexes": list(history.indexes)}
@@ -226,6 +220,19 @@ def load_history(lines: Iterable[str]) -> History:
         semantics=member_of(Semantics, header.get("semantics", "classic"), "semantics"),
         may_evict=truth_of(header.get("may_evict", False), "may_evict"),
     )
+
+
+INDEXERS: Final = Codec(
+    encode_program,
+    decode_program,
+    encode_operation,
+    decode_operation,
+    decode_outcome,
+    decode_word=decode_blob,
+    dump_history=dump_history,
+    load_history=load_history,
+)
+"""Codec of programs on Indexers."""
 
 
 def _encode_values(values: Values) -> Json:

@@ -34,6 +34,20 @@ class Program(CallProgram[Operation]):
     may_evict: bool = False
     is_unsteady: bool = False
 
+    @property
+    def word(self) -> str:
+        """This program as one word for a command line, see :func:`.codec.encode_blob`."""
+        from .codec import encode_blob  # the codec imports this module
+
+        return encode_blob(self)
+
+    @property
+    def creation(self) -> str:
+        """A line of Python that creates the Indexer."""
+        indexes = "{" + ", ".join(f"{name!r}: ..." for name in self.indexes) + "}"
+        semantics = "" if self.semantics is Semantics.CLASSIC else f", semantics={self.semantics.value!r}"
+        return f"indexer = factory(key_func, {indexes}{semantics})"
+
     def with_hash_seed(self, seed: int) -> Program:
         """The program with another hash seed."""
         return dataclasses.replace(self, hash_seed=seed)

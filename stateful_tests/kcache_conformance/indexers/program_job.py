@@ -14,7 +14,7 @@ from kcache_model.indexers.probing import probe
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.restrictions import restricted_program
 from kcache_model.indexers.target import Target
-from kcache_stress.loading import load_target
+from kcache_stress.indexers.target_loading import load_target
 
 from ..budget_slices import work_steps
 from .diagnosis import diagnosed

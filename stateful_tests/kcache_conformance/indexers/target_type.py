@@ -15,13 +15,14 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.codec import INDEXERS
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.journal import noted_program
+from kcache_model.indexers.object_type import INDEXER_OBJECTS
 from kcache_model.indexers.operations import INDEX_OPERATIONS, Operation, OperationName
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import INDEXES, Target, all_declared, make_target
 from kcache_model.render import operation_text
 from kcache_model.rules import common_rules, rules_in
 from kcache_stress.indexers.program_tokens import PROGRAM_TOKENS
-from kcache_stress.loading import REFERENCE, load_target
+from kcache_stress.indexers.target_loading import load_target
 
 from ..gallery import gallery
 from ..imported_late import imported_late
@@ -163,7 +164,7 @@ EXPLORING: Final = Exploring(
 INDEXER: Final = TargetType(
     name="indexer",
     summary="a store with indices",
-    reference=REFERENCE,
+    reference=INDEXER_OBJECTS.reference,
     phases=PHASES,
     load=_load,
     not_tested=_not_tested,
@@ -172,6 +173,7 @@ INDEXER: Final = TargetType(
     codec=INDEXERS,
     tokens=PROGRAM_TOKENS,
     replay=imported_late(f"{__package__}.token_replay:replay_token"),
+    run_program=_run_program_in_child,
     declared=lambda factory, unsupported: make_target(factory, unsupported=unsupported),
     prepare=_prepare,
     knows=frozenset({"semantics", "contract", "threads"}),

@@ -11,7 +11,7 @@ from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import Target
 from kcache_model.progress import ProgressListener
 from kcache_stress.indexers.exploration import replay_token as follow_token
-from kcache_stress.loading import load_target
+from kcache_stress.indexers.target_loading import load_target
 from kcache_stress.target.replay_answer import SEARCH_SECONDS, Replayed
 from kcache_stress.target.replay_token import ReplayToken
 

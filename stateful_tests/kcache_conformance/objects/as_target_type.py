@@ -10,10 +10,10 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
+from kcache import Semantics
 from kcache_model.bound import Bound
 from kcache_model.errors import FormatError
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.indexers.items import Semantics
 from kcache_model.object_types.object_type import ObjectType
 from kcache_model.object_types.smaller import smaller
 from kcache_model.outcomes import Outcome

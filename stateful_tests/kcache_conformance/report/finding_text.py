@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from kcache_model.call_program import CallProgram
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.indexers.items import Semantics
-from kcache_model.indexers.program import Program
 from kcache_model.render import CLOSEST, operation_text, outcome_text, printable
 
 from ..replay_request import ReplayRequest, long_command, replay_command
@@ -153,10 +153,8 @@ def short_summary(finding: Finding) -> str:
     return printable(finding.summary).partition(CLOSEST)[0].partition(";")[0].splitlines()[0].strip().removesuffix(".")
 
 
-def _sequential_lines(finding: Finding, program: Program) -> Iterator[str]:
-    indexes = "{" + ", ".join(f"{name!r}: ..." for name in program.indexes) + "}"
-    semantics = "" if program.semantics is Semantics.CLASSIC else f", semantics={program.semantics.value!r}"
-    yield f"indexer = factory(key_func, {indexes}{semantics})"
+def _sequential_lines(finding: Finding, program: CallProgram[Any]) -> Iterator[str]:
+    yield program.creation
     for position, operation in enumerate(program.operations()):
         line = f"{position + 1}. {operation_text(operation)}"
         if position == finding.step and finding.observed is not None and finding.observed != finding.expected:

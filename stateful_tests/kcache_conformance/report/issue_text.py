@@ -15,7 +15,6 @@ from typing import Any, Final
 import kcache
 from kcache_model.call_program import CallProgram
 from kcache_model.finding import Finding
-from kcache_model.indexers.program import Program
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.interleaving import Interleaving
 from kcache_model.places import short_path
@@ -151,9 +150,10 @@ def scenario_lines(token: ReplayToken[Any], finding: Finding) -> list[str]:
     program = token.program
     if not isinstance(program, CallProgram):
         return []
-    text = operation_text if isinstance(program, Program) else str
-    before = [text(operation) for operation in program.prefix]
-    threads = [f"thread {number}: {', '.join(map(text, own))}" for number, own in enumerate(program.threads, 1)]
+    before = [operation_text(operation) for operation in program.prefix]
+    threads = [
+        f"thread {number}: {', '.join(map(operation_text, own))}" for number, own in enumerate(program.threads, 1)
+    ]
     return [", ".join(before), *threads] if before else threads
 
 

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from kcache import Semantics
 from kcache_conformance.isolation import STARTUP_SECONDS, HarnessError, raise_if_failed, run_job
 from kcache_conformance.isolation.worker import Outlet
 from kcache_model.call_program import hash_seed
 from kcache_model.codec import decode_finding, encode_finding
 from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.finding import Finding
-from kcache_model.indexers.items import Semantics
 from kcache_model.progress import ProgressListener
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.interruption import Interrupted

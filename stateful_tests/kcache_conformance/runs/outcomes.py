@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from kcache import Semantics
 from kcache_model.bound import Bound
 from kcache_model.finding import Finding
-from kcache_model.indexers.items import Semantics
 from kcache_model.verdict import Status
 
 from ..symptoms import Known

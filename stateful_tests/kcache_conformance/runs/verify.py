@@ -9,9 +9,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from kcache import Semantics
 from kcache_model.bound import Bound
 from kcache_model.errors import TargetError
-from kcache_model.indexers.items import Semantics
 from kcache_stress.target.explore import ExploreOptions
 
 from ..suite_options import DEFAULT_TYPE

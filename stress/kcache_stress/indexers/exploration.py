@@ -9,6 +9,7 @@ from kcache_model.errors import CannotExploreError
 from kcache_model.indexers.object_type import INDEXER_OBJECTS
 from kcache_model.indexers.program import Program
 from kcache_model.progress import NoProgress, ProgressListener
+from kcache_model.target_name import target_name
 
 from ..engine.granularity import Granularity
 from ..objects.named_target import load_object_target
@@ -40,7 +41,10 @@ def explored_indexer(
     """
     target = load_object_target(INDEXER_OBJECTS, spec)
     target = replace(target, unsupported=target.unsupported.union(unsupported))
-    loaded = ObjectExplorationTarget(INDEXER_OBJECTS, target, tuple(instrument), granularity)
+    own = (
+        () if target_name(spec).location.partition(".")[0] != "kcache" else ("kcache",)
+    )  # its modules form one Indexer
+    loaded = ObjectExplorationTarget(INDEXER_OBJECTS, target, (*instrument, *own), granularity)
     loaded.load()
     if not loaded.sandbox.sources:
         raise CannotExploreError(f"{spec.rpartition(':')[0]} has no Python source")

@@ -233,9 +233,12 @@ class ObjectExplorationTarget:
         if granularity is self.granularity:
             return self
         if granularity not in self._others:
-            made = ObjectExplorationTarget(self._object_type, self.target, self._instrument, granularity)
-            made.share = self.share
-            self._others[granularity] = made
+            other = ObjectExplorationTarget(self._object_type, self.target, self._instrument, granularity)
+            other.share = self.share
+            if not self._built_on:  # with these packages, the modules could not be loaded
+                other._built_on = self._built_on
+                other._copies = other._new_copies()
+            self._others[granularity] = other
         return self._others[granularity]
 
     def announce(self, program: Any, watch: ProgressListener) -> None:

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
+from kcache import Semantics
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import PREFIX_THREAD, Call
 from kcache_model.indexers.indexer_model import IndexerModel, State
-from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.operations import Operation
 from kcache_model.indexers.program import History, Program
 from kcache_model.outcomes import Outcome

@@ -27,10 +27,10 @@ from kcache_model.verdict import Status
 from kcache_stress.import_paths import import_paths
 from kcache_stress.loading import extend_import_path, load_object
 
-from .configuration import FILES, find_configuration
-from .suite import run_suite
-from .suite_options import SuiteOptions
-from .target_types import target_type_named
+from ..configuration import FILES, find_configuration
+from ..suite import run_suite
+from ..suite_options import SuiteOptions
+from ..target_types import target_type_named
 
 TASTE: Final = frozenset({DEFAULT, IDENTITY, LISTS, NONE_VALUES, SORTED_KEYS, UNKNOWN_INDEX, "multiple_values"})
 """Declarations that are added if a cache needs them; any other declaration could hide a loss."""
