@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kcache_conformance.indexers.strategies import operations
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item, Style
-from kcache_model.indexers.minimise import MinimiseBudget, minimise
+from kcache_model.indexers.object_type import INDEXER_OBJECTS
 from kcache_model.indexers.operations import Operation, OperationName
 from kcache_model.indexers.program import Program
+from kcache_model.object_types.smaller import smaller
+
+minimise: Callable[..., Program] = partial(smaller, INDEXER_OBJECTS, stays_concurrent=False)
 
 
 @given(st.lists(operations(), max_size=12), st.sets(st.integers(0, 11), min_size=1, max_size=3))
@@ -67,10 +73,10 @@ def test_stops_at_its_budget_with_what_it_has() -> None:
     def fails(candidate: Program) -> bool:
         nonlocal calls
         calls += 1
-        return True
+        return len(candidate) > 10
 
     program = Program((), tuple(op.get_by_key(str(n)) for n in range(50)))
-    smallest = minimise(program, fails, MinimiseBudget(attempts=3))
+    smallest = minimise(program, fails, attempts=3)
     assert calls == 3
     assert len(smallest) < 50
-    assert minimise(program, fails, MinimiseBudget(seconds=0.0)) == program
+    assert minimise(program, fails, seconds=0.0) == program

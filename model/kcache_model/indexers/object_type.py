@@ -6,7 +6,7 @@ Whoever prints a finding needs the type, too: what only a run needs is imported 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +25,7 @@ from .items import Semantics
 from .operations import Operation
 from .program import History, Program
 from .reads import final_reads
+from .simpler import simpler_operations, simpler_programs
 from .target import INDEXES, Factory, Target, make_target
 from .vocabulary import INDEX
 
@@ -41,6 +42,8 @@ class IndexerSpecification:
 
     def __init__(self, program: Program) -> None:
         self._model = model_of(program)
+
+    never_waits: Final = True
 
     def initial(self, program: Program) -> State:
         """Return the state of a new Indexer with the indices of a program."""
@@ -75,12 +78,6 @@ def _decide(program: Program, calls: Sequence[Call[Any]], /, *, strict_errors: b
     core = {id(call) for call in verdict.core}
     shown = (call for call in calls if call.thread >= 0 or id(call) in core or (core and call.operation.is_write))
     return CallsVerdict(verdict.status, verdict.reason, shown=tuple(shown), core=verdict.core, anomaly=verdict.anomaly)
-
-
-def _smaller(program: Program, fails: Callable[[Program], bool], /, *, seconds: float, attempts: int) -> Program:
-    from .minimise import MinimiseBudget, minimise
-
-    return minimise(program, fails, MinimiseBudget(seconds, attempts))
 
 
 def _broken_rules(driver: Driver, target: Target) -> Sequence[BrokenRule]:
@@ -118,13 +115,14 @@ INDEXER_OBJECTS: Final = ObjectType(
     smoke=(),
     read_back=lambda program: final_reads(program, Target("", _never_made)),
     read_back_of=final_reads,
+    simpler=simpler_operations,
+    simpler_ways=simpler_programs,
     codec=INDEXERS,
     script=lambda _program, _target, _remarks: "",
     old_prefix="kx1.",
     broken_rules=_broken_rules,
     for_target=lambda program, target: replace(program, may_evict=target.may_evict),
     decide=_decide,
-    smaller=_smaller,
     call_text=lambda operation: str(operation.name),
     outcome_text=outcome_text,
     confirms_seen=False,

@@ -94,14 +94,6 @@ class Decide(Protocol):
         ...
 
 
-class Smaller(Protocol):
-    """A function that minimises a failing program."""
-
-    def __call__(self, program: Any, fails: Callable[[Any], bool], /, *, seconds: float, attempts: int) -> Any:
-        """Return a program that still fails and is not larger."""
-        ...
-
-
 OBJECT_TOKENS: Final = "ko1."
 """The beginning of the replay tokens of object types; the name of the type follows."""
 
@@ -164,7 +156,6 @@ class ObjectType:
         broken_rules: the invariants that an object breaks when the threads have ended.
         for_target: a program as it runs on a target, with what the declarations of the target allow.
         decide: checks a history of a program; by default the search of :func:`.checking.check_calls`.
-        smaller: minimises a failing program; by default :func:`.smaller.smaller`.
         call_text: the text of a call in the sentence that accuses it.
         outcome_text: the text of an outcome.
         confirms_seen: whether real threads try to confirm a finding even if the explorer observed all code.
@@ -201,7 +192,6 @@ class ObjectType:
     broken_rules: Callable[[Any, Any], Sequence[BrokenRule]] = lambda _driver, _target: ()
     for_target: Callable[[Any, Any], Any] = lambda program, _: program
     decide: Decide | None = None
-    smaller: Smaller | None = None
     call_text: Callable[[Any], str] = str
     outcome_text: Callable[[Outcome], str] = str
     confirms_seen: bool = True

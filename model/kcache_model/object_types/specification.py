@@ -111,14 +111,17 @@ def may_wait_for_ever(
 ) -> bool:
     """Whether some order of the calls ends with all unfinished threads waiting, or the prefix itself waits.
 
-    If the specification has ``begin``, calls may begin while others wait, and two calls may end each other's wait. In
-    that case, a call that others forgot to wake does not count as waiting: it would return if it began once more.
+    A specification with ``never_waits`` has no such orders. If the specification has ``begin``, calls may begin while
+    others wait, and two calls may end each other's wait. In that case, a call that others forgot to wake does not count
+    as waiting: it would return if it began once more.
 
     Args:
         specification: the specification of the object.
         program: the calls.
         is_late: whether no time is left. Then the search stops, and the program counts as one that may wait.
     """
+    if getattr(specification, "never_waits", False):
+        return False
     states: States = (specification.initial(program),)
     for operation in program.prefix:
         states, outcome = follow(specification, states, operation)

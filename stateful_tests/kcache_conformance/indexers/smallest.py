@@ -6,13 +6,16 @@ from collections.abc import Callable
 from typing import Final
 
 from kcache_model.finding import Finding
-from kcache_model.indexers.minimise import MinimiseBudget, minimise
+from kcache_model.indexers.object_type import INDEXER_OBJECTS
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import Target
+from kcache_model.object_types.smaller import smaller
 
 from .diagnosis import Run, diagnosed
 
 MOST_SECONDS: Final = 5.0
+_MOST_ATTEMPTS: Final = 2000
+"""Each attempt takes about a millisecond: most programs of one thread are minimal after some hundred."""
 
 
 def smallest(
@@ -47,5 +50,12 @@ def smallest(
 
     if not fails(finding.program):
         return finding
-    minimise(finding.program, fails, MinimiseBudget(seconds=min(MOST_SECONDS, seconds)))
+    smaller(
+        INDEXER_OBJECTS,
+        finding.program,
+        fails,
+        seconds=min(MOST_SECONDS, seconds),
+        attempts=_MOST_ATTEMPTS,
+        stays_concurrent=False,
+    )
     return diagnosed(best, target, run)

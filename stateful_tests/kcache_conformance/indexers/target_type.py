@@ -69,7 +69,7 @@ def _stopped(stopped: Stopped) -> Finding:
     program = noted_program(stopped.note) or Program(semantics=options.semantics)
     program = replace(program, hash_seed=program.hash_seed or hash_seed(options.seed))
     if spec is not None and program.is_sequential and len(program) > 1:
-        from kcache_model.indexers.minimise import MinimiseBudget, minimise
+        from kcache_model.object_types.smaller import smaller
 
         def fails(candidate: Program) -> bool:
             ended = _run_program_in_child(
@@ -81,7 +81,7 @@ def _stopped(stopped: Stopped) -> Finding:
             )
             return ended.how == how and _last(noted_program(ended.note)) == _last(program)
 
-        program = minimise(program, fails, MinimiseBudget(seconds=_MINIMISE_SECONDS, attempts=_MINIMISE_ATTEMPTS))
+        program = smaller(INDEXER_OBJECTS, program, fails, seconds=_MINIMISE_SECONDS, attempts=_MINIMISE_ATTEMPTS)
     steps = list(program.operations())
     last = operation_text(steps[-1]) if steps and program.is_sequential else "a call"
     kind = FindingKind.HANG if stopped.is_hang else FindingKind.CRASH

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.indexers.minimise import MinimiseBudget, minimise
+from kcache_model.indexers.object_type import INDEXER_OBJECTS
 from kcache_model.indexers.program import Program
+from kcache_model.object_types.smaller import smaller as smaller_program
 
 Repeat = Callable[[Program, float], Finding | None]
 """Function that runs a program many times, for a number of seconds or until it fails, and returns the finding."""
@@ -48,5 +49,5 @@ def smaller(finding: Finding, repeat: Repeat, seconds: float) -> Finding:
         best = found
         return True
 
-    minimise(program, fails, MinimiseBudget(seconds=seconds - needed))
+    smaller_program(INDEXER_OBJECTS, program, fails, seconds=seconds - needed)
     return replace(best, phase=finding.phase)

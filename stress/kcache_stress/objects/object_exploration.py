@@ -284,8 +284,7 @@ class ObjectExplorationTarget:
 
     def smaller(self, program: Any, fails: Callable[[Any], bool], *, seconds: float, attempts: int) -> Any:
         """Return a program that still fails and is no larger; see :mod:`kcache_model.object_types.smaller`."""
-        minimise = self._object_type.smaller or partial(smaller, self._object_type)
-        return minimise(program, fails, seconds=seconds, attempts=attempts)
+        return smaller(self._object_type, program, fails, seconds=seconds, attempts=attempts)
 
     def finding(
         self,
