@@ -66,7 +66,7 @@ def _fewer_threads(program: CallProgram[Any]) -> Sequence[Any]:
 
 
 def _fewer_calls(program: CallProgram[Any]) -> _Proposals:
-    """Leave out calls: all calls of a thread at once, then fewer and fewer; the last first, as they depend on others."""
+    """Leave out calls: all calls of a thread at once, then fewer and fewer; the last first, which depend on others."""
     for part in range(-1, len(program.threads)):
         chunk = len(_calls(program, part))
         while chunk:
