@@ -43,6 +43,26 @@ MENDED = RACY.replace("        self.count = self", "        with self.lock:\n   
 ELSEWHERE = RACY.replace("self.count = self.count + 1", "found = self.count\n        self.count = found + 1")
 
 
+BY_A_FILE = RACY.replace("def work():", "def work():\n        import pathlib").replace(
+    "counter.add()", "counter.add() if pathlib.Path(__file__ + '.racy').exists() else counter.add_locked()"
+)
+
+
+def test_a_failure_that_the_same_sources_do_not_show_again_is_neither_fixed_nor_changed(tmp_path: Path) -> None:
+    file = tmp_path / "adding.py"
+    locked = "    def add_locked(self):\n        with self.lock:\n            self.count = self.count + 1\n"
+    text = BY_A_FILE.replace("STEPS", "12").replace("\n\ndef adds", f"\n{locked}\n\ndef adds", 1)
+    file.write_text(text, encoding="utf-8")
+    switch = Path(f"{file}.racy")
+    switch.touch()
+    finding = explore(BodyExplorationTarget(f"{file}:adds"), InterleavedProgram(), QUICK).finding
+    assert finding is not None
+    switch.unlink()
+    found = TEST.replay(TOKENS.decode(finding.schedule), NoProgress(), 0.5)
+    assert (found.answer, found.finding) == (ReplayAnswer.UNKNOWN, None)
+    assert "the sources are the same" in found.note
+
+
 @pytest.mark.parametrize(
     ("steps", "now", "answer", "says"),
     [

@@ -16,7 +16,7 @@ from kcache_model.errors import FormatError, TargetError
 from kcache_model.finding import Finding
 from kcache_model.interleaved_program import InterleavedProgram, decode_program, encode_program
 from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
-from kcache_stress.interleaved.given_fixtures import Patching
+from kcache_stress.interleaved.given_fixtures import Capturing, Patching
 from kcache_stress.interleaved.named_test import load_test
 from kcache_stress.interleaved.parametrization import positions
 from kcache_stress.runtime.threads.opcode_tracer import is_of_a_hook
@@ -392,6 +392,18 @@ def test_what_monkeypatch_changes_is_what_the_test_sees_and_comes_back(monkeypat
         patching.setenv("KCACHE_PATCHED", "yes")
         assert (seen.Kind.size, seen.Kind.more, os.environ["KCACHE_PATCHED"]) == (2, 3, "yes")
     assert (seen.Kind.size, hasattr(seen.Kind, "more"), "KCACHE_PATCHED" in os.environ) == (1, False, False)
+
+
+def test_streams_are_captured_again_when_a_body_raises_beside_them(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", sys.stdout)  # both are as they were when this test ends
+    monkeypatch.setattr(sys, "stderr", sys.stderr)
+    capturing = Capturing(capsys)
+    with pytest.raises(ValueError, match="in between"), capturing.disabled():
+        raise ValueError("in between")
+    print("caught")
+    assert capturing.readouterr().out == "caught\n"
 
 
 def test_values_are_known_by_their_positions() -> None:

@@ -66,9 +66,11 @@ class Patching(Watched):
     @contextlib.contextmanager
     def context(self) -> Iterator[Patching]:
         """Context with another ``monkeypatch``, whose changes are undone at the end of the ``with`` block."""
-        with self._real.context() as real:
-            yield Patching(real, self._module)
-        unseen("monkeypatch undoes what it did")
+        try:
+            with self._real.context() as real:
+                yield Patching(real, self._module)
+        finally:
+            unseen("monkeypatch undoes what it did")
 
     def _named(self, path: str) -> tuple[Any, str]:
         """Return the owner and the name of the attribute ``package.module.Class.attribute``; modules are imported."""
@@ -108,9 +110,11 @@ class Capturing(Watched):
     def disabled(self) -> Iterator[None]:
         """Context in which the streams of the process are in place."""
         unseen("capsys.disabled() puts streams in place")
-        with self._real.disabled():
-            yield
-        self._place()
+        try:
+            with self._real.disabled():
+                yield
+        finally:
+            self._place()
 
     def _place(self) -> None:
         for capture, stream in self._streams:

@@ -100,7 +100,7 @@ class Logs:
         finally:
             chosen.setLevel(before)
             self._handler.level = own
-        unseen("caplog.at_level() changes the level of a logger")
+            unseen("caplog.at_level() changes the level of a logger")
 
     def close(self) -> None:
         """Remove the handler and restore the levels of the loggers."""

@@ -91,7 +91,7 @@ def follow(
         return _silent(f"it does not fail any more: {which}{unfit}", is_same)
     same = f"; {_SAME}" if is_same else ""
     return Replayed(
-        ReplayAnswer.CHANGED,
+        ReplayAnswer.UNKNOWN if is_same else ReplayAnswer.CHANGED,
         f"it does not fail any more, nor do {others} other executions of its program{unfit}; {rest}{same}",
     )
 
