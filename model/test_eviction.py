@@ -35,6 +35,7 @@ READS = (
     op.list_index_func_values("node"),
     op.get_indexers(),
     op.add_indexers("zone"),
+    op.add_indexers("node"),  # it fails while objects are stored, and for another reason when none are left
 )
 EMPTY = returned(())
 
@@ -46,7 +47,7 @@ def filled(*operations: Operation) -> object:
     return state
 
 
-@pytest.mark.parametrize("read", READS, ids=lambda read: read.name.value)
+@pytest.mark.parametrize("read", READS, ids=str)
 def test_what_was_seen_tells_all_that_may_be_left(read: Operation) -> None:
     state = filled()
     effects = MODEL.effects(state, read)

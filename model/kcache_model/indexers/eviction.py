@@ -38,11 +38,13 @@ class EvictingModel(IndexerModel):
     def respond(self, state: State, operation: Operation, observed: Outcome | None) -> tuple[State, Outcome]:
         """The effect with the outcome ``observed``, as in ``effects``.
 
-        If no effect has this outcome, or if it is an error, return the effect without evictions.
+        If no effect has this outcome, return the effect without evictions.
         """
         whole = self.apply(state, operation)
-        if observed is None or observed == whole[1] or observed.error is not None:
+        if observed is None or observed == whole[1]:
             return whole
+        if observed.error is not None:  # a call may fail for another reason after evictions
+            return next((effect for effect in self.effects(state, operation) if effect[1] == observed), whole)
         gone = {*_texts(whole[1])} - {*_texts(observed)}
         is_refused = operation.name is OperationName.ADD_INDEXERS and whole[1].error is not None
         keys = [
