@@ -191,7 +191,7 @@ def test_a_lock_that_is_kept_for_ever_is_told_with_the_call_and_the_line(tmp_pat
     assert done.exit_code == 1
     told = " ".join(done.stdout.split())
     line = KEPT_LOCK[: KEPT_LOCK.index("        with self._lock")].count("\n") + 1
-    assert f"{target}:{line} in list, waits for indexer._lock, held by a call outside the threads" in told
+    assert f"{target}:{line} in list, waits for indexer._lock, held by thread 1" in told
     assert "add(a@v1) had raised before it, and seems to have kept it" in told
 
 

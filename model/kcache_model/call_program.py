@@ -44,6 +44,10 @@ class CallProgram(Generic[Op_co]):
     is_unsteady: bool = False
     """Whether the program failed once and passed when it was run again; a passing run then proves nothing."""
 
+    def drawn(self, calls: tuple[Any, ...]) -> Any:  # noqa: ARG002
+        """A history of calls that can be drawn with the states between them; ``None`` if its type has none."""
+        return None
+
     @property
     def word(self) -> str:
         """This program as one word for a command line, if findings of its type may have no replay token; else empty."""

@@ -10,11 +10,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from ..outcomes import Outcome
 from .indexer_model import IndexerModel, State, Stored
+from .items import Semantics
 from .operations import Operation, OperationName
-from .program import History, Program
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,23 @@ class EvictingModel(IndexerModel):
         return found if observed == found[1] else whole
 
 
-def model_of(told: Program | History) -> IndexerModel:
+class Judged(Protocol):
+    """A program or a history."""
+
+    @property
+    def semantics(self) -> Semantics:
+        """The generation of client-go that defines the correct results."""
+        ...
+
+    @property
+    def may_evict(self) -> bool:
+        """Whether the Indexer may drop objects by itself."""
+        ...
+
+
+def model_of(judged: Judged) -> IndexerModel:
     """The specification that judges a program or a history."""
-    return (EvictingModel if told.may_evict else IndexerModel)(told.semantics)
+    return (EvictingModel if judged.may_evict else IndexerModel)(judged.semantics)
 
 
 def _with_only(state: State, keys: Iterable[str]) -> State:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ..call_program import CallProgram
 from ..history import Call
+from .drawing import changed_items, facts
+from .eviction import model_of
+from .indexer_model import IndexerModel, State
 from .items import Semantics
 from .operations import Operation
 
@@ -33,6 +37,10 @@ class Program(CallProgram[Operation]):
     hash_seed: int = 0
     may_evict: bool = False
     is_unsteady: bool = False
+
+    def drawn(self, calls: tuple[Call[Operation], ...]) -> History:
+        """A history of these calls on an Indexer as this program creates it, to be drawn with its states."""
+        return History(self.indexes, calls, self.semantics, self.may_evict)
 
     @property
     def word(self) -> str:
@@ -68,3 +76,19 @@ class History:
     calls: tuple[Call[Operation], ...]
     semantics: Semantics = Semantics.CLASSIC
     may_evict: bool = False
+
+    def model(self) -> IndexerModel:
+        """The specification that the calls are judged by."""
+        return model_of(self)
+
+    def initial(self) -> State:
+        """The state of the Indexer before the first call."""
+        return self.model().initial(self.indexes)
+
+    def facts(self, state: State) -> Mapping[str, str]:
+        """Texts of a state, see :func:`.drawing.facts`."""
+        return facts(state)
+
+    def changed_items(self, before: State, after: State) -> Iterator[tuple[str, str | None]]:
+        """Texts of the difference between two states, see :func:`.drawing.changed_items`."""
+        return changed_items(before, after)

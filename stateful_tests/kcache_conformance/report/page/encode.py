@@ -11,7 +11,7 @@ from kcache_model.render import call_text, outcome_text
 
 from ..timeline import lane_name, lane_order
 from .cutting import cut_note, drawn_calls
-from .picture import Picture
+from .picture import Picture, PlainHistory
 from .placing import Placed, place_calls, place_points
 from .states import Difference, differences, initial_facts
 from .texts import argument_texts, sentences, shown, tick_text
@@ -47,7 +47,7 @@ def encode_picture(picture: Picture) -> dict[str, Any]:
         ],
         **_order(picture, numbers, placed.spans),
         "ordered": len(picture.order),
-        "facts": initial_facts(picture.history) if picture.has_states else (),
+        "facts": () if isinstance(picture.history, PlainHistory) else initial_facts(picture.history),
         "firstError": error,
         "expected": _expected(picture),
         "note": sentences(shown(picture.note), cut_note(picture, len(drawn))),
@@ -89,8 +89,9 @@ def _order(picture: Picture, numbers: dict[int, int], spans: Sequence[tuple[int,
     points = iter(place_points([spans[numbers[position]] for position in ordered]))
     unseen = Difference()
     nothing: Iterable[Difference] = [Difference()] * len(picture.order)
-    found = differences(picture.history, picture.order) if picture.has_states else nothing
-    changes = zip(picture.order, found, strict=True)
+    history = picture.history
+    changed = nothing if isinstance(history, PlainHistory) else differences(history, picture.order)
+    changes = zip(picture.order, changed, strict=True)
     for place, (position, difference) in enumerate(changes, 1):
         if position not in numbers:
             unseen = unseen.then(difference)

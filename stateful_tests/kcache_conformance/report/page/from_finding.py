@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
-from kcache import Semantics
+from kcache_model.call_program import CallProgram
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import PREFIX_THREAD, Call
-from kcache_model.indexers.indexer_model import IndexerModel, State
-from kcache_model.indexers.operations import Operation
-from kcache_model.indexers.program import History, Program
 from kcache_model.outcomes import Outcome
 from kcache_model.render import operation_text, outcome_text
 from kcache_model.verdict import Status
@@ -21,7 +19,7 @@ from ..finding_text import EXPLANATIONS, PHASE_TITLES, unconfirmed_text
 from ..interleaving import interleaving_text
 from ..story import story_sentences
 from .from_history import argument, picture_of_history, tables_of_calls
-from .picture import Detail, Page, Picture, Table
+from .picture import Detail, DrawnHistory, Page, Picture, PlainHistory, Table
 from .texts import shown
 from .walking import walk_of
 
@@ -83,13 +81,13 @@ def picture_of_finding(finding: Finding, *, strict_errors: bool = False) -> Pict
         finding = replace(finding, calls=tuple(_calls_as_they_ran(finding)))
         if finding.calls:
             return _furthest(finding)
-    if not _is_about_indexer(finding):
+    if getattr(program, "drawn", lambda _: None)(()) is None:
         return _furthest(finding) if finding.calls else None
-    if program is not None and program.is_sequential and not finding.calls:
+    if program.is_sequential and not finding.calls:
         return _sequential(finding, program) if len(program) else None
     if not finding.calls:
         return None
-    history = _history(finding, program)
+    history = _with_earlier_calls(finding, program)
     added = len(history.calls) - len(finding.calls)
     if finding.core:
         core = tuple(added + position for position in finding.core)
@@ -111,22 +109,16 @@ def _calls_as_they_ran(finding: Finding) -> Iterator[Call]:
         made[call.thread] += 1
 
 
-def _is_about_indexer(finding: Finding) -> bool:
-    """Whether its calls are calls of an Indexer, whose model has states between the calls."""
-    of_indexer = isinstance(finding.program, Program) or finding.program is None
-    return of_indexer and all(isinstance(call.operation, Operation) for call in finding.calls)
-
-
 def _furthest(finding: Finding) -> Picture:
     """Return the calls with the closest order, and the call that it cannot explain, or that never returned."""
     wrong = finding.core[0] if finding.core else None
     if wrong is None and finding.kind in _STOPS:
         wrong = next((at for at, call in enumerate(finding.calls) if call.returned is None), None)
     expected = finding.expected if finding.core else None
-    return Picture(History((), finding.calls), finding.order, (), wrong, "", expected, has_states=False)
+    return Picture(PlainHistory(finding.calls), finding.order, (), wrong, "", expected)
 
 
-def _sequential(finding: Finding, program: Program) -> Picture:
+def _sequential(finding: Finding, program: CallProgram[Any]) -> Picture:
     """Return a picture with one lane: the model's results up to the wrong step, and the observation there."""
     operations = list(program.operations())
     stopped = finding.step is None and finding.kind in _STOPS
@@ -145,16 +137,12 @@ def _sequential(finding: Finding, program: Program) -> Picture:
     note = f"{left_out} later steps are not drawn." if left_out else ""
     is_wrong_itself = step is not None and (stopped or calls[step].outcome != expected)
     order = tuple(range(step if is_wrong_itself and step is not None else len(calls)))
-    return Picture(
-        History(program.indexes, tuple(calls), program.semantics, program.may_evict), order, (), step, note, expected
-    )
+    return Picture(program.drawn(tuple(calls)), order, (), step, note, expected)
 
 
-def _history(finding: Finding, program: Program | None) -> History:
+def _with_earlier_calls(finding: Finding, program: CallProgram[Any]) -> DrawnHistory:
     """Return the calls, with calls before the threads from the model: a finding without a core leaves these out."""
     calls = finding.calls
-    if program is None:
-        return History(tuple(sorted(_indexes(calls))), calls, Semantics.CLASSIC)
     if not any(call.thread == PREFIX_THREAD for call in calls):
         begin = min(call.invoked for call in calls) - 2 * len(program.prefix)
         before = [
@@ -162,22 +150,17 @@ def _history(finding: Finding, program: Program | None) -> History:
             for number, (operation, outcome) in enumerate(_followed(program, list(program.prefix)))
         ]
         calls = (*before, *calls)
-    return History(program.indexes, calls, program.semantics, program.may_evict)
+    history: DrawnHistory = program.drawn(calls)
+    return history
 
 
-def _followed(program: Program, operations: list[Operation]) -> Iterator[tuple[Operation, Outcome]]:
+def _followed(program: CallProgram[Any], operations: list[Any]) -> Iterator[tuple[Any, Outcome]]:
     """Yield each operation with its result by the model, one after another."""
-    model = IndexerModel(program.semantics)
-    state: State = model.initial(program.indexes)
+    history: DrawnHistory = program.drawn(())
+    model, state = history.model(), history.initial()
     for operation in operations:
-        state, outcome = model.apply(state, operation)
+        state, outcome = model.respond(state, operation, None)
         yield operation, outcome
-
-
-def _indexes(calls: tuple[Call, ...]) -> set[str]:
-    operations = [call.operation for call in calls]
-    found = {operation.index for operation in operations if operation.index is not None}
-    return found.union(*(item.values for operation in operations for item in operation.given))
 
 
 def _program_tables(finding: Finding, picture: Picture | None) -> tuple[Table, ...]:

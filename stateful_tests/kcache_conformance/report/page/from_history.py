@@ -6,13 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from kcache_model.anomaly import Anomaly
 from kcache_model.history import Call
-from kcache_model.indexers.program import History
 from kcache_model.render import call_text, outcome_text
 from kcache_model.verdict import Status, Verdict
 
 from ..timeline import lane_name
 from .ordering import explaining_order, order_to_first_error
-from .picture import Page, Picture, Table
+from .picture import DrawnHistory, Page, Picture, Table
 from .texts import sentences, shown, tick_text
 
 _MOST_ROWS = 200
@@ -26,7 +25,7 @@ HEADLINES = {
 
 
 def picture_of_history(
-    history: History,
+    history: DrawnHistory,
     status: Status,
     *,
     core: Sequence[int] = (),
@@ -57,7 +56,7 @@ def picture_of_history(
 
 
 def page_of_history(
-    history: History,
+    history: DrawnHistory,
     verdict: Verdict,
     *,
     title: str,
@@ -104,7 +103,7 @@ def tables_of_calls(picture: Picture) -> tuple[Table, ...]:
     return tuple(tables)
 
 
-def positions_of(history: History, calls: Iterable[Call]) -> tuple[int, ...]:
+def positions_of(history: DrawnHistory, calls: Iterable[Call]) -> tuple[int, ...]:
     """Return the positions of these calls in the history, by identity or else by equality; others are left out."""
     wanted = list(calls)
     positions = {id(call): position for position, call in enumerate(history.calls)} if wanted else {}

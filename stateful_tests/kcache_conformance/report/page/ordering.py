@@ -9,18 +9,16 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kcache_model.history import Call
-from kcache_model.indexers.eviction import model_of
-from kcache_model.indexers.indexer_model import State
-from kcache_model.indexers.program import History
 from kcache_model.linearizability import SearchBudget
 from kcache_model.linearizability.search import SearchResult, search_linearization
 from kcache_model.outcomes import Outcome
 from kcache_model.verdict import Status
 
 from .cutting import MOST_CALLS
+from .picture import DrawnHistory
 
 _SECONDS = 1.0
 _SECONDS_FOR_EACH_CALL = 2e-4
@@ -46,7 +44,7 @@ class Drawn:
     expected: Outcome | None = None
 
 
-def explaining_order(history: History, *, strict_errors: bool = False) -> tuple[int, ...] | None:
+def explaining_order(history: DrawnHistory, *, strict_errors: bool = False) -> tuple[int, ...] | None:
     """Return an order that explains all calls; ``None`` if there is none, or none was found in time.
 
     If the history is too long to draw, the order has only responses before the first call that is left out.
@@ -58,7 +56,7 @@ def explaining_order(history: History, *, strict_errors: bool = False) -> tuple[
     return searcher.by_stretches(searcher.observed_before(left_out)).order
 
 
-def order_to_first_error(history: History, core: Sequence[int], *, strict_errors: bool = False) -> Drawn:
+def order_to_first_error(history: DrawnHistory, core: Sequence[int], *, strict_errors: bool = False) -> Drawn:
     """Return, for a core of calls that cannot all be right, an order that explains all observations before an error.
 
     The error is the first response of the history that has no explanation. It may precede the core, which is only a
@@ -75,11 +73,11 @@ class _Found(NamedTuple):
 
 
 class _Searcher:
-    def __init__(self, history: History, strict_errors: bool) -> None:
+    def __init__(self, history: DrawnHistory, strict_errors: bool) -> None:
         self._calls = history.calls
         self._strict_errors = strict_errors
-        self._model = model_of(history)
-        self._initial = self._model.initial(history.indexes)
+        self._model = history.model()
+        self._initial = history.initial()
         self._deadline = self._new_deadline()
 
     def to_first_error(self, core: Sequence[int]) -> Drawn:
@@ -119,7 +117,7 @@ class _Searcher:
 
     def by_stretches(self, calls: Iterable[tuple[int, Call]]) -> _Found:
         """Search the stretches one by one; if one has no order, repeat it together with the stretch before it."""
-        done: list[tuple[list[tuple[int, Call]], State, tuple[int, ...]]] = []
+        done: list[tuple[list[tuple[int, Call]], Any, tuple[int, ...]]] = []
         state = self._initial
         for stretch in _stretches([(position, call) for position, call in calls if _matters(call)]):
             taken, before = stretch, state
@@ -158,13 +156,13 @@ class _Searcher:
     def _new_deadline(self) -> float:
         return time.monotonic() + _SECONDS + _SECONDS_FOR_EACH_CALL * len(self._calls)
 
-    def _follow(self, state: State, order: Sequence[int]) -> State:
+    def _follow(self, state: Any, order: Sequence[int]) -> Any:
         for position in order:
             call = self._calls[position]
             state, _ = self._model.respond(state, call.operation, call.outcome)
         return state
 
-    def _search(self, state: State, calls: Sequence[Call]) -> SearchResult:
+    def _search(self, state: Any, calls: Sequence[Call]) -> SearchResult:
         left = max(self._deadline - time.monotonic(), 0.0)
         return search_linearization(self._model, state, calls, SearchBudget(left, _STEPS), self._agrees)
 

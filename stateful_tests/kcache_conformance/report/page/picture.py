@@ -2,13 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, Protocol
 
-from kcache_model.indexers.program import History
+from kcache_model.history import Call
 from kcache_model.outcomes import Outcome
 from kcache_model.verdict import Status
 
 from .walking import Walk
+
+
+class DrawnHistory(Protocol):
+    """A history of calls on an object whose states can be shown between the calls."""
+
+    @property
+    def calls(self) -> tuple[Call[Any], ...]:
+        """The calls."""
+        ...
+
+    def model(self) -> Model:
+        """The specification of the object."""
+        ...
+
+    def initial(self) -> Any:
+        """The state before the first call."""
+        ...
+
+    def facts(self, state: Any, /) -> Mapping[str, str]:
+        """Name -> text of the properties of a state that are not items."""
+        ...
+
+    def changed_items(self, before: Any, after: Any, /) -> Iterable[tuple[str, str | None]]:
+        """The keys whose items differ between two states, each with the text of its item now."""
+        ...
+
+
+class Model(Protocol):
+    """A sequential specification that follows observed outcomes."""
+
+    def respond(self, state: Any, operation: Any, observed: Outcome | None, /) -> tuple[Any, Outcome]:
+        """The state after a call, and the outcome that the specification gives."""
+        ...
+
+
+@dataclass(frozen=True)
+class PlainHistory:
+    """Calls on an object whose states cannot be shown."""
+
+    calls: tuple[Call[Any], ...]
 
 
 @dataclass(frozen=True)
@@ -22,16 +64,14 @@ class Picture:
         first_error: the first call that the order cannot explain.
         note: a note for the reader, for example that there is no order because the search gave up.
         expected: the model's result at ``first_error``, after the order; ``None`` if it is unknown.
-        has_states: whether the model's states between the calls can be shown, as for Indexers.
     """
 
-    history: History
+    history: DrawnHistory | PlainHistory
     order: tuple[int, ...] = ()
     core: tuple[int, ...] = ()
     first_error: int | None = None
     note: str = ""
     expected: Outcome | None = None
-    has_states: bool = True
 
 
 @dataclass(frozen=True)
