@@ -315,6 +315,7 @@ OF_ONE_TYPE = (
 )
 """The folders of one type of targets. Any class is a target, too, and fuzzing is a suite of its own."""
 
+
 def test_no_general_module_names_a_type() -> None:
     """What serves all types imports none of them: types are found by name, in `target_types.py`."""
     general = ("kcache_model.", "kcache_stress.", "kcache_conformance.")

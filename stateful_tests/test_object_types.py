@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from kcache_conformance.objects.recordings import judge_calls
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
 from kcache_conformance.target_types import target_type_named
 from kcache_model.errors import TargetError
 from kcache_model.finding import FindingKind
+from kcache_model.linearizability import SearchBudget
 from kcache_model.object_types.plain import MethodCall, ObjectProgram, method, object_type
 from kcache_model.outcomes import Outcome, raised, returned
 from kcache_model.verdict import Status
@@ -208,7 +208,17 @@ def test_recorded_results_may_be_dicts_and_errors(stacks: Path) -> None:
             arguments = ["a"] if name == "push" else []
             call = {"op": name, "arguments": arguments, "thread": 0, "invoked": 2 * at, "returned": 2 * at + 1}
             lines.append(json.dumps({**call, "outcome": outcome}))
-        return judge_calls(target_type_named("stacks:STACK"), lines).verdict.status
+        recordings = target_type_named("stacks:STACK").recordings
+        assert recordings is not None
+        judged = recordings.judge(
+            lambda: lines,
+            strict_errors=False,
+            budget=SearchBudget(),
+            is_whole=False,
+            draws=False,
+            on_calls=lambda _: None,
+        )
+        return judged.status
 
     assert status(("push", {"result": None}), ("items", {"result": {"all": ["a"]}})) is Status.OK
     assert status(("push", {"result": None}), ("items", {"result": {"all": []}})) is Status.VIOLATION

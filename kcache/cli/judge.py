@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, NoReturn
 
@@ -13,31 +13,16 @@ from click.core import ParameterSource
 from rich.console import Console
 from rich.text import Text
 
-from kcache_conformance.objects.recordings import JudgedCalls, judge_calls, judge_specified
+from kcache_conformance.judged_recording import JudgedRecording
+from kcache_conformance.objects.recordings import judge_specified
 from kcache_conformance.report.finding_places import versions
-from kcache_conformance.report.page import HEADLINES, Page, page_of_finding, page_of_history, write_page
-from kcache_conformance.report.page.cutting import MOST_CALLS
+from kcache_conformance.report.page import HEADLINES, Page, write_page
 from kcache_conformance.report.run_report import RunReport, report_of_one_phase
 from kcache_conformance.report.written_runs import VERDICT_SCHEMA
-from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
+from kcache_conformance.suite_options import SuiteOptions
 from kcache_conformance.target_type import TargetType
 from kcache_conformance.target_types import SPECIFIED, target_type_named
-from kcache_model.codec import encode_call, encode_finding
-from kcache_model.errors import FormatError
-from kcache_model.finding import Finding, FindingKind
-from kcache_model.foreign_recordings import format_of
-from kcache_model.indexers.codec import INDEXERS
-from kcache_model.indexers.program import History
-from kcache_model.indexers.recording import (
-    MOST_EXPLAINED,
-    Lines,
-    RecordingVerdict,
-    encode_thread,
-    judge_recording,
-    recorded_history,
-)
 from kcache_model.linearizability import SearchBudget
-from kcache_model.render import brief_text, outcome_text
 from kcache_model.standard_specifications import STANDARD_SPECIFICATIONS
 from kcache_model.verdict import Status
 from kcache_stress.garbage import NoCollections
@@ -57,7 +42,6 @@ from .options import (
 from .outputs import Outputs, outputs_option
 from .rereading import Rereadable
 
-_MOST_SHOWN = 12
 _OWN = frozenset({"json", "html"})
 """Formats in which a verdict on a recording has its own document, with more facts than the report of a run."""
 
@@ -129,23 +113,11 @@ def judge(
         outputs.touch()
         budget = SearchBudget(budget_seconds, _MOST_STEPS, memory)
         if spec is not None:
-            _judge_calls(
-                console,
-                file,
-                options,
-                outputs,
-                lambda lines: judge_specified(spec, lines, start=start, strict_errors=strict_errors, budget=budget),
-            )
-        if target_type.specification is not None:
-            _judge_calls(
-                console,
-                file,
-                options,
-                outputs,
-                lambda lines: judge_calls(target_type, lines, strict_errors=strict_errors, budget=budget),
-            )
-        if target_type.name != DEFAULT_TYPE:
+            target_type = target_type_named(options.kind)
+        recordings = target_type.recordings
+        if recordings is None:
             raise click.UsageError(f"recordings of --type {target_type.name} cannot be judged: it has no specification")
+        title = f"kcache judge {type_text(target_type)}{file}"
         try:
             with (
                 deadline(_PATIENCE * budget_seconds + _LEAST_PATIENCE),
@@ -153,95 +125,40 @@ def judge(
                 NoCollections(),
                 _counting(console) as count,
             ):
-                foreign = format_of(lines())
-                if foreign is not None:
-                    raise FormatError(
-                        f"{file} is in the format {foreign.value}: say with --spec what the calls were made on"
+                if spec is not None:
+                    judged = judge_specified(spec, lines(), start=start, strict_errors=strict_errors, budget=budget)
+                else:
+                    judged = recordings.judge(
+                        lines,
+                        strict_errors=strict_errors,
+                        budget=budget,
+                        is_whole=is_whole(console),
+                        draws="html" in outputs.files,
+                        on_calls=count,
                     )
-                found = judge_recording(
-                    lines, strict_errors=strict_errors, seconds=budget_seconds, megabytes=memory, on_calls=count
-                )
-                drawn = found.history
-                if "html" in outputs.files and not drawn.calls and found.calls <= MOST_CALLS:
-                    drawn = recorded_history(lines)
         except TooLate:
-            nothing: dict[str, object] = {"anomaly": None, "calls": 0, "open": 0, "threads": 0, "core": []}
-            _too_late(console, file, options, outputs, nothing)
-        console.print(f"kcache judge {file}", soft_wrap=True)
-        console.print(f"  {_counts(found)}")
-        finding = _finding(found, is_whole=is_whole(console)) if found.verdict.status is Status.VIOLATION else None
-        if finding is not None:
+            why = "the recording did not come to its end in time, or there is no answer yet"
+            page = Page(title, Status.UNKNOWN, HEADLINES[Status.UNKNOWN], (why,))
+            nothing = {"reason": why, **recordings.nothing}
+            judged = JudgedRecording(Status.UNKNOWN, why, 0, "", None, nothing, lambda _: page)
+        console.print(title, soft_wrap=True)
+        if judged.summary:
+            console.print(f"  {judged.summary}")
+        if judged.finding is not None:
             console.print()
-            show_finding(console, finding, file)
-        elif found.verdict.reason:
-            console.print(f"  {found.verdict.reason}", soft_wrap=True)
-        _finish(
-            console,
-            _report(file, options, found.verdict.status, found.verdict.reason, finding, found.calls),
-            outputs,
-            lambda: _document(file, found, target_type),
-            lambda: _page(file, found, drawn, strict_errors=strict_errors),
-        )
-
-
-def _too_late(
-    console: Console, file: str, options: SuiteOptions, outputs: Outputs, nothing: dict[str, object]
-) -> NoReturn:
-    """Report that the recording was not read or judged in time; ``nothing`` has the empty fields of the document."""
-    why = "the recording did not come to its end in time, or there is no answer yet"
-    report = _report(file, options, Status.UNKNOWN, why, None, 0)
-    console.print(report.title, soft_wrap=True)
-    console.print(f"  {why}", soft_wrap=True)
-    head = _verdict_head(file, Status.UNKNOWN, target_type_named(options.kind))
-    page = Page(report.title, Status.UNKNOWN, HEADLINES[Status.UNKNOWN], (why,))
-    _finish(console, report, outputs, lambda: {**head, "reason": why, **nothing}, lambda: page)
-
-
-def _judge_calls(
-    console: Console,
-    file: str,
-    options: SuiteOptions,
-    outputs: Outputs,
-    judged: Callable[[Iterable[str]], JudgedCalls],
-) -> NoReturn:
-    """Judge a history of calls on an object with a specification, print the verdict, and exit."""
-    target_type = target_type_named(options.kind)
-    try:
-        with (
-            deadline(_PATIENCE * options.budget_seconds + _LEAST_PATIENCE),
-            Rereadable.opened(file) as lines,
-            NoCollections(),
-        ):
-            found = judged(lines())
-    except TooLate:
-        _too_late(console, file, options, outputs, {"calls": 0, "finding": None})
-    title, status, finding = f"kcache judge {type_text(target_type)}{file}", found.verdict.status, found.finding
-    console.print(title, soft_wrap=True)
-    console.print(f"  {len(found.calls)} calls")
-    if finding is not None:
-        console.print()
-        show_finding(console, finding, "<recorded>")
-    elif found.verdict.reason:
-        console.print(f"  {found.verdict.reason}", soft_wrap=True)
-
-    def document() -> dict[str, object]:
-        told = None if finding is None else encode_finding(finding, target_type.codec)
-        return {**_verdict_head(file, status, target_type), "calls": len(found.calls), "finding": told}
-
-    def page() -> Page:
-        if finding is None:
-            return Page(title, status, HEADLINES[status], tuple(filter(None, [found.verdict.reason])))
-        return page_of_finding(finding, "<recorded>", title=title, strict_errors=options.strict_errors)
-
-    report = _report(file, options, status, found.verdict.reason, finding, len(found.calls))
-    _finish(console, report, outputs, document, page)
+            show_finding(console, judged.finding, "<recorded>")
+        elif judged.reason:
+            console.print(f"  {judged.reason}", soft_wrap=True)
+        head = {"schema": VERDICT_SCHEMA, "versions": versions(), "file": file, "type": target_type.name}
+        document = {**head, "status": judged.status.value, **judged.document}
+        _finish(console, _report(title, file, options, judged), outputs, document, lambda: judged.page(title))
 
 
 def _finish(
     console: Console,
     report: RunReport,
     outputs: Outputs,
-    document: Callable[[], dict[str, object]],
+    document: Mapping[str, object],
     page: Callable[[], Page],
 ) -> NoReturn:
     """Print the verdict, write the requested files, and exit with the code of the verdict."""
@@ -249,7 +166,7 @@ def _finish(
     console.print()
     console.print(Text(status.value, style=STATUS_STYLES[status]))
     if "json" in outputs.files:
-        text = json.dumps(document(), indent=2) + "\n"
+        text = json.dumps(document, indent=2) + "\n"
         outputs.put("json", lambda file: file.write_text(text, encoding="utf-8"))
     if "html" in outputs.files:
         outputs.put("html", lambda file: write_page(file, page()))
@@ -257,15 +174,13 @@ def _finish(
     sys.exit(EXIT_CODES[status])
 
 
-def _report(
-    file: str, options: SuiteOptions, status: Status, reason: str, finding: Finding | None, calls: int
-) -> RunReport:
+def _report(title: str, file: str, options: SuiteOptions, judged: JudgedRecording) -> RunReport:
     """Return the verdict as the report of a run with one phase."""
-    title = f"kcache judge {type_text(target_type_named(options.kind))}{file}"
-    unknown = reason if status is Status.UNKNOWN else ""
+    unknown = judged.reason if judged.status is Status.UNKNOWN else ""
     report = RunReport("judge", title, file, options)
-    findings = () if finding is None else (finding,)
-    return report_of_one_phase(report, status, findings, {"programs": calls}, unknown, seconds=seconds_so_far())
+    findings = () if judged.finding is None else (judged.finding,)
+    counts = {"programs": judged.calls}
+    return report_of_one_phase(report, judged.status, findings, counts, unknown, seconds=seconds_so_far())
 
 
 @contextmanager
@@ -273,73 +188,3 @@ def _counting(console: Console) -> Iterator[Callable[[int], None]]:
     """Show on a terminal the number of calls that have been judged."""
     with console.status("reading") as status:
         yield lambda calls: status.update(f"judged {calls:,} calls")
-
-
-def _counts(found: RecordingVerdict) -> str:
-    read = " until the violation" if found.verdict.status is Status.VIOLATION else ""
-    still_open = f", {found.pending:,} of them still open" if found.pending else ""
-    return f"{found.calls:,} calls by {found.threads:,} threads{read}{still_open}"
-
-
-def _lines_text(lines: Lines) -> str:
-    if lines.end == lines.begin:
-        return f"line {lines.begin}"
-    return f"lines {lines.begin} to {lines.end}" if lines.end is not None else f"line {lines.begin}, still open"
-
-
-def _finding(found: RecordingVerdict, *, is_whole: bool) -> Finding:
-    verdict = found.verdict
-    in_core = {id(call) for call in verdict.core}
-    is_all = is_whole or len(found.history.calls) <= _MOST_SHOWN
-    calls = [call for call in found.history.calls if is_all or id(call) in in_core]
-    core = tuple(position for position, call in enumerate(calls) if id(call) in in_core)
-    where = [
-        f"{_lines_text(lines)}: {brief_text(call.operation)} -> {outcome_text(call.outcome)}"
-        for lines, call in zip(found.lines, found.history.calls, strict=True)
-        if id(call) in in_core
-    ]
-    return Finding(
-        FindingKind.NONLINEARIZABLE,
-        "judge",
-        verdict.reason,
-        calls=tuple(calls),
-        core=core,
-        detail="\n".join(where),
-        anomaly=verdict.anomaly,
-    )
-
-
-def _page(file: str, found: RecordingVerdict, drawn: History, *, strict_errors: bool) -> Page:
-    title = f"kcache judge {file}"
-    is_told_only = len(drawn.calls) < found.calls and found.calls > MOST_EXPLAINED
-    if not is_told_only and (drawn.calls or not found.calls):
-        return page_of_history(drawn, found.verdict, title=title, note=_counts(found), strict_errors=strict_errors)
-    paragraphs = (f"{_counts(found)}: too many to be drawn.", found.verdict.reason)
-    return Page(title, found.verdict.status, HEADLINES[found.verdict.status], tuple(filter(None, paragraphs)))
-
-
-def _verdict_head(file: str, status: Status, target_type: TargetType) -> dict[str, object]:
-    head = {"schema": VERDICT_SCHEMA, "versions": versions(), "file": file, "type": target_type.name}
-    return {**head, "status": status.value}
-
-
-def _document(file: str, found: RecordingVerdict, target_type: TargetType) -> dict[str, object]:
-    in_core = {id(call) for call in found.verdict.core}
-    return {
-        **_verdict_head(file, found.verdict.status, target_type),
-        "reason": found.verdict.reason,
-        "anomaly": None if found.verdict.anomaly is None else found.verdict.anomaly.value,
-        "calls": found.calls,
-        "open": found.pending,
-        "threads": found.threads,
-        "core": [
-            {
-                "begins": lines.begin,
-                "ends": lines.end,
-                **encode_call(call, INDEXERS),
-                "thread": encode_thread(call.thread),
-            }
-            for lines, call in zip(found.lines, found.history.calls, strict=True)
-            if id(call) in in_core
-        ],
-    }

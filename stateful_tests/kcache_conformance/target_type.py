@@ -10,12 +10,12 @@ from kcache import Semantics
 from kcache_model.bound import Bound
 from kcache_model.codec import Codec
 from kcache_model.finding import Finding
-from kcache_model.object_types.specification import Specification
 from kcache_model.progress import ProgressListener
 from kcache_model.rules import Rule, common_rules
 
 from .gallery import Example
 from .isolation import JobEnd
+from .judged_recording import RecordingJudge
 from .phase import Phase
 from .suite_options import SuiteOptions
 
@@ -144,8 +144,7 @@ class TargetType:
             states them. Raises TargetError.
         prepare: uses a loaded target for the first time, as the options require. Raises TargetError.
         knows: the options that not all types have: ``semantics``, ``strict``, ``threads``.
-        specification: the specification of a program's object, by which recordings are judged; ``None`` otherwise.
-        exact_errors: whether recordings must match in the type of error that a call raised.
+        recordings: judges recordings of calls on its objects; ``None`` if it has no specification.
         exploring: the functions for the commands explore and verify; ``None`` if only phases explore its programs.
         rules: id -> rule, for the rules that its findings break.
         advised_against: the name of a call -> why threads should not make it. Findings with such a call are advice.
@@ -170,8 +169,7 @@ class TargetType:
     declared: Callable[[Any, Iterable[str]], Any] | None = None
     prepare: Callable[[Any, SuiteOptions], Any] = _as_loaded
     knows: frozenset[str] = frozenset()
-    specification: Callable[[Any], Specification[Any, Any]] | None = None
-    exact_errors: bool = False
+    recordings: RecordingJudge | None = None
     exploring: Exploring | None = None
     rules: Mapping[str, Rule] = field(default_factory=common_rules)
     advised_against: Mapping[str, str] = field(default_factory=dict)

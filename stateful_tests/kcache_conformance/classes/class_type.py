@@ -29,7 +29,7 @@ from kcache_model.shared_state import shared_states
 from kcache_model.target_name import Applied
 from kcache_stress.loading import load_object
 
-from ..objects.as_target_type import late_exploring, target_type
+from ..objects.as_target_type import late_exploring, late_recordings, target_type
 from ..objects.specifications import specification_named
 from ..phase import PhaseContext, PhaseOutcome
 from ..target_type import TargetType
@@ -114,7 +114,7 @@ def class_type(name: str) -> TargetType:
         not_tested=lambda loaded: whole().not_tested(loaded),
         calls=lambda loaded: whole().calls(loaded),
         replay=lambda *arguments: whole().replay(*arguments),
-        specification=lambda program: _specification_of(whole())(program),
+        recordings=late_recordings(lambda: whole().recordings),
         exploring=late_exploring(lambda: whole().exploring),
         advised_against=_under_lock(kind) if isinstance(kind, type) else {},
         advised=lambda loaded: whole().advised(loaded),
@@ -167,11 +167,6 @@ def _not_replayed(_: object) -> Outcome:
 
 def _run_phase(whole: Callable[[], TargetType], phase: str, context: PhaseContext) -> PhaseOutcome:
     return whole().phases[phase](context)
-
-
-def _specification_of(whole: TargetType) -> Callable[[Any], Any]:
-    assert whole.specification is not None
-    return whole.specification
 
 
 def _left_out(target: PlainTarget, reasons: Sequence[str]) -> tuple[str, ...]:

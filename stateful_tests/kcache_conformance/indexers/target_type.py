@@ -26,6 +26,7 @@ from kcache_stress.indexers.target_loading import load_target
 
 from ..gallery import gallery
 from ..imported_late import imported_late
+from ..judged_recording import RecordingJudge
 from ..suite_options import SuiteOptions
 from ..target_type import REPLAY, Exploring, Stopped, TargetType
 from .phases import PHASES
@@ -173,6 +174,10 @@ INDEXER: Final = TargetType(
     codec=INDEXERS,
     tokens=PROGRAM_TOKENS,
     replay=imported_late(f"{__package__}.token_replay:replay_token"),
+    recordings=RecordingJudge(
+        imported_late(f"{__package__}.recordings:judge_lines"),
+        {"anomaly": None, "calls": 0, "open": 0, "threads": 0, "core": []},
+    ),
     run_program=_run_program_in_child,
     declared=lambda factory, unsupported: make_target(factory, unsupported=unsupported),
     prepare=_prepare,

@@ -25,6 +25,7 @@ from kcache_stress.objects.named_target import load_object_target
 from ..gallery import Example
 from ..imported_late import imported_late
 from ..isolation import STARTUP_SECONDS, run_job
+from ..judged_recording import JudgedRecording, RecordingJudge
 from ..target_type import REPLAY, Exploring, Stopped, TargetType
 from .phases import phases
 from .programs import lonely_calls, random_program, small_scope
@@ -32,6 +33,7 @@ from .programs import lonely_calls, random_program, small_scope
 if TYPE_CHECKING:
     from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 
+_judge_lines: Final = imported_late(f"{__package__}.recordings:judge_lines")
 _replay_token: Final = imported_late(f"{__package__}.replaying:replay_token")
 _REPLAY_JOB: Final = "kcache_conformance.replays:replay_job"
 _PATIENCE_SECONDS: Final = 0.5
@@ -59,8 +61,7 @@ def target_type(object_type: ObjectType, examples: Callable[[], Sequence[Example
         tokens=token_format(object_type),
         replay=partial(_replay_token, object_type),
         owns=object_type.owns,
-        specification=object_type.specification,
-        exact_errors=object_type.exact_errors,
+        recordings=RecordingJudge(partial(_judge_lines, object_type), {"calls": 0, "finding": None}),
         exploring=_exploring(object_type),
     )
 
@@ -82,6 +83,17 @@ def late_exploring(whole: Callable[[], Exploring | None]) -> Exploring:
         count=lambda *arguments: now().count(*arguments),
         lonely_calls=lambda target: now().lonely_calls(target),
     )
+
+
+def late_recordings(whole: Callable[[], RecordingJudge | None]) -> RecordingJudge:
+    """Return the judge of the recordings of a type that is built at its first use."""
+
+    def judge(*arguments: Any, **options: Any) -> JudgedRecording:
+        recordings = whole()
+        assert recordings is not None
+        return recordings.judge(*arguments, **options)
+
+    return RecordingJudge(judge, {"calls": 0, "finding": None})
 
 
 def _exploring(object_type: ObjectType) -> Exploring:

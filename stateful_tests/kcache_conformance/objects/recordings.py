@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kcache_model.codec import Codec, read_numbered_history, require_one_at_a_time
+from kcache_model.codec import Codec, encode_finding, read_numbered_history, require_one_at_a_time
 from kcache_model.errors import FormatError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.foreign_recordings import format_of, read_foreign
@@ -14,11 +14,13 @@ from kcache_model.history import Call, RecordedThread
 from kcache_model.linearizability import SearchBudget
 from kcache_model.object_types.checking import CallsVerdict
 from kcache_model.object_types.judging import Judge, judge_of
+from kcache_model.object_types.object_type import ObjectType
 from kcache_model.render import brief_text, outcome_text
 from kcache_model.standard_specifications import Specifies
 from kcache_model.verdict import Status
 
-from ..target_type import TargetType
+from ..judged_recording import JudgedRecording
+from ..report.page import HEADLINES, Page, page_of_finding
 from .specifications import specification_named, type_of_specification
 
 
@@ -56,6 +58,20 @@ class JudgedCalls:
             detail="\n".join(self._places(shown)),
         )
 
+    def as_recording(self, codec: Codec, *, strict_errors: bool) -> JudgedRecording:
+        """Return the verdict with what is printed and written of it; ``codec`` encodes the finding."""
+        verdict, finding = self.verdict, self.finding
+
+        def page(title: str) -> Page:
+            if finding is None:
+                paragraphs = tuple(filter(None, [verdict.reason]))
+                return Page(title, verdict.status, HEADLINES[verdict.status], paragraphs)
+            return page_of_finding(finding, "<recorded>", title=title, strict_errors=strict_errors)
+
+        document = {"calls": len(self.calls), "finding": None if finding is None else encode_finding(finding, codec)}
+        summary = f"{len(self.calls)} calls"
+        return JudgedRecording(verdict.status, verdict.reason, len(self.calls), summary, finding, document, page)
+
     def _places(self, shown: tuple[Call[Any], ...]) -> Iterable[str]:
         lines = dict(zip(map(id, self.calls), self.lines, strict=True))
         for call in shown:
@@ -80,29 +96,30 @@ def _read(
     return header, tuple(calls), tuple((number, number) for number, _ in found)
 
 
-def judge_calls(
-    target_type: TargetType, lines: Iterable[str], *, strict_errors: bool = False, budget: SearchBudget | None = None
-) -> JudgedCalls:
-    """Judge a history of calls on one object.
+def judge_lines(
+    object_type: ObjectType,
+    lines: Callable[[], Iterable[str]],
+    *,
+    strict_errors: bool,
+    budget: SearchBudget,
+    is_whole: bool,
+    draws: bool,
+    on_calls: Callable[[int], None],
+) -> JudgedRecording:
+    """Judge a history of calls on one object; see :class:`~..judged_recording.JudgeLines`.
 
-    Args:
-        target_type: the type of the object; it has a specification.
-        lines: a header ``{"schema": "kcache/history/1", "program": {...}}``, then one call on each line. The program
-            contains the configuration of the object; types with a single configuration need no program.
-        strict_errors: require the same errors as the specification.
-        budget: where to give up; the search is exponential in the number of calls that overlap.
-
-    Raises:
-        FormatError: the lines are no history; the message names the line.
+    Its first line is a header ``{"schema": "kcache/history/1", "program": {...}}``, each further line has one call. The
+    program contains the configuration of the object; types with a single configuration need no program.
     """
-    assert target_type.specification is not None
-    header, calls, places = _read(lines, {"program"}, target_type.codec)
-    program = target_type.codec.decode_program(header.get("program", {"prefix": [], "threads": []}))
-    specification = target_type.specification(program)
+    del is_whole, draws, on_calls
+    header, calls, places = _read(lines(), {"program"}, object_type.codec)
+    program = object_type.codec.decode_program(header.get("program", {"prefix": [], "threads": []}))
+    specification = object_type.specification(program)
     judge = Judge(
-        specification, specification.initial(program), strict_errors=strict_errors or target_type.exact_errors
+        specification, specification.initial(program), strict_errors=strict_errors or object_type.exact_errors
     )
-    return JudgedCalls(calls, judge.judge(calls, budget or SearchBudget(seconds=60.0)), places)
+    judged = JudgedCalls(calls, judge.judge(calls, budget), places)
+    return judged.as_recording(object_type.codec, strict_errors=strict_errors)
 
 
 def judge_specified(
@@ -111,8 +128,8 @@ def judge_specified(
     *,
     start: Any = None,
     strict_errors: bool = False,
-    budget: SearchBudget | None = None,
-) -> JudgedCalls:
+    budget: SearchBudget,
+) -> JudgedRecording:
     """Judge a history of calls on an object of a specification, in kcache's format or in the format of another tool.
 
     Args:
@@ -145,4 +162,5 @@ def judge_specified(
     told = getattr(specification, "told", lambda call: call)
     calls = tuple(map(told, calls))
     judge = judge_of(specification, strict_errors=strict_errors or not isinstance(specification, Specifies))
-    return JudgedCalls(calls, judge.judge(calls, budget or SearchBudget(seconds=60.0)), places)
+    judged = JudgedCalls(calls, judge.judge(calls, budget), places)
+    return judged.as_recording(type_of_specification(name).codec, strict_errors=strict_errors)

@@ -1,0 +1,79 @@
+"""Verdict on a recording of calls, of any target type: one pipeline from lines to calls, a decider, and a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from kcache_model.finding import Finding
+from kcache_model.linearizability import SearchBudget
+from kcache_model.verdict import Status
+
+if TYPE_CHECKING:
+    from .report.page import Page
+
+
+@dataclass(frozen=True)
+class JudgedRecording:
+    """A recording and its verdict.
+
+    Attributes:
+        status: the verdict.
+        reason: the reason for it.
+        calls: the number of calls that were judged.
+        summary: the number of calls, in words.
+        finding: the violation; ``None`` if there is none.
+        document: the fields of the JSON document, beside those that the documents of all types have.
+        page: returns the recording as a page with a title.
+    """
+
+    status: Status
+    reason: str
+    calls: int
+    summary: str
+    finding: Finding | None
+    document: Mapping[str, object]
+    page: Callable[[str], Page]
+
+
+class JudgeLines(Protocol):
+    """A function that judges a recording."""
+
+    def __call__(
+        self,
+        lines: Callable[[], Iterable[str]],
+        *,
+        strict_errors: bool,
+        budget: SearchBudget,
+        is_whole: bool,
+        draws: bool,
+        on_calls: Callable[[int], None],
+    ) -> JudgedRecording:
+        """Judge a recording.
+
+        Args:
+            lines: opens the recording from its beginning.
+            strict_errors: require exactly the errors of the specification.
+            budget: the limits of the search.
+            is_whole: whether the finding must contain all calls, however many they are.
+            draws: whether the page will be used.
+            on_calls: called now and then with the number of calls that have been read.
+
+        Raises:
+            FormatError: a line is malformed, or impossible after the lines before it.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class RecordingJudge:
+    """The judge of the recordings of a target type.
+
+    Attributes:
+        judge: judges a recording.
+        nothing: the fields of the document of a recording that was not read in time.
+    """
+
+    judge: JudgeLines
+    nothing: Mapping[str, object]
