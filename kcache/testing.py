@@ -365,14 +365,14 @@ def replay(word: str, *, patience_seconds: float = 3.0, trust: bool = False) -> 
     target_type = trusted_type_of_token(word, is_trusted=trust)
     if target_type is None:
         raise FormatError(f"no replay token: {word[:20]!r}; it begins with kx1., kq1., ki1., kf1., kt1. or ko1.")
-    found = replay_in_child(target_type, word, patience_seconds=patience_seconds)
-    if found.finding is not None:
-        text = _text(found.finding, target_type.tokens.decode(word).target, strict_errors=False)
-        if found.status is not Status.VIOLATION:
+    outcome = replay_in_child(target_type, word, patience_seconds=patience_seconds)
+    if outcome.finding is not None:
+        text = _text(outcome.finding, target_type.tokens.decode(word).target, strict_errors=False)
+        if outcome.status is not Status.VIOLATION:
             raise InconclusiveError(text)
-        raise ConformanceError(text, SuiteResult(Status.VIOLATION, (found.finding,), (), (), (), 0.0))
-    if found.answer in (ReplayAnswer.CHANGED, ReplayAnswer.UNKNOWN):
-        raise InconclusiveError(found.note)
+        raise ConformanceError(text, SuiteResult(Status.VIOLATION, (outcome.finding,), (), (), (), 0.0))
+    if outcome.answer in (ReplayAnswer.CHANGED, ReplayAnswer.UNKNOWN):
+        raise InconclusiveError(outcome.note)
 
 
 def _resolve(

@@ -36,7 +36,7 @@ def progress(console: Console, budget_seconds: float) -> Iterator[Show]:
 
         def show(total: int | None, tally: Tally) -> None:
             pace.note(total, tally)
-            counts = f"{pace.done}{pace.left}"
+            counts = f"{pace.progress}{pace.remaining}"
             bar.update(task, description="exploring", total=total, completed=tally.programs, counts=counts)
 
         yield show
@@ -55,8 +55,8 @@ def print_certificate(console: Console, certificate: Certificate, target_type: T
     console.out("\n".join(line.rstrip() for line in capture.get().splitlines()), highlight=False)
     if certificate.status is Status.OK:
         tally, bound = certificate.tally, certificate.bound
-        shown = proved_text(tally.exhausted, bound.threads, bound.operations)
-        console.print(Text("verified", style="bold green") + Text(f": {shown}"), soft_wrap=True)
+        proof = proved_text(tally.exhausted, bound.threads, bound.operations)
+        console.print(Text("verified", style="bold green") + Text(f": {proof}"), soft_wrap=True)
     elif certificate.tally.finding is None:
         console.print(Text(f"not verified: {certificate.missing}", style="bold yellow"), soft_wrap=True)
 
@@ -69,7 +69,7 @@ def seen_text(description: Description) -> str:
         "on virtual threads and locks, as it is": description.virtual,
         "not seen": description.opaque,
     }
-    seen = tested + "".join(f"\n  {name}: {', '.join(names)}" for name, names in parts.items() if names)
+    text = tested + "".join(f"\n  {name}: {', '.join(names)}" for name, names in parts.items() if names)
     if description.partly_in_c:
-        seen += f"\n  of these with parts in C: {', '.join(description.partly_in_c)}; {_LOOK_INTO}"
-    return seen + (f"\n  {not_tested_text(PREFIX, description.left_out)}" if description.left_out else "")
+        text += f"\n  of these with parts in C: {', '.join(description.partly_in_c)}; {_LOOK_INTO}"
+    return text + (f"\n  {not_tested_text(PREFIX, description.left_out)}" if description.left_out else "")

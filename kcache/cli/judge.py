@@ -158,29 +158,29 @@ def judge(
                     raise FormatError(
                         f"{file} is in the format {foreign.value}: say with --spec what the calls were made on"
                     )
-                found = judge_recording(
+                result = judge_recording(
                     lines, strict_errors=strict_errors, seconds=budget_seconds, megabytes=memory, on_calls=count
                 )
-                drawn = found.history
-                if "html" in outputs.files and not drawn.calls and found.calls <= MOST_CALLS:
+                drawn = result.history
+                if "html" in outputs.files and not drawn.calls and result.calls <= MOST_CALLS:
                     drawn = recorded_history(lines)
         except TooLate:
             nothing: dict[str, object] = {"anomaly": None, "calls": 0, "open": 0, "threads": 0, "core": []}
             _too_late(console, file, options, outputs, nothing)
         console.print(f"kcache judge {file}", soft_wrap=True)
-        console.print(f"  {_counts(found)}")
-        finding = _finding(found, is_whole=is_whole(console)) if found.verdict.status is Status.VIOLATION else None
+        console.print(f"  {_counts(result)}")
+        finding = _finding(result, is_whole=is_whole(console)) if result.verdict.status is Status.VIOLATION else None
         if finding is not None:
             console.print()
             show_finding(console, finding, file)
-        elif found.verdict.reason:
-            console.print(f"  {found.verdict.reason}", soft_wrap=True)
+        elif result.verdict.reason:
+            console.print(f"  {result.verdict.reason}", soft_wrap=True)
         _finish(
             console,
-            _report(file, options, found.verdict.status, found.verdict.reason, finding, found.calls),
+            _report(file, options, result.verdict.status, result.verdict.reason, finding, result.calls),
             outputs,
-            lambda: _document(file, found, target_type),
-            lambda: _page(file, found, drawn, strict_errors=strict_errors),
+            lambda: _document(file, result, target_type),
+            lambda: _page(file, result, drawn, strict_errors=strict_errors),
         )
 
 
@@ -212,28 +212,28 @@ def _judge_calls(
             Rereadable.opened(file) as lines,
             NoCollections(),
         ):
-            found = judged(lines())
+            result = judged(lines())
     except TooLate:
         _too_late(console, file, options, outputs, {"calls": 0, "finding": None})
-    title, status, finding = f"kcache judge {type_text(target_type)}{file}", found.verdict.status, found.finding
+    title, status, finding = f"kcache judge {type_text(target_type)}{file}", result.verdict.status, result.finding
     console.print(title, soft_wrap=True)
-    console.print(f"  {len(found.calls)} calls")
+    console.print(f"  {len(result.calls)} calls")
     if finding is not None:
         console.print()
         show_finding(console, finding, "<recorded>")
-    elif found.verdict.reason:
-        console.print(f"  {found.verdict.reason}", soft_wrap=True)
+    elif result.verdict.reason:
+        console.print(f"  {result.verdict.reason}", soft_wrap=True)
 
     def document() -> dict[str, object]:
-        told = None if finding is None else encode_finding(finding, target_type.codec)
-        return {**_verdict_head(file, status, target_type), "calls": len(found.calls), "finding": told}
+        encoded = None if finding is None else encode_finding(finding, target_type.codec)
+        return {**_verdict_head(file, status, target_type), "calls": len(result.calls), "finding": encoded}
 
     def page() -> Page:
         if finding is None:
-            return Page(title, status, HEADLINES[status], tuple(filter(None, [found.verdict.reason])))
+            return Page(title, status, HEADLINES[status], tuple(filter(None, [result.verdict.reason])))
         return page_of_finding(finding, "<recorded>", title=title, strict_errors=options.strict_errors)
 
-    report = _report(file, options, status, found.verdict.reason, finding, len(found.calls))
+    report = _report(file, options, status, result.verdict.reason, finding, len(result.calls))
     _finish(console, report, outputs, document, page)
 
 
@@ -250,9 +250,9 @@ def _finish(
     console.print(Text(status.value, style=STATUS_STYLES[status]))
     if "json" in outputs.files:
         text = json.dumps(document(), indent=2) + "\n"
-        outputs.put("json", lambda file: file.write_text(text, encoding="utf-8"))
+        outputs.write_file("json", lambda file: file.write_text(text, encoding="utf-8"))
     if "html" in outputs.files:
-        outputs.put("html", lambda file: write_page(file, page()))
+        outputs.write_file("html", lambda file: write_page(file, page()))
     outputs.write(report, without=_OWN)
     sys.exit(EXIT_CODES[status])
 
@@ -275,10 +275,10 @@ def _counting(console: Console) -> Iterator[Callable[[int], None]]:
         yield lambda calls: status.update(f"judged {calls:,} calls")
 
 
-def _counts(found: RecordingVerdict) -> str:
-    read = " until the violation" if found.verdict.status is Status.VIOLATION else ""
-    still_open = f", {found.pending:,} of them still open" if found.pending else ""
-    return f"{found.calls:,} calls by {found.threads:,} threads{read}{still_open}"
+def _counts(result: RecordingVerdict) -> str:
+    read = " until the violation" if result.verdict.status is Status.VIOLATION else ""
+    still_open = f", {result.pending:,} of them still open" if result.pending else ""
+    return f"{result.calls:,} calls by {result.threads:,} threads{read}{still_open}"
 
 
 def _lines_text(lines: Lines) -> str:
@@ -287,15 +287,15 @@ def _lines_text(lines: Lines) -> str:
     return f"lines {lines.begin} to {lines.end}" if lines.end is not None else f"line {lines.begin}, still open"
 
 
-def _finding(found: RecordingVerdict, *, is_whole: bool) -> Finding:
-    verdict = found.verdict
+def _finding(result: RecordingVerdict, *, is_whole: bool) -> Finding:
+    verdict = result.verdict
     in_core = {id(call) for call in verdict.core}
-    is_all = is_whole or len(found.history.calls) <= _MOST_SHOWN
-    calls = [call for call in found.history.calls if is_all or id(call) in in_core]
+    is_all = is_whole or len(result.history.calls) <= _MOST_SHOWN
+    calls = [call for call in result.history.calls if is_all or id(call) in in_core]
     core = tuple(position for position, call in enumerate(calls) if id(call) in in_core)
     where = [
         f"{_lines_text(lines)}: {brief_text(call.operation)} -> {outcome_text(call.outcome)}"
-        for lines, call in zip(found.lines, found.history.calls, strict=True)
+        for lines, call in zip(result.lines, result.history.calls, strict=True)
         if id(call) in in_core
     ]
     return Finding(
@@ -309,13 +309,13 @@ def _finding(found: RecordingVerdict, *, is_whole: bool) -> Finding:
     )
 
 
-def _page(file: str, found: RecordingVerdict, drawn: History, *, strict_errors: bool) -> Page:
+def _page(file: str, result: RecordingVerdict, drawn: History, *, strict_errors: bool) -> Page:
     title = f"kcache judge {file}"
-    is_told_only = len(drawn.calls) < found.calls and found.calls > MOST_EXPLAINED
-    if not is_told_only and (drawn.calls or not found.calls):
-        return page_of_history(drawn, found.verdict, title=title, note=_counts(found), strict_errors=strict_errors)
-    paragraphs = (f"{_counts(found)}: too many to be drawn.", found.verdict.reason)
-    return Page(title, found.verdict.status, HEADLINES[found.verdict.status], tuple(filter(None, paragraphs)))
+    is_told_only = len(drawn.calls) < result.calls and result.calls > MOST_EXPLAINED
+    if not is_told_only and (drawn.calls or not result.calls):
+        return page_of_history(drawn, result.verdict, title=title, note=_counts(result), strict_errors=strict_errors)
+    paragraphs = (f"{_counts(result)}: too many to be drawn.", result.verdict.reason)
+    return Page(title, result.verdict.status, HEADLINES[result.verdict.status], tuple(filter(None, paragraphs)))
 
 
 def _verdict_head(file: str, status: Status, target_type: TargetType) -> dict[str, object]:
@@ -323,15 +323,15 @@ def _verdict_head(file: str, status: Status, target_type: TargetType) -> dict[st
     return {**head, "status": status.value}
 
 
-def _document(file: str, found: RecordingVerdict, target_type: TargetType) -> dict[str, object]:
-    in_core = {id(call) for call in found.verdict.core}
+def _document(file: str, result: RecordingVerdict, target_type: TargetType) -> dict[str, object]:
+    in_core = {id(call) for call in result.verdict.core}
     return {
-        **_verdict_head(file, found.verdict.status, target_type),
-        "reason": found.verdict.reason,
-        "anomaly": None if found.verdict.anomaly is None else found.verdict.anomaly.value,
-        "calls": found.calls,
-        "open": found.pending,
-        "threads": found.threads,
+        **_verdict_head(file, result.verdict.status, target_type),
+        "reason": result.verdict.reason,
+        "anomaly": None if result.verdict.anomaly is None else result.verdict.anomaly.value,
+        "calls": result.calls,
+        "open": result.pending,
+        "threads": result.threads,
         "core": [
             {
                 "begins": lines.begin,
@@ -339,7 +339,7 @@ def _document(file: str, found: RecordingVerdict, target_type: TargetType) -> di
                 **encode_call(call, INDEXERS),
                 "thread": encode_thread(call.thread),
             }
-            for lines, call in zip(found.lines, found.history.calls, strict=True)
+            for lines, call in zip(result.lines, result.history.calls, strict=True)
             if id(call) in in_core
         ],
     }
