@@ -184,10 +184,10 @@ class Driver:
         return None if result is None else self._stamp(result)
 
     def _objects(self, result: object) -> Value:
-        return _listed(result, lambda found: tuple(sorted(map(self._stamp, found))))
+        return _listed(result, lambda objects: tuple(sorted(map(self._stamp, objects))))
 
     def _texts(self, result: object) -> Value:
-        return _listed(result, lambda found: tuple(sorted(map(_text, found))))
+        return _listed(result, lambda texts: tuple(sorted(map(_text, texts))))
 
     def _names(self, result: object) -> Value:
         return self._texts(list(result) if isinstance(result, Mapping) else result)
@@ -195,7 +195,7 @@ class Driver:
     def _keys(self, result: object) -> Value:
         if not self._target.asks_order:
             return self._texts(result)
-        return _listed(result, lambda found: tuple(map(_text, found)))
+        return _listed(result, lambda keys: tuple(map(_text, keys)))
 
     def _nothing(self, result: object) -> Value:
         is_nothing = result is None or not (self._target.is_strict or inspect.isawaitable(result))

@@ -28,12 +28,12 @@ class EvictingModel(IndexerModel):
         """
         if operation.is_write and operation.name is not OperationName.ADD_INDEXERS:
             return super().effects(state, operation)
-        found: dict[Outcome, tuple[State, Outcome]] = {}
-        for left in range(len(state.stored), -1, -1):
-            for keys in itertools.combinations(state.stored, left):
+        by_outcome: dict[Outcome, tuple[State, Outcome]] = {}
+        for count in range(len(state.stored), -1, -1):
+            for keys in itertools.combinations(state.stored, count):
                 effect = self.apply(_with_only(state, keys), operation)
-                found.setdefault(effect[1], effect)
-        return tuple(found.values())
+                by_outcome.setdefault(effect[1], effect)
+        return tuple(by_outcome.values())
 
     def respond(self, state: State, operation: Operation, observed: Outcome | None) -> tuple[State, Outcome]:
         """The effect with the outcome ``observed``, as in ``effects``.
@@ -48,20 +48,20 @@ class EvictingModel(IndexerModel):
         keys = [
             key
             for key, stored in state.stored.items()
-            if not is_refused and gone.isdisjoint(_shown(key, stored, operation))
+            if not is_refused and gone.isdisjoint(_texts_of(key, stored, operation))
         ]
-        found = self.apply(_with_only(state, keys), operation)
-        return found if observed == found[1] else whole
+        effect = self.apply(_with_only(state, keys), operation)
+        return effect if observed == effect[1] else whole
 
 
-def model_of(told: Program | History) -> IndexerModel:
+def model_of(judged: Program | History) -> IndexerModel:
     """The specification that judges a program or a history."""
-    return (EvictingModel if told.may_evict else IndexerModel)(told.semantics)
+    return (EvictingModel if judged.may_evict else IndexerModel)(judged.semantics)
 
 
 def _with_only(state: State, keys: Iterable[str]) -> State:
-    kept = {key: state.stored[key] for key in keys}
-    return state if len(kept) == len(state.stored) else replace(state, stored=kept)
+    retained = {key: state.stored[key] for key in keys}
+    return state if len(retained) == len(state.stored) else replace(state, stored=retained)
 
 
 def _texts(outcome: Outcome) -> tuple[str, ...]:
@@ -70,7 +70,7 @@ def _texts(outcome: Outcome) -> tuple[str, ...]:
     return outcome.value if isinstance(outcome.value, tuple) else (outcome.value,)
 
 
-def _shown(key: str, stored: Stored, operation: Operation) -> Sequence[str]:
+def _texts_of(key: str, stored: Stored, operation: Operation) -> Sequence[str]:
     """The texts that a read returns because this object is stored: its key, index values or stamp."""
     match operation.name:
         case OperationName.LIST_KEYS | OperationName.INDEX_KEYS:

@@ -120,11 +120,11 @@ class _Search:
 
 def _items(program: Program) -> list[Item]:
     """Return the items of a program; the first item of each stamp."""
-    found: dict[str, Item] = {}
+    items: dict[str, Item] = {}
     for operation in program.operations():
         for item in operation.given:
-            found.setdefault(item.stamp, item)
-    return list(found.values())
+            items.setdefault(item.stamp, item)
+    return list(items.values())
 
 
 def _with_item(program: Program, changed: Item) -> Program:
@@ -168,7 +168,7 @@ def _simpler_items(item: Item) -> Iterator[Item]:
     if item.resource_version is not None:
         yield replace(item, resource_version=None)
     for index, values in item.values.items():
-        others = {name: kept for name, kept in item.values.items() if name != index}
+        others = {name: texts for name, texts in item.values.items() if name != index}
         yield replace(item, values=others)
         for position in range(len(values or ())):
             assert values is not None

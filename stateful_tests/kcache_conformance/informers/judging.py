@@ -25,7 +25,7 @@ def told_text(pipeline: Any) -> str:
     lines += [f"  {version}{' deleted' if is_deletion else ''}" for version, is_deletion in story.server.changes]
     for handler in story.handlers:
         lines.append(f"{handler.name} was told:")
-        lines += [f"  {told}" for told in handler.told] or ["  (nothing)"]
+        lines += [f"  {told}" for told in handler.calls] or ["  (nothing)"]
     return "\n".join(lines)
 
 
@@ -50,12 +50,12 @@ def _story(pipeline: Any) -> PipelineStory:
         handlers=tuple(
             HandlerStory(
                 observer.name,
-                tuple(_demanded(told, known, unsupported) for told in list(observer.told)),
+                tuple(_demanded(told, known, unsupported) for told in list(observer.calls)),
                 observer.is_first,
                 not observer.is_removed and not observer.is_blocked,
                 observer.settled_after,
                 observer.stopped_after,
-                observer.most_told,
+                observer.most_calls,
                 None if observer.is_removed else observer.synced_after,
             )
             for observer in pipeline.observers

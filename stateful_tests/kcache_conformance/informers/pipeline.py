@@ -266,8 +266,8 @@ class Pipeline:
                 observer.is_removed = True
                 observer.release()
                 self.informer.remove_event_handler(observer.registration)
-                if observer.most_told is None:
-                    observer.most_told = len(observer.told) + 1  # one call may be under way
+                if observer.most_calls is None:
+                    observer.most_calls = len(observer.calls) + 1  # one call may be under way
             case S.BLOCK_HANDLER:
                 observer.block()
             case S.FAIL_HANDLER:
@@ -293,7 +293,7 @@ class Pipeline:
         if not self._has_stopped:
             self._has_stopped = True
             for observer in self.observers:
-                observer.stopped_after = len(observer.told)
+                observer.stopped_after = len(observer.calls)
 
     def _release_all(self) -> None:
         for observer in self.observers:
@@ -313,8 +313,8 @@ class Pipeline:
                 self.story.unsettled = self._unsettled()
         self.story.open_watches = max(self.story.open_watches, self.server.open_watches)
         for observer in self.observers:
-            if observer.most_told is not None:
-                observer.most_told = min(observer.most_told, len(observer.told))
+            if observer.most_calls is not None:
+                observer.most_calls = min(observer.most_calls, len(observer.calls))
 
     def _looks_settled(self) -> bool:
         return self._is_stopped or self._unsettled() is None
@@ -330,7 +330,7 @@ class Pipeline:
         self.story.store = store = self._stored_versions()
         observers = self.observers[:]
         for observer in observers:
-            observer.settled_after = len(observer.told)
+            observer.settled_after = len(observer.calls)
         self._look_at_sync(self.story.has_synced, store)
         if not self.story.has_synced:
             return "has_synced()"
@@ -340,7 +340,7 @@ class Pipeline:
             if not (
                 observer.is_removed
                 or observer.is_blocked
-                or known_after(observer.told[: observer.settled_after]) == content
+                or known_after(observer.calls[: observer.settled_after]) == content
             ):
                 blocked = [other.name for other in self.observers if other.is_blocked]
                 return f"{observer.name}{f', while {blocked[0]} was slow' if blocked else ''}"
