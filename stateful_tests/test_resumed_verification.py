@@ -104,7 +104,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
 def test_two_runs_give_what_one_gives(jobs: int, whole: Certificate, tmp_path: Path) -> None:
     target = desk(tmp_path)
     first = verified(target, executor=Cutting(programs=7, batches=2))
-    assert first.part.done == ((0, 7), (10, 17))
+    assert first.part.explored == ((0, 7), (10, 17))
     assert (first.status, first.is_continuable) == (Status.UNKNOWN, True)
     assert first.missing == "the executor lost work: BrokenExecutor: no worker is left"
     explored: list[int] = []
@@ -116,7 +116,7 @@ def test_two_runs_give_what_one_gives(jobs: int, whole: Certificate, tmp_path: P
     )
     assert (second.status, second.missing, second.is_continuable) == (Status.OK, "", False)
     assert second.programs == whole.programs == second.tally.programs == second.tally.exhausted
-    assert second.part.done == ((0, second.programs),)
+    assert second.part.explored == ((0, second.programs),)
     assert explored[0] >= 14
     assert [run.programs for run in second.runs] == [14, second.programs - 14]
     assert second.tally.executions - second.tally.audited == whole.tally.executions - whole.tally.audited

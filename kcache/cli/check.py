@@ -215,7 +215,7 @@ def _targets(request: CommandRequest) -> list[ConfiguredTarget]:
     if request.target and ":" not in request.target and suggestion:
         raise click.UsageError(f"there is no target {request.target} in {configuration.file}{suggestion}")
     target, _ = replace(request, kind=request.kind or configuration.kind).resolved()
-    return [ConfiguredTarget(target, target, configuration.kind, given=configuration.given)]
+    return [ConfiguredTarget(target, target, configuration.kind, options=configuration.options)]
 
 
 def _run(request: CommandRequest, target: ConfiguredTarget) -> _Run:
@@ -225,11 +225,11 @@ def _run(request: CommandRequest, target: ConfiguredTarget) -> _Run:
         TargetError: the type of the target cannot be created.
     """
     began = time.monotonic()
-    leave_out = request.options.leave_out or target.given.get("leave_out", ())
+    leave_out = request.options.leave_out or target.options.get("leave_out", ())
     target_type = type_of_target(target.factory, request.kind or target.kind, request.model or target.model, leave_out)
     typed = {name: getattr(request.options, name) for name in request.typed}
     waived = tuple(waiver.rule for waiver in target.waivers)
-    values = {**target.given, **typed}
+    values = {**target.options, **typed}
     options = replace(request.options, **values, kind=target_type.name, waived=waived).within(values)
     if target.without:
         phases = target_type.phases

@@ -45,7 +45,7 @@ def hangs_alone(finding: Finding, target_type: TargetType, target: str | None, p
             patience_seconds=patience,
         )
     elif isinstance(finding.program, Program):
-        end = _program_end(target, finding.program, patience, lambda found: answers.append({"finding": found}))
+        end = _program_end(target, finding.program, patience, lambda data: answers.append({"finding": data}))
     else:
         return True
     return end.how != "done" or any(answer.get("finding") is not None for answer in answers)

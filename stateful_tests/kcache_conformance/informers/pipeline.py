@@ -117,8 +117,8 @@ class Pipeline:
 
     def _end(self) -> None:
         self._catch_up()
-        for done in self._others_done:
-            done.wait()
+        for other in self._others_done:
+            other.wait()
         self._release_all()
         if self._is_stopped:
             self.story.store = None
@@ -132,21 +132,21 @@ class Pipeline:
         self.story.watches_left = self.server.open_watches
 
     def _other(self, number: int) -> list[Callable[[], None]]:
-        done = self._others_done[number - 1]
+        finished = self._others_done[number - 1]
 
         def unless_it_fails(call: Callable[[], None]) -> Callable[[], None]:
             def attempt() -> None:
                 try:
                     call()
                 except BaseException:
-                    done.set()
+                    finished.set()
                     raise
 
             return attempt
 
         def end() -> None:
             self._catch_up()
-            done.set()
+            finished.set()
 
         steps = map(self._step, self.program.threads[number])
         return [self._await_start, *map(unless_it_fails, (*steps, end))]
@@ -376,13 +376,13 @@ class Pipeline:
     def _wait_for(self, condition: Callable[[], Any], pauses: int | None = None, times: int = 1) -> bool:
         """Wait until the condition holds in ``times`` consecutive checks; return false after ``pauses`` pauses."""
         pause_seconds = self._patience.pause_seconds
-        left, held = pauses or self._patience.pauses, 0
+        remaining, held = pauses or self._patience.pauses, 0
         while True:
             held = held + 1 if condition() else 0
-            if held == times or (not left and not held):
+            if held == times or (not remaining and not held):
                 return held == times
             time.sleep(pause_seconds)
-            left = max(0, left - 1)
+            remaining = max(0, remaining - 1)
             pause_seconds = min(_LONGEST_PAUSE_SECONDS, pause_seconds * self._patience.growth)
 
     def _threads_left(self) -> list[str]:

@@ -83,7 +83,7 @@ def encode_certificate(certificate: Certificate, methods: MethodsReport | None =
         ],
         "resume": {
             "setting": dict(certificate.part.setting),
-            "done": [list(ends) for ends in certificate.part.done],
+            "done": [list(ends) for ends in certificate.part.explored],
             "signature": list(certificate.part.signature),
             "loaded": _files(description.loaded),
             "found": tally.finding is not None,
@@ -101,5 +101,5 @@ def _when(certificate: Certificate) -> Mapping[str, str]:
     dates = [run.began.isoformat(" ", "seconds") for run in certificate.runs]
     if len(dates) == 1:
         return {"date": dates[0]}
-    told = "; ".join(f"{date}, {run.programs} programs" for date, run in zip(dates, certificate.runs, strict=True))
-    return {"runs": f"{len(dates)}: {told}"}
+    runs = "; ".join(f"{date}, {run.programs} programs" for date, run in zip(dates, certificate.runs, strict=True))
+    return {"runs": f"{len(dates)}: {runs}"}

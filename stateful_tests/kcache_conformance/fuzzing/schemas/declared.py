@@ -84,11 +84,11 @@ def _typed_dict(cls: type[Any]) -> Declaration:
 
 
 def _qualifiers(annotation: Any) -> list[tuple[str, Any]]:
-    found = []
+    qualifiers = []
     while (name := getattr(typing.get_origin(annotation), "_name", None)) in ("Required", "NotRequired", "ReadOnly"):
         annotation = typing.get_args(annotation)[0]
-        found.append((name, annotation))
-    return found
+        qualifiers.append((name, annotation))
+    return qualifiers
 
 
 def _named_tuple(cls: Any) -> Declaration:

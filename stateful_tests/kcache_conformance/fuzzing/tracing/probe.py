@@ -112,8 +112,8 @@ class _Agreeable:
         node, steps, is_true = self._probe
         node.is_map = True
         value = Node(is_text=True)
-        made = _Agreeable(value, steps, is_true)
-        entries: dict[str, list[Any]] = {"items": [("app", made)], "keys": ["app"], "values": [made]}
+        entry = _Agreeable(value, steps, is_true)
+        entries: dict[str, list[Any]] = {"items": [("app", entry)], "keys": ["app"], "values": [entry]}
         return entries[name]
 
     def __getitem__(self, key: Any) -> Any:

@@ -22,7 +22,7 @@ from ..interleaving import interleaving_text
 from ..story import story_sentences
 from .from_history import argument, picture_of_history, tables_of_calls
 from .picture import Detail, Page, Picture, Table
-from .texts import shown
+from .texts import limited_text
 from .walking import walk_of
 
 _STOPS = frozenset({FindingKind.HANG, FindingKind.CRASH, FindingKind.DEADLOCK, FindingKind.LIVELOCK})
@@ -58,9 +58,13 @@ def page_of_finding(
     paragraphs.append(f"Rule: {finding.rule}; kind: {finding.kind.value}" + (f"; found by: {phase}." if phase else "."))
     if finding.unconfirmed:
         paragraphs.append(unconfirmed_text(finding))
-    told = finding.interleaving
-    paragraphs += [" ".join(story_sentences(told))] if story_sentences(told) else []
-    story = "" if told is None or not (told.threads or told.failures) else interleaving_text(told)
+    interleaving = finding.interleaving
+    paragraphs += [" ".join(story_sentences(interleaving))] if story_sentences(interleaving) else []
+    story = (
+        ""
+        if interleaving is None or not (interleaving.threads or interleaving.failures)
+        else interleaving_text(interleaving)
+    )
     texts = (("The interleaving", story), ("Details", finding.detail))
     return Page(
         title,
@@ -72,7 +76,7 @@ def page_of_finding(
         tuple(Detail(heading, text) for heading, text in texts if text),
         replay_command(finding, target, strict_errors=strict_errors) or "",
         "" if finding.anomaly is None else finding.anomaly.value,
-        walk_of(told),
+        walk_of(interleaving),
     )
 
 
@@ -100,15 +104,15 @@ def picture_of_finding(finding: Finding, *, strict_errors: bool = False) -> Pict
 
 def _calls_as_they_ran(finding: Finding) -> Iterator[Call]:
     """Yield the calls of a program that stands still, from its interleaving; times count the steps."""
-    told, threads = finding.interleaving, getattr(finding.program, "threads", ())
-    made: Counter[int] = Counter()
-    for call in () if told is None else told.calls:
+    interleaving, threads = finding.interleaving, getattr(finding.program, "threads", ())
+    counts: Counter[int] = Counter()
+    for call in () if interleaving is None else interleaving.calls:
         own = threads[call.thread] if call.thread < len(threads) else ()
-        if made[call.thread] < len(own):
+        if counts[call.thread] < len(own):
             outcome = None if call.outcome is None else Outcome(value=call.outcome)
             returned = None if outcome is None else 2 * max(call.first, call.last) + 1
-            yield Call(call.thread, own[made[call.thread]], 2 * call.first, returned, outcome)
-        made[call.thread] += 1
+            yield Call(call.thread, own[counts[call.thread]], 2 * call.first, returned, outcome)
+        counts[call.thread] += 1
 
 
 def _is_about_indexer(finding: Finding) -> bool:
@@ -176,8 +180,8 @@ def _followed(program: Program, operations: list[Operation]) -> Iterator[tuple[O
 
 def _indexes(calls: tuple[Call, ...]) -> set[str]:
     operations = [call.operation for call in calls]
-    found = {operation.index for operation in operations if operation.index is not None}
-    return found.union(*(item.values for operation in operations for item in operation.given))
+    indexes = {operation.index for operation in operations if operation.index is not None}
+    return indexes.union(*(item.values for operation in operations for item in operation.given))
 
 
 def _program_tables(finding: Finding, picture: Picture | None) -> tuple[Table, ...]:
@@ -186,5 +190,5 @@ def _program_tables(finding: Finding, picture: Picture | None) -> tuple[Table, .
     if program is None or picture is not None or not len(program):
         return ()
     parts = [("before", program.prefix), *((f"thread {n}", thread) for n, thread in enumerate(program.threads, 1))]
-    rows = tuple((name, shown(operation_text(operation))) for name, part in parts for operation in part)
+    rows = tuple((name, limited_text(operation_text(operation))) for name, part in parts for operation in part)
     return (Table("The program", ("thread", "call"), rows[:_MOST_ROWS]),)

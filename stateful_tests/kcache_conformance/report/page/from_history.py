@@ -13,7 +13,7 @@ from kcache_model.verdict import Status, Verdict
 from ..timeline import lane_name
 from .ordering import explaining_order, order_to_first_error
 from .picture import Page, Picture, Table
-from .texts import sentences, shown, tick_text
+from .texts import limited_text, sentences, tick_text
 
 _MOST_ROWS = 200
 _NO_ORDER = "No order is drawn, because none was found in time. The verdict does not depend on it."
@@ -50,10 +50,10 @@ def picture_of_history(
         return Picture(history, drawn.order, tuple(core), drawn.stuck, sentences(note, remark), drawn.expected)
     if status is Status.UNKNOWN:
         return Picture(history, note=sentences(note, "No order is drawn, because the checker found none."))
-    found = order or explaining_order(history, strict_errors=strict_errors)
-    if found is None:
+    explanation = order or explaining_order(history, strict_errors=strict_errors)
+    if explanation is None:
         return Picture(history, note=sentences(note, _NO_ORDER))
-    return Picture(history, tuple(found), note=note)
+    return Picture(history, tuple(explanation), note=note)
 
 
 def page_of_history(
@@ -108,14 +108,14 @@ def positions_of(history: History, calls: Iterable[Call]) -> tuple[int, ...]:
     """Return the positions of these calls in the history, by identity or else by equality; others are left out."""
     wanted = list(calls)
     positions = {id(call): position for position, call in enumerate(history.calls)} if wanted else {}
-    found = []
+    matching = []
     for call in wanted:
         position = positions.get(id(call))
         if position is None and call in history.calls:
             position = history.calls.index(call)
         if position is not None:
-            found.append(position)
-    return tuple(found)
+            matching.append(position)
+    return tuple(matching)
 
 
 def argument(text: str, anomaly: Anomaly | None) -> str:
@@ -130,8 +130,8 @@ def _table(heading: str, picture: Picture, calls: Iterable[tuple[int, Call]]) ->
     rows = [
         (
             lane_name(call.thread),
-            shown(call_text(call)) + (" \u2717" if position == picture.first_error else ""),
-            "no response" if call.returned is None else shown(outcome_text(call.outcome)),
+            limited_text(call_text(call)) + (" \u2717" if position == picture.first_error else ""),
+            "no response" if call.returned is None else limited_text(outcome_text(call.outcome)),
             tick_text(call.invoked),
             "" if call.returned is None else tick_text(call.returned),
             places.get(position, ""),

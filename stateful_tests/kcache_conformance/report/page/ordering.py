@@ -91,18 +91,18 @@ class _Searcher:
             answered.pop()
         if not answered:
             return Drawn(())
-        found = self._before(answered[-1])
-        if found.order is not None:
-            return self._drawn(found.order, answered[-1])
+        result = self._before(answered[-1])
+        if result.order is not None:
+            return self._drawn(result.order, answered[-1])
         self._deadline = self._new_deadline()
-        explained, failed, gave_up = 0, len(answered) - 1, found.gave_up
+        explained, failed, gave_up = 0, len(answered) - 1, result.gave_up
         while failed - explained > 1:
             middle = (explained + failed) // 2
-            found = self._before(answered[middle])
-            if found.order is not None:
+            result = self._before(answered[middle])
+            if result.order is not None:
                 explained = middle
             else:
-                failed, gave_up = middle, found.gave_up
+                failed, gave_up = middle, result.gave_up
         order = None if gave_up else self._before(answered[explained]).order
         return Drawn((), answered[-1]) if order is None else self._drawn(order, answered[explained])
 
@@ -119,7 +119,7 @@ class _Searcher:
 
     def by_stretches(self, calls: Iterable[tuple[int, Call]]) -> _Found:
         """Search the stretches one by one; if one has no order, repeat it together with the stretch before it."""
-        done: list[tuple[list[tuple[int, Call]], State, tuple[int, ...]]] = []
+        explained: list[tuple[list[tuple[int, Call]], State, tuple[int, ...]]] = []
         state = self._initial
         for stretch in _stretches([(position, call) for position, call in calls if _matters(call)]):
             taken, before = stretch, state
@@ -130,23 +130,23 @@ class _Searcher:
                 result = self._search(before, [call for _, call in taken])
                 if result.status is Status.OK:
                     break
-                if result.status is Status.UNKNOWN or not done:
+                if result.status is Status.UNKNOWN or not explained:
                     return _Found(None, gave_up=result.status is Status.UNKNOWN)
-                earlier, before, _ = done.pop()
+                earlier, before, _ = explained.pop()
                 taken = earlier + taken
             order = tuple(taken[index][0] for index in result.order)
-            done.append((taken, before, order))
+            explained.append((taken, before, order))
             state = self._follow(before, order)
-        return _Found(tuple(position for _, _, order in done for position in order))
+        return _Found(tuple(position for _, _, order in explained for position in order))
 
     def _before(self, error: int) -> _Found:
         """Return an order of the observations before the response of ``error``; calls open then may be part of it."""
         call = self._calls[error]
         assert call.returned is not None, "a call that never returned explains nothing, and needs no explanation"
         observed = self.observed_before(call.returned, error)
-        found = self.by_stretches([entry for entry in observed if entry[0] != error])
-        if found.order is not None or found.gave_up or not call.operation.is_write:
-            return found
+        result = self.by_stretches([entry for entry in observed if entry[0] != error])
+        if result.order is not None or result.gave_up or not call.operation.is_write:
+            return result
         return self.by_stretches(observed)  # what it wrote may have been seen before it gave a wrong answer
 
     def _drawn(self, order: tuple[int, ...], error: int) -> Drawn:
@@ -165,8 +165,8 @@ class _Searcher:
         return state
 
     def _search(self, state: State, calls: Sequence[Call]) -> SearchResult:
-        left = max(self._deadline - time.monotonic(), 0.0)
-        return search_linearization(self._model, state, calls, SearchBudget(left, _STEPS), self._agrees)
+        remaining_seconds = max(self._deadline - time.monotonic(), 0.0)
+        return search_linearization(self._model, state, calls, SearchBudget(remaining_seconds, _STEPS), self._agrees)
 
     def _agrees(self, observed: Outcome, expected: Outcome) -> bool:
         return observed.agrees_with(expected, strict_errors=self._strict_errors)

@@ -9,7 +9,7 @@ from kcache_model.indexers.eviction import model_of
 from kcache_model.indexers.indexer_model import State, Stored
 from kcache_model.indexers.program import History
 
-from .texts import shown
+from .texts import limited_text
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def _difference(before: State, after: State) -> Difference:
             old, new = before.stored.get(key), after.stored.get(key)
             was_changed = new is not None and _mutated(before, new) is not _mutated(after, new)
             if old is not new or was_changed:
-                items.append((shown(key), None if new is None else _stored_text(after, new)))
+                items.append((limited_text(key), None if new is None else _stored_text(after, new)))
     old_facts, new_facts = _facts(before), _facts(after)
     names = [*old_facts, *(name for name in new_facts if name not in old_facts)]
     facts = [(name, new_facts.get(name, "")) for name in names if old_facts.get(name) != new_facts.get(name)]
@@ -69,11 +69,11 @@ def _mutated(state: State, stored: Stored) -> object:
 
 def _stored_text(state: State, stored: Stored) -> str:
     text = str(stored.item)
-    return shown(text if _mutated(state, stored) is None else f"{text}, changed in place since")
+    return limited_text(text if _mutated(state, stored) is None else f"{text}, changed in place since")
 
 
 def _facts(state: State) -> dict[str, str]:
     facts = {"indexes": ", ".join(sorted(state.indexes))} if state.indexes else {}
     if state.resource_version:
         facts["resource version"] = state.resource_version
-    return {name: shown(text) for name, text in facts.items()}
+    return {name: limited_text(text) for name, text in facts.items()}
