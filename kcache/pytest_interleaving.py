@@ -393,15 +393,15 @@ class _Report:
     """
 
     def __init__(self, finding: Finding, spec: str) -> None:
-        from kcache_conformance.kept_tokens import kept_command
         from kcache_conformance.replay_request import ReplayRequest
         from kcache_conformance.report.capturing import captured
         from kcache_conformance.report.finding_text import print_finding
+        from kcache_conformance.stored_replays import short_command
 
         self.command = ""
 
         def command_of(request: ReplayRequest) -> str:
-            self.command = kept_command(request)
+            self.command = short_command(request)
             return self.command
 
         self.text = captured(lambda console: print_finding(console, finding, spec, command_of=command_of)).strip("\n")

@@ -34,10 +34,10 @@ from kcache_conformance.fuzzing.rules import Rule
 from kcache_conformance.informers.fake_server import FakeServer
 from kcache_conformance.informers.reproducing import PrintingHandler, print_content, settle
 from kcache_conformance.isolation import HarnessError
-from kcache_conformance.kept_tokens import kept_command
 from kcache_conformance.replays import replay_in_child
 from kcache_conformance.report.capturing import captured
 from kcache_conformance.report.finding_text import print_finding
+from kcache_conformance.stored_replays import short_command
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import DEFAULT_TYPE, MOST_FINDINGS, SuiteOptions, phase_ids
 from kcache_conformance.target_type import TargetType
@@ -391,5 +391,5 @@ def _resolve(
 
 def _text(finding: Finding, target: str, strict_errors: bool) -> str:
     return captured(
-        lambda console: print_finding(console, finding, target, strict_errors=strict_errors, command_of=kept_command)
+        lambda console: print_finding(console, finding, target, strict_errors=strict_errors, command_of=short_command)
     )

@@ -19,7 +19,7 @@ from kcache_conformance.report.certificate import encode_certificate
 from kcache_conformance.runs import parts, scope
 from kcache_conformance.runs.batch import Batch, decode_tally, encode_batch, exploring_of, run_batch
 from kcache_conformance.runs.outcomes import Certificate, Tally
-from kcache_conformance.runs.parts import as_ranges, carried, changed_files, first_of, joined, left_of, size_of
+from kcache_conformance.runs.parts import as_ranges, carried, changed_files, first_of, joined, remaining_items, size_of
 from kcache_conformance.runs.spread import spread
 from kcache_conformance.runs.verify import verify
 from kcache_model.bound import parse_bound
@@ -312,7 +312,7 @@ def test_ranges_are_the_positions(positions: set[int], size: int) -> None:
     ranges = as_ranges(sorted(positions))
     assert [number for ends in ranges for number in range(*ends)] == sorted(positions)
     assert size_of(ranges) == len(positions)
-    assert [position for position, _ in left_of(range(45), ranges)] == sorted({*range(45)} - positions)
+    assert [position for position, _ in remaining_items(range(45), ranges)] == sorted({*range(45)} - positions)
     first = joined(first_of(ranges, size))
     assert [number for ends in first for number in range(*ends)] == sorted(positions)[:size]
     rest = as_ranges(sorted({*range(41)} - positions))

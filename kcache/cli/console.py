@@ -16,13 +16,13 @@ from rich.text import Text
 
 from kcache_conformance.budget_slices import LEAST_PROGRAMS
 from kcache_conformance.events import Event, FindingMade, PhaseFinished, PhaseProgress, PhaseStarted, SuiteResult
-from kcache_conformance.kept_tokens import kept_command
 from kcache_conformance.replay_request import ReplayRequest
 from kcache_conformance.report.counts import counts_text, phase_verdict
 from kcache_conformance.report.coverage_table import coverage_table
 from kcache_conformance.report.finding_text import PHASE_TITLES, print_finding
 from kcache_conformance.report.run_report import RunReport, lines_about_methods, tested_line, verdict_line
 from kcache_conformance.saved_failures import TargetFailures
+from kcache_conformance.stored_replays import short_command
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
 from kcache_model.finding import Finding
@@ -107,7 +107,7 @@ def replay_line(request: ReplayRequest) -> str:
     """
     if _context_value(LONG_TOKEN):
         return request.command
-    command = kept_command(request, is_last=not _context_value(_IS_KEPT))
+    command = short_command(request, is_last=not _context_value(_IS_KEPT))
     click.get_current_context().meta[_IS_KEPT] = True
     return command
 

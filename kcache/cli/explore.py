@@ -27,7 +27,7 @@ from kcache_stress.target.explore import ExploreOptions
 
 from .console import seconds_so_far, show_finding, stdout_console
 from .exits import clear_errors, exit_code
-from .explorer_report import progress, seen_text
+from .explorer_report import progress, text_of_tested_code
 from .options import (
     CommandRequest,
     budget_option,
@@ -192,7 +192,7 @@ def explore(
         )
         remaining = budget - min(seconds_so_far(), _MOST_SPENT * budget)  # the inspection of the target counts as well
         template = replace(template, seconds=remaining)
-        console.print(title + seen_text(description), soft_wrap=True)
+        console.print(title + text_of_tested_code(description), soft_wrap=True)
         with progress(console, budget) as show, executor(dask) as pool:
             if by_hypothesis:
                 examples = replace(template, seeds=(_first_seed(seed), suite_options.programs or _MOST_EXAMPLES))

@@ -45,7 +45,7 @@ def progress(console: Console, budget_seconds: float) -> Iterator[Show]:
 def print_certificate(console: Console, certificate: Certificate, target_type: TargetType) -> None:
     """Print a certificate: the target, the bound, the counts, and whether it is verified."""
     named = f"{type_text(target_type)}{certificate.target}"
-    console.print(f"kcache verify {named}{seen_text(certificate.description)}", soft_wrap=True)
+    console.print(f"kcache verify {named}{text_of_tested_code(certificate.description)}", soft_wrap=True)
     table = Table(box=None, show_header=False, padding=(0, 2))
     rows = certificate_rows(certificate)
     for name, value in rows.items():
@@ -61,7 +61,7 @@ def print_certificate(console: Console, certificate: Certificate, target_type: T
         console.print(Text(f"not verified: {certificate.missing}", style="bold yellow"), soft_wrap=True)
 
 
-def seen_text(description: Description) -> str:
+def text_of_tested_code(description: Description) -> str:
     """Return lines about the code under test: instrumented, virtual, and not visible to the explorer."""
     tested = f"\n  {tested_line(description.tested)}" if description.tested else ""
     parts = {

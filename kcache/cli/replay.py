@@ -11,12 +11,12 @@ import click
 from rich.text import Text
 
 from kcache_conformance.events import PhaseFinished, SuiteResult
-from kcache_conformance.kept_tokens import KeptReplay, is_short_name, kept_replay, last_replay
 from kcache_conformance.replays import replay_in_child, replay_program_in_child
 from kcache_conformance.report.issue_text import issue_text
 from kcache_conformance.report.pytest_file import pytest_files
 from kcache_conformance.report.run_report import RunReport
 from kcache_conformance.saved_failures import read_failures
+from kcache_conformance.stored_replays import StoredReplay, is_short_name, last_replay, stored_replay
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
 from kcache_conformance.target_type import TargetType
@@ -105,7 +105,7 @@ def replay(
         )
     with clear_errors():
         if last or (len(words) == 1 and is_short_name(words[0])):
-            stored = _last(words) if last else kept_replay(words[0])
+            stored = _last(words) if last else stored_replay(words[0])
             request, is_own = stored.request, stored.is_own
             words, strict_errors, contract = request.words, request.strict_errors, request.contract
             if not (trust or is_own):
@@ -144,7 +144,7 @@ def replay(
         _run(words[0], words[1], budget_seconds, options, outputs)
 
 
-def _last(words: tuple[str, ...]) -> KeptReplay:
+def _last(words: tuple[str, ...]) -> StoredReplay:
     if words:
         raise click.UsageError("give either --last or a WORD")
     stored = last_replay()
@@ -153,7 +153,7 @@ def _last(words: tuple[str, ...]) -> KeptReplay:
     saved = read_failures().last
     if saved is None:
         raise click.UsageError("nothing is saved in .kcache of this folder: `kcache check TARGET` saves what it finds")
-    return KeptReplay(saved, is_own=False)
+    return StoredReplay(saved, is_own=False)
 
 
 def _write(

@@ -158,13 +158,13 @@ def shared_states(factory: Callable[[], Any]) -> list[SharedState]:
     return list(states.values())
 
 
-def _spaces_of(made_by: object) -> Iterator[dict[str, Any]]:
+def _spaces_of(factory: object) -> Iterator[dict[str, Any]]:
     """Yield the globals of the modules of a class and its bases, or the globals of a function that creates objects."""
-    functions = [made_by]
-    if isinstance(made_by, type):
+    functions = [factory]
+    if isinstance(factory, type):
         functions = [
             function
-            for base in made_by.__mro__
+            for base in factory.__mro__
             for value in own_attributes(base).values()
             for function in _functions_of(value)
             if function.__module__ == base.__module__

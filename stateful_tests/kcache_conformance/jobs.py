@@ -89,7 +89,7 @@ def run_phases_in_thread(target: Any, options: SuiteOptions, known: Known, liste
     journal = MemoryJournal()
     is_left = threading.Event()
 
-    def told(event: Event) -> None:
+    def notify(event: Event) -> None:
         if not is_left.is_set():
             listener(event)
 
@@ -105,7 +105,7 @@ def run_phases_in_thread(target: Any, options: SuiteOptions, known: Known, liste
             deadline = time.monotonic() + options.budget_seconds
             tested = describe_tested(getattr(target, "factory", target))
             loaded = target_type_named(options.kind).load(target)
-            _run_phases(loaded, None, tested, options, deadline, known, watch, told)
+            _run_phases(loaded, None, tested, options, deadline, known, watch, notify)
             ends.put(JobEnd("done"))
         except TargetError as error:
             ends.put(JobEnd("target_error", str(error)))

@@ -16,8 +16,8 @@ from kcache_stress.interruption import Interrupted, is_interrupted
 
 from .classes import parse_class_type_name
 from .jobs import load_in_child
-from .kept_tokens import FOLDER, make_folder
 from .replay_request import ReplayRequest, plain_request, request_of
+from .stored_replays import FOLDER, make_folder
 from .suite_options import SuiteOptions
 
 SCHEMA: Final = "kcache/failures/1"

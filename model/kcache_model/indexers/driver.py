@@ -176,7 +176,7 @@ class Driver:
         make = _ARGUMENTS.get(operation.name)
         return () if make is None else make(self, operation)
 
-    def _given(self, operation: Operation) -> Thing:
+    def _argument_item(self, operation: Operation) -> Thing:
         assert operation.item is not None, f"{operation.name} needs an item"
         return self.thing(operation.item)
 
@@ -218,13 +218,13 @@ class Driver:
 
 
 _ARGUMENTS: Final[Mapping[OperationName, Callable[[Driver, Operation], tuple[object, ...]]]] = {
-    **dict.fromkeys((_N.ADD, _N.UPDATE, _N.DELETE, _N.GET), lambda driver, call: (driver._given(call),)),
+    **dict.fromkeys((_N.ADD, _N.UPDATE, _N.DELETE, _N.GET), lambda driver, call: (driver._argument_item(call),)),
     _N.GET_BY_KEY: lambda _, call: (call.key,),
     _N.REPLACE: lambda driver, call: (list(map(driver.thing, call.items)), call.resource_version),
     _N.TRANSACTION: lambda driver, call: tuple(
         Transaction(_TRANSACTION_TYPES[kind], driver.thing(item)) for kind, item in call.entries
     ),
-    _N.INDEX: lambda driver, call: (call.index, driver._given(call)),
+    _N.INDEX: lambda driver, call: (call.index, driver._argument_item(call)),
     **dict.fromkeys((_N.INDEX_KEYS, _N.BY_INDEX), lambda _, call: (call.index, call.value)),
     _N.LIST_INDEX_FUNC_VALUES: lambda _, call: (call.index,),
     _N.ADD_INDEXERS: lambda driver, call: ({name: driver._make_index_func(name) for name in call.names},),

@@ -85,7 +85,7 @@ class IndexerModel:
         """The result of ``apply``; if the specification allows several outcomes, ``observed`` selects one."""
         return self.apply(state, operation)
 
-    def _put(self, state: State, operation: Operation) -> tuple[State, Outcome]:
+    def _add_or_update(self, state: State, operation: Operation) -> tuple[State, Outcome]:
         return _with_put(state, _item_of(operation)), returned()
 
     def _delete(self, state: State, operation: Operation) -> tuple[State, Outcome]:
@@ -178,8 +178,8 @@ class IndexerModel:
 _Rule = Callable[[IndexerModel, State, Operation], tuple[State, Outcome]]
 
 _RULES: Mapping[OperationName, _Rule] = {
-    OperationName.ADD: IndexerModel._put,
-    OperationName.UPDATE: IndexerModel._put,
+    OperationName.ADD: IndexerModel._add_or_update,
+    OperationName.UPDATE: IndexerModel._add_or_update,
     OperationName.DELETE: IndexerModel._delete,
     OperationName.REPLACE: IndexerModel._replace,
     OperationName.TRANSACTION: IndexerModel._transaction,

@@ -192,7 +192,7 @@ def _argument(data: Any) -> Any:
         return plain_argument(data)
     if "callback" in data:
         return decode_callback(data)
-    from .made_arguments import argument_of  # part of the fuzzer, which few classes need
+    from .argument_instances import argument_of  # part of the fuzzer, which few classes need
 
     return argument_of(data)
 

@@ -65,7 +65,7 @@ class InformerRunner(ScenarioRunner):
         """The informer of the last execution."""
         return self.pipeline.informer
 
-    def told(self) -> str:
+    def run_text(self) -> str:
         """Describe the last execution, see :func:`~.judging.run_text`."""
         return run_text(self.pipeline)
 
@@ -229,7 +229,7 @@ class InformerExplorationTarget:
             fingerprint_of(runner.sandbox.sources),
             self._instrument,
         )
-        lines = filter(None, (str(program), runner.told(), detail))
+        lines = filter(None, (str(program), runner.run_text(), detail))
         return finding_of("explorer", problem, token, detail="\n".join(lines), interleaving=rendered)
 
     def confirmation(

@@ -21,7 +21,7 @@ def certificate_rows(certificate: Certificate, methods: MethodsReport | None = N
     bound, tally = certificate.bound, certificate.tally
     total = "more than could be counted in time" if certificate.programs is None else certificate.programs
     generation = {} if certificate.semantics is None else {"semantics": certificate.semantics.value}
-    made_with = versions()
+    tools = versions()
     named = f"fingerprint {fingerprint_of_digests(tally.sources)[:16]} of {len(tally.sources)} files"
     sources = {"sources": named} if tally.sources else {}
     return {
@@ -36,7 +36,7 @@ def certificate_rows(certificate: Certificate, methods: MethodsReport | None = N
         "audited": f"{tally.audited} of them, of code as it is, switched at opcodes",
         **({"no proof": "; ".join(tally.notes)} if tally.notes else {}),
         **sources,
-        "made with": f"kcache {made_with['kcache']}, {made_with['implementation']} {made_with['python']}",
+        "made with": f"kcache {tools['kcache']}, {tools['implementation']} {tools['python']}",
         **_when(certificate),
         "seconds": f"{certificate.seconds:.1f} ({tally.seconds:.1f} of processes)",
     }

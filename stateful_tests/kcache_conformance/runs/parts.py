@@ -91,7 +91,7 @@ def carried(before: Sources, now: Sources) -> Sources:
     return frozenset((path, digest) for path, digest in before if (file_name(path), digest) not in known)
 
 
-def left_of(items: Iterable[T], explored: Ranges) -> Iterator[tuple[int, T]]:
+def remaining_items(items: Iterable[T], explored: Ranges) -> Iterator[tuple[int, T]]:
     """Yield the items, with their positions, that are not done."""
     ranges = iter(explored)
     start, stop = next(ranges, (-1, -1))

@@ -16,7 +16,7 @@ from kcache_stress.interruption import is_interrupted
 from ..target_types import target_type_named
 from .batch import Batch
 from .outcomes import Part, Ranges, Tally
-from .parts import as_ranges, first_of, joined, left_of, size_of
+from .parts import as_ranges, first_of, joined, remaining_items, size_of
 
 _BATCH_PROGRAMS: Final = 600
 _FEWEST_PROGRAMS: Final = 50
@@ -52,7 +52,7 @@ class Scope:
         Raises:
             FormatError: the programs differ from the programs of earlier runs.
         """
-        remaining = left_of(self._enumerated(), self._part.explored)
+        remaining = remaining_items(self._enumerated(), self._part.explored)
         for number in count():
             some = tuple(islice(remaining, self._batch_programs))
             if not some:

@@ -11,7 +11,7 @@ from ..just_in_time.contents import ABSENT, Event
 from ..just_in_time.reads import Get, KeysRead, ObjectsRead, ValuesRead
 from ..just_in_time.writes import Write
 from ..program import History
-from .clauses import Clause, Edge, Option, last_shown, under_way
+from .clauses import Clause, Edge, Option, last_explaining_write, under_way
 from .facts import Fact, FactKind, Writes, put_by
 from .precedence import Precedence
 from .refutation import Refutation
@@ -190,7 +190,7 @@ class _Teller:
             reasons.append(f"{self._name(first)} came later, as {self._why(order, second, first)}")
         if reasons:
             return f"nothing of the kind was there: {_listed(reasons)}"
-        gone = last_shown(fact, self._writes)
+        gone = last_explaining_write(fact, self._writes)
         if gone is None:
             return "no write that had begun by then put it there"
         write, remover = gone

@@ -131,7 +131,7 @@ def _had(fact: Fact, keys: Iterable[str], writes: Writes) -> Clause:
     return Clause(fact, fact.key, None, tuple(options))
 
 
-def last_shown(fact: Fact, writes: Writes) -> tuple[Write, Write] | None:
+def last_explaining_write(fact: Fact, writes: Writes) -> tuple[Write, Write] | None:
     """Return the last write that explained the fact, and a write that had replaced it before the read began.
 
     ``None`` if there is no such pair.

@@ -189,7 +189,7 @@ class ObjectMaker:
         required = {field.name: self._value(field, depth) for field in wanted if not self._may_vanish(field, record)}
         optional = {field.name: self._value(field, depth) for field in wanted if self._may_vanish(field, record)}
         for field in rest:
-            if _must_be_given(field, record):
+            if _is_required(field, record):
                 required[field.name] = self._simplest(field, depth)
             elif self._is_whole and depth < _DEEPEST - 6:
                 optional[field.name] = self._value(field, depth + 2)
@@ -233,9 +233,7 @@ class ObjectMaker:
 
     def _barest(self, record: Record, depth: int) -> Values:
         """Return a strategy for a record with only its required fields."""
-        required = {
-            field.name: self._simplest(field, depth) for field in record.fields if _must_be_given(field, record)
-        }
+        required = {field.name: self._simplest(field, depth) for field in record.fields if _is_required(field, record)}
         if record.style is Style.ATTRIBUTES:  # an attribute that the code reads has to exist in every object
             optional = (field for field in record.fields if field.may_be_none and self._reads(field))
             required |= {field.name: st.none() for field in optional}
@@ -243,7 +241,7 @@ class ObjectMaker:
         return st.builds(_assembled, what, st.fixed_dictionaries(required), st.just({}))
 
 
-def _must_be_given(field: Field, record: Record) -> bool:
+def _is_required(field: Field, record: Record) -> bool:
     """Whether every object has the field; an object with attributes may lack a field that may be ``None``."""
     return not (field.may_be_missing or (field.may_be_none and record.style is Style.ATTRIBUTES))
 
