@@ -50,7 +50,7 @@ class TargetName:
         return None if self.location.endswith(".py") else self.location
 
     def applied(self, target: Any) -> Any:
-        """Return the target ``target`` with the arguments bound to it; ``target`` itself if the name has no call.
+        """Return ``target`` with the arguments bound to it; ``target`` itself if the name has no call.
 
         Raises:
             TargetError: the arguments are not plain values.

@@ -25,7 +25,7 @@ _SHORT_TURN_SECONDS = 2.0
 
 
 def too_few(phase: str, programs: int) -> str:
-    """Return why a phase with a spent budget allows no verdict after ``programs`` programs; empty if it allows one."""
+    """Return why a phase with a spent budget allows no verdict after so many programs; empty if it allows one."""
     if programs >= min(_FEW_PROGRAMS, LEAST_PROGRAMS.get(phase, 0)):
         return ""
     return f"the target is so slow that the budget was spent after {programs} programs; give it a larger one"
