@@ -93,9 +93,9 @@ def adapt(
     unknown = [name for name in operations if name not in SYNONYMS]
     if unknown:
         raise TypeError(f"there is no operation {', '.join(unknown)}; there are: {', '.join(SYNONYMS)}")
-    given = {name: call_of(name, cast("Operation", operation)) for name, operation in operations.items()}
+    calls = {name: call_of(name, cast("Operation", operation)) for name, operation in operations.items()}
     caller = sys._getframe(1)
-    wishes = Wishes(given, frozenset(unsupported), pairs, missing, caller.f_builtins["__import__"])
+    wishes = Wishes(calls, frozenset(unsupported), pairs, missing, caller.f_builtins["__import__"])
     return AdaptedFactory(make, wishes, tombstone, caller.f_globals)
 
 
@@ -193,7 +193,7 @@ async def _awaited(awaitable: Any) -> Any:
     return await awaitable
 
 
-async def _done(function: Callable[..., Any], arguments: tuple[Any, ...], *, is_kept: bool) -> Any:
+async def _run_to_its_end(function: Callable[..., Any], arguments: tuple[Any, ...], *, is_kept: bool) -> Any:
     result = function(*arguments)
     if hasattr(type(result), "__aiter__"):
         return await _collected(result)
@@ -265,7 +265,7 @@ class _Adapted:
     def _call(self, operation: str, *arguments: Any, is_kept: bool = False) -> Any:
         function = self.plan[operation].of(self._cache)
         if self.is_async:  # plain methods run in the loop, too: they rely on nothing else running there meanwhile
-            return self._settled(_done(function, arguments, is_kept=is_kept or operation.startswith("get")))
+            return self._settled(_run_to_its_end(function, arguments, is_kept=is_kept or operation.startswith("get")))
         return self._settled(function(*arguments))
 
     def _read(self, operation: str, result: Any) -> Any:
@@ -274,8 +274,8 @@ class _Adapted:
         if takes == KEY_VALUE and operation in ("list", "list_keys"):
             return [pair[operation == "list"] for pair in _pairs(result)]
         if takes == KEY and operation == "list":
-            found = (self._found("get_by_key", key, None) for key in result)
-            return [obj for obj in found if obj is not None]
+            objects = (self._stored("get_by_key", key, None) for key in result)
+            return [obj for obj in objects if obj is not None]
         if takes == OBJECT and operation in ("list_keys", "index_keys"):
             keys = [self._key_func(obj) for obj in result]
             return sorted(keys) if operation == "index_keys" else keys
@@ -287,17 +287,17 @@ class _Adapted:
         if not inspect.isawaitable(result):
             return result
         if not self._loops:  # two threads may be here at once: the second loop is closed again
-            made = _EventLoop(self.wishes.importer)
-            if self._loops.setdefault(0, made) is not made:
-                made.close()
+            loop = _EventLoop(self.wishes.importer)
+            if self._loops.setdefault(0, loop) is not loop:
+                loop.close()
         return self._loops[0].run(result)
 
-    def _write(self, operation: str, obj: Any, key: Any, given: Any) -> None:
+    def _write(self, operation: str, obj: Any, key: Any, argument: Any) -> None:
         takes = self.plan[operation].takes
         key = self._key_func(obj) if key is None and takes != OBJECT else key
-        self._call(operation, *{OBJECT: (given,), KEY: (key,), KEY_VALUE: (key, given)}[takes])
+        self._call(operation, *{OBJECT: (argument,), KEY: (key,), KEY_VALUE: (key, argument)}[takes])
 
-    def _found(self, operation: str, argument: Any, default: Any) -> Any:
+    def _stored(self, operation: str, argument: Any, default: Any) -> Any:
         call = self.plan[operation]
         try:
             result = self._call(operation, argument, *(None,) * call.has_more)
@@ -321,22 +321,22 @@ class _Methods(_Adapted):
         self._write("update", obj, None, obj)
 
     def delete(self, obj: Any, /) -> None:
-        key, given = None, obj
+        key, argument = None, obj
         if self._tombstone is not None and next(self._deletions) % 2:
             key = self._key_func(obj)
-            given = self._tombstone(key, obj)
+            argument = self._tombstone(key, obj)
         try:
-            self._write("delete", obj, key, given)
+            self._write("delete", obj, key, argument)
         except self.wishes.missing as error:
             if not _says_missing(error, self._key_func(obj)):
                 raise
 
     def get(self, obj: Any, default: Any = None, /) -> Any:
         argument = self._key_func(obj) if self.plan["get"].takes == KEY else obj
-        return self._found("get", argument, default)
+        return self._stored("get", argument, default)
 
     def get_by_key(self, key: str, default: Any = None, /) -> Any:
-        return self._found("get_by_key", key, default)
+        return self._stored("get_by_key", key, default)
 
     def replace(self, objs: Iterable[Any], resource_version: str = "", /) -> None:
         call = self.plan["replace"]

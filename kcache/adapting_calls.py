@@ -97,7 +97,7 @@ class Call:
 class Wishes:
     """The user's arguments of ``adapt``; ``importer`` is the user's ``__import__``, which the explorer controls."""
 
-    given: Mapping[str, Call]
+    calls: Mapping[str, Call]
     unsupported: frozenset[str]
     pairs: bool | None
     missing: type[Exception] | tuple[type[Exception], ...]
@@ -113,13 +113,13 @@ def planned(cache: Any, wishes: Wishes) -> dict[str, Call]:
     plan: dict[str, Call] = {}
     spared = {*wishes.unsupported, *((*LOOKUPS, *OTHER_INDEX_OPERATIONS) if "indexes" in wishes.unsupported else ())}
     for operation in [name for name in SYNONYMS if name not in spared]:
-        if operation in wishes.given:
-            plan[operation] = _checked(cache, operation, wishes.given[operation], plan)
+        if operation in wishes.calls:
+            plan[operation] = _checked(cache, operation, wishes.calls[operation], plan)
         else:
             calls = (_fitting(cache, operation, Call(name), plan) for name in _candidates(operation))
-            found = next(filter(None, calls), None)
-            if found is not None and not (operation == "get" and found.takes == KEY):  # that is get_by_key
-                plan[operation] = found
+            call = next(filter(None, calls), None)
+            if call is not None and not (operation == "get" and call.takes == KEY):  # that is get_by_key
+                plan[operation] = call
     serves = [("add", "update", None), ("update", "add", None), ("get", "get_by_key", None)]
     for operation, other, takes in (*serves, ("list_keys", "list", None), ("index_keys", "by_index", OBJECT)):
         if operation not in plan and operation not in spared and other in plan:
@@ -170,14 +170,14 @@ def maker_of(make: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Any]:
         by_place = [_role(one.name) for one in placed if one.kind is one.POSITIONAL_ONLY]
         by_name = {one.name: _role(one.name) for one in parameters if one.kind is not one.POSITIONAL_ONLY}
         named = {name: role for name, role in by_name.items() if role}
-        return lambda given: make(*(given[role] for role in by_place), **{name: given[named[name]] for name in named})
+        return lambda own: make(*(own[role] for role in by_place), **{name: own[named[name]] for name in named})
     if isinstance(make, type) or len(required) > 2 or len(placed) < len(required):
         strange = ", ".join(one.name for one in required if not _role(one.name))
         raise TypeError(
             f"{name_of(make)}{signature} needs {strange}; give a function that makes a cache: "
             f"adapt(lambda key_func, indexers: {name_of(make)}(...))"
         )
-    return lambda given: make(*(given["key_func"], given["indexers"])[: len(required)])
+    return lambda values: make(*(values["key_func"], values["indexers"])[: len(required)])
 
 
 def _role(parameter: str) -> str:
@@ -194,16 +194,16 @@ def name_of(thing: Any) -> str:
     return str(getattr(thing, "__qualname__", None) or repr(thing))
 
 
-def call_of(operation: str, given: Operation) -> Call:
+def call_of(operation: str, argument: Operation) -> Call:
     """Return the call that the user's argument describes.
 
     Raises:
         TypeError: the argument describes no call; the message lists the possible values.
     """
-    source, takes = given if isinstance(given, tuple) and len(given) == 2 else (given, "")
+    source, takes = argument if isinstance(argument, tuple) and len(argument) == 2 else (argument, "")
     if not (isinstance(source, str) or callable(source)) or takes not in ("", *TAKES):
         raise TypeError(
-            f"{operation}={given!r}: give a method's name, or a function (cache, ...), or a pair of that and one of "
+            f"{operation}={argument!r}: give a method's name, or a function (cache, ...), or a pair of that and one of "
             f"{', '.join(TAKES)}"
         )
     return Call(source, takes)
@@ -214,15 +214,15 @@ def _checked(cache: Any, operation: str, call: Call, plan: Mapping[str, Call]) -
     if isinstance(source, str) and not callable(getattr(cache, source, None)):
         has = ", ".join(name for name in dir(cache) if not name.startswith("_"))
         raise TypeError(f"{of} has no method {source}, which is to {operation}; it has: {has}")
-    found = _fitting(cache, operation, call, plan if isinstance(source, str) else {})
+    fitting = _fitting(cache, operation, call, plan if isinstance(source, str) else {})
     if call.takes:
-        return replace(found or call, takes=call.takes)
-    if found is None:
+        return replace(fitting or call, takes=call.takes)
+    if fitting is None:
         raise TypeError(
             f"the parameters of {source if isinstance(source, str) else name_of(source)} do not say how {of} is to "
             f"{operation}; write {operation}=(..., {' or '.join(map(repr, TAKES))}), or give a function (cache, ...)"
         )
-    return found
+    return fitting
 
 
 @dataclass(frozen=True)

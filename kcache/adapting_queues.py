@@ -132,8 +132,8 @@ class AdaptedQueueFactory:
             TypeError: a named method does not exist, or the queue lacks a required operation.
             Exception: any error that ``make`` raises.
         """
-        given = {self._options[name]: value for name, value in options.items()}
-        queue = self._make(key_func, **given) if self._takes_key_func else self._make(**given)
+        arguments = {self._options[name]: value for name, value in options.items()}
+        queue = self._make(key_func, **arguments) if self._takes_key_func else self._make(**arguments)
         if type(queue) not in self._classes:
             self._classes[type(queue)] = _class_for(queue, self._operations, self._unsupported)
         return self._classes[type(queue)](queue)
@@ -155,7 +155,8 @@ def _class_for(
     methods: dict[str, Any] = {}
     for name in SYNONYMS:
         source = operations.get(name) or next(
-            (found for other in (name, *SYNONYMS[name]) for found in names_of(other) if hasattr(queue, found)), ""
+            (method for other in (name, *SYNONYMS[name]) for method in names_of(other) if hasattr(queue, method)),
+            "",
         )
         if isinstance(source, str) and source and not hasattr(queue, source):
             raise TypeError(f"{name_of(type(queue))} has no {source}, which is to {name}")
@@ -176,8 +177,8 @@ def _method(operation: str, source: str | Callable[..., Any]) -> Callable[..., A
     def call(queue: Any, *arguments: Any) -> Any:
         if callable(source):
             return source(queue, *arguments)
-        found = getattr(queue, source)
-        return found(*arguments) if callable(found) else found
+        attribute = getattr(queue, source)
+        return attribute(*arguments) if callable(attribute) else attribute
 
     if operation == "pop":
         return lambda self, process: call(self._queue, lambda item, *first: process(item, bool(first and first[0])))
@@ -197,9 +198,9 @@ def _taken(make: Callable[..., Any], options: Mapping[str, str]) -> tuple[bool, 
     except (TypeError, ValueError):
         return False, dict(options)
     is_open = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
-    found = {name: next((one for one in names_of(name) if one in parameters), "") for name in OPTIONS}
+    names = {name: next((one for one in names_of(name) if one in parameters), "") for name in OPTIONS}
     if is_open:
-        found = {name: one or name for name, one in found.items()}
+        names = {name: one or name for name, one in names.items()}
     placed = [one for one in parameters.values() if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
-    takes_key_func = bool(placed) and placed[0].name not in found.values()
-    return takes_key_func, {**{name: one for name, one in found.items() if one}, **options}
+    takes_key_func = bool(placed) and placed[0].name not in names.values()
+    return takes_key_func, {**{name: one for name, one in names.items() if one}, **options}

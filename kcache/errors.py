@@ -25,7 +25,7 @@ class KeyFuncError(KcacheError):
     """
 
     def __init__(self, obj: object, cause: BaseException) -> None:
-        super().__init__(f"couldn't create key for object {_shown(obj)}: {_text(cause)}")
+        super().__init__(f"couldn't create key for object {_shortened(obj)}: {_text(cause)}")
         self.obj = obj
         self.cause = cause
 
@@ -206,7 +206,7 @@ def quoted(text: str) -> str:
     return encode_basestring(text)
 
 
-def _shown(obj: object) -> str:
+def _shortened(obj: object) -> str:
     """Return ``str(obj)``, cut after ``_SHOWN_CHARACTERS`` characters."""
     text = _text(obj)
     return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."

@@ -105,12 +105,12 @@ def objects_under_any(indices: Mapping[str, Buckets[T]], name: str, values: Iter
     buckets = indices.get(name)
     if buckets is None:
         return None
-    found: Bucket[T] = {}
+    objects: Bucket[T] = {}
     for value in values:
         bucket = buckets.get(value)
         if bucket is not None:
-            found.update(bucket)
-    return list(found.values())
+            objects.update(bucket)
+    return list(objects.values())
 
 
 def keys_under(indices: Mapping[str, Buckets[T]], name: str, value: str) -> list[str] | None:

@@ -94,11 +94,11 @@ def parse_selector(text: str) -> Selector:
     requirements = []
     position = 0
     while True:
-        found = _CONDITION.match(text, position)
-        if found is None:
+        match = _CONDITION.match(text, position)
+        if match is None:
             raise SelectorError(f"cannot read {quoted(text)} as a label selector from {quoted(text[position:])} on")
-        requirements.append(_requirement(found))
-        position = found.end()
+        requirements.append(_requirement(match))
+        position = match.end()
         if position == len(text):
             return Selector(tuple(requirements))
         if text[position] != ",":
@@ -123,21 +123,21 @@ _CONDITION = re.compile(
 )
 
 
-def _requirement(found: re.Match[str]) -> Requirement:
-    if found["absent"] is not None:
-        return Requirement(found["absent"], Operator.DOES_NOT_EXIST)
-    if found["present"] is not None:
-        return Requirement(found["present"], Operator.EXISTS)
-    if found["set_key"] is not None:
-        values = [value.strip(_BLANKS) for value in found["set_values"].split(",")]
+def _requirement(match: re.Match[str]) -> Requirement:
+    if match["absent"] is not None:
+        return Requirement(match["absent"], Operator.DOES_NOT_EXIST)
+    if match["present"] is not None:
+        return Requirement(match["present"], Operator.EXISTS)
+    if match["set_key"] is not None:
+        values = [value.strip(_BLANKS) for value in match["set_values"].split(",")]
         for value in values:
             if not re.fullmatch(_VALUE, value):
-                raise SelectorError(f"{quoted(value)} is not a label value in {quoted(found[0])}")
-        return Requirement(found["set_key"], Operator(found["set_operator"]), frozenset(values))
-    operator = Operator("=" if found["operator"] == "==" else found["operator"])
-    if operator in (Operator.GREATER_THAN, Operator.LESS_THAN) and not _is_integer(found["value"]):
-        raise SelectorError(f"{quoted(found[0])} compares with {quoted(found['value'])}, which is not an integer")
-    return Requirement(found["key"], operator, frozenset([found["value"]]))
+                raise SelectorError(f"{quoted(value)} is not a label value in {quoted(match[0])}")
+        return Requirement(match["set_key"], Operator(match["set_operator"]), frozenset(values))
+    operator = Operator("=" if match["operator"] == "==" else match["operator"])
+    if operator in (Operator.GREATER_THAN, Operator.LESS_THAN) and not _is_integer(match["value"]):
+        raise SelectorError(f"{quoted(match[0])} compares with {quoted(match['value'])}, which is not an integer")
+    return Requirement(match["key"], operator, frozenset([match["value"]]))
 
 
 def _is_integer(text: str) -> bool:

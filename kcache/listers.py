@@ -51,7 +51,7 @@ def list_all_by_namespace(indexer: Indexer[T], namespace: str, selector: Selecto
         return list_all(indexer, selector)
     probe: Any = _NamespaceProbe(namespace)
     try:
-        found = indexer.index(NAMESPACE_INDEX, probe)
+        objects = indexer.index(NAMESPACE_INDEX, probe)
     except IndexNotFoundError:
         _log.warning(
             "no index called %r: listing namespace %r by a scan of the whole store", NAMESPACE_INDEX, namespace
@@ -64,7 +64,7 @@ def list_all_by_namespace(indexer: Indexer[T], namespace: str, selector: Selecto
             error,
         )
     else:
-        return _matching(found, selector)
+        return _matching(objects, selector)
     return [obj for obj in indexer.list() if _is_in(obj, namespace, selector)]
 
 

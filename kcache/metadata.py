@@ -30,8 +30,8 @@ def metadata_of(obj: object) -> object:
                 return obj
             raise NoMetadataError
     if type(metadata) in _NEVER_METADATA:
-        found = "empty" if metadata is None else f"a {type(metadata).__name__}"
-        raise NoMetadataError(f": its metadata is {found}")
+        description = "empty" if metadata is None else f"a {type(metadata).__name__}"
+        raise NoMetadataError(f": its metadata is {description}")
     return metadata
 
 

@@ -248,15 +248,15 @@ class _Explorer:
         from kcache_stress.recorded_imports import record_import_path, record_module_files
 
         os.environ[ARGUMENTS] = arguments_of(self.config)
-        asked = self.config.option
+        config_options = self.config.option
         module = item.getparent(pytest.Module)
         path = self.import_paths.get("" if module is None else module.nodeid, sys.path)
         options = SuiteOptions(
             kind="test",
-            seed=asked.kcache_test_seed,
-            budget_seconds=asked.kcache_test_budget,
+            seed=config_options.kcache_test_seed,
+            budget_seconds=config_options.kcache_test_budget,
             shrink_seconds=_SHRINK_SECONDS,
-            instrument=tuple(asked.kcache_test_instrument),
+            instrument=tuple(config_options.kcache_test_instrument),
             most_findings=1,
             parameters=positions_of(item),
             import_path=record_import_path(path),
@@ -308,9 +308,9 @@ def _spec(item: Any) -> str:
     from kcache_stress.loading import importable_spec
 
     name = item.originalname if item.cls is None else f"{item.cls.__qualname__}.{item.originalname}"
-    found = importable_spec(item.function if item.cls is None else item.cls)
+    spec = importable_spec(item.function if item.cls is None else item.cls)
     own = item.module.__name__ if item.module.__package__ else path_from_here(item.path) or item.path
-    location = found.rpartition(":")[0] if found is not None else own
+    location = spec.rpartition(":")[0] if spec is not None else own
     return f"{location}:{name}"
 
 
@@ -361,10 +361,10 @@ def _searched(search: _Search, seconds: float) -> tuple[Outcome, str]:
         return Outcome(AS_IT_IS, str(error)), ""
     except HarnessError as error:
         return Outcome(AS_IT_IS, f"kcache itself failed: {str(error).strip().splitlines()[-1]}"), ""
-    return _told(search, result)
+    return _described(search, result)
 
 
-def _told(search: _Search, result: SuiteResult) -> tuple[Outcome, str]:
+def _described(search: _Search, result: SuiteResult) -> tuple[Outcome, str]:
     finding = next(iter(result.findings), None)
     counts = result.phases[-1].counts if result.phases else {}
     executions = int(counts.get("executions", 0))
@@ -393,15 +393,15 @@ class _Report:
     """
 
     def __init__(self, finding: Finding, spec: str) -> None:
-        from kcache_conformance.kept_tokens import kept_command
         from kcache_conformance.replay_request import ReplayRequest
         from kcache_conformance.report.capturing import captured
         from kcache_conformance.report.finding_text import print_finding
+        from kcache_conformance.stored_replays import short_command
 
         self.command = ""
 
         def command_of(request: ReplayRequest) -> str:
-            self.command = kept_command(request)
+            self.command = short_command(request)
             return self.command
 
         self.text = captured(lambda console: print_finding(console, finding, spec, command_of=command_of)).strip("\n")

@@ -24,10 +24,10 @@ _SUITE = "kcache_conformance.pytest_suite"
 
 def _seconds(text: str) -> float:
     """Convert ``30``, ``30s``, ``2m`` or ``1.5h`` into seconds."""
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(s|m|h|)", text.strip())
-    if found is None or float(found[1]) == 0:
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(s|m|h|)", text.strip())
+    if match is None or float(match[1]) == 0:
         raise ArgumentTypeError(f"{text!r} is no duration; write for example 30s, 2m or 1.5h")
-    return float(found[1]) * {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}[found[2]]
+    return float(match[1]) * {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}[match[2]]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -84,12 +84,12 @@ def pytest_configure(config: pytest.Config) -> None:
     target = config.getoption("--kcache-target")
     if target == "":
         raise pytest.UsageError("--kcache-target is empty; write package.module:factory or path/to/file.py:factory")
-    found = importlib.util.find_spec(_SUITE) if target is not None else None
-    if found is not None and found.origin is not None:
-        suite = str(Path(found.origin))
-        given = config.args if _wants_own_tests(config) else []
-        if suite not in given:
-            config.args[:] = [*given, suite]
+    suite_module = importlib.util.find_spec(_SUITE) if target is not None else None
+    if suite_module is not None and suite_module.origin is not None:
+        suite = str(Path(suite_module.origin))
+        paths = config.args if _wants_own_tests(config) else []
+        if suite not in paths:
+            config.args[:] = [*paths, suite]
 
 
 def _wants_own_tests(config: pytest.Config) -> bool:

@@ -23,8 +23,8 @@ def compare_resource_versions(left: str, right: str) -> int:
 def _require_valid(version: str) -> None:
     well_formed = isinstance(version, str) and version.isascii() and version.isdecimal()
     if not well_formed or (version[0] == "0" and version != "0"):
-        shown = quoted(version) if isinstance(version, str) else f"a {type(version).__name__}"
+        version_text = quoted(version) if isinstance(version, str) else f"a {type(version).__name__}"
         raise ResourceVersionError(
-            f"resource version {shown} is not a decimal number without leading zeros; "
+            f"resource version {version_text} is not a decimal number without leading zeros; "
             "pass it on unchanged from the server"
         )

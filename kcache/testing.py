@@ -34,10 +34,10 @@ from kcache_conformance.fuzzing.rules import Rule
 from kcache_conformance.informers.fake_server import FakeServer
 from kcache_conformance.informers.reproducing import PrintingHandler, print_content, settle
 from kcache_conformance.isolation import HarnessError
-from kcache_conformance.kept_tokens import kept_command
 from kcache_conformance.replays import replay_in_child
 from kcache_conformance.report.capturing import captured
 from kcache_conformance.report.finding_text import print_finding
+from kcache_conformance.stored_replays import short_command
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import DEFAULT_TYPE, MOST_FINDINGS, SuiteOptions, phase_ids
 from kcache_conformance.target_type import TargetType
@@ -365,14 +365,14 @@ def replay(word: str, *, patience_seconds: float = 3.0, trust: bool = False) -> 
     target_type = trusted_type_of_token(word, is_trusted=trust)
     if target_type is None:
         raise FormatError(f"no replay token: {word[:20]!r}; it begins with kx1., kq1., ki1., kf1., kt1. or ko1.")
-    found = replay_in_child(target_type, word, patience_seconds=patience_seconds)
-    if found.finding is not None:
-        text = _text(found.finding, target_type.tokens.decode(word).target, strict_errors=False)
-        if found.status is not Status.VIOLATION:
+    outcome = replay_in_child(target_type, word, patience_seconds=patience_seconds)
+    if outcome.finding is not None:
+        text = _text(outcome.finding, target_type.tokens.decode(word).target, strict_errors=False)
+        if outcome.status is not Status.VIOLATION:
             raise InconclusiveError(text)
-        raise ConformanceError(text, SuiteResult(Status.VIOLATION, (found.finding,), (), (), (), 0.0))
-    if found.answer in (ReplayAnswer.CHANGED, ReplayAnswer.UNKNOWN):
-        raise InconclusiveError(found.note)
+        raise ConformanceError(text, SuiteResult(Status.VIOLATION, (outcome.finding,), (), (), (), 0.0))
+    if outcome.answer in (ReplayAnswer.CHANGED, ReplayAnswer.UNKNOWN):
+        raise InconclusiveError(outcome.note)
 
 
 def _resolve(
@@ -391,5 +391,5 @@ def _resolve(
 
 def _text(finding: Finding, target: str, strict_errors: bool) -> str:
     return captured(
-        lambda console: print_finding(console, finding, target, strict_errors=strict_errors, command_of=kept_command)
+        lambda console: print_finding(console, finding, target, strict_errors=strict_errors, command_of=short_command)
     )

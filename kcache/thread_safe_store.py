@@ -95,10 +95,10 @@ class ThreadSafeMap(Generic[T]):
         Raises:
             IndexNotFoundError: there is no such index.
         """
-        found = self._consistent(lambda: index_buckets.objects_under(self._indices, index_name, index_value))
-        if found is None:
+        objects = self._consistent(lambda: index_buckets.objects_under(self._indices, index_name, index_value))
+        if objects is None:
             raise IndexNotFoundError(index_name)
-        return found
+        return objects
 
     def index_keys(self, index_name: str, index_value: str, /) -> builtins.list[str]:
         """The keys under ``index_value``, sorted; O(m log m).
@@ -106,11 +106,11 @@ class ThreadSafeMap(Generic[T]):
         Raises:
             IndexNotFoundError: there is no such index.
         """
-        found = self._consistent(lambda: index_buckets.keys_under(self._indices, index_name, index_value))
-        if found is None:
+        keys = self._consistent(lambda: index_buckets.keys_under(self._indices, index_name, index_value))
+        if keys is None:
             raise IndexNotFoundError(index_name)
-        found.sort()
-        return found
+        keys.sort()
+        return keys
 
     def index(self, index_name: str, obj: T, /) -> builtins.list[T]:
         """The objects that share an index value with ``obj``, each once; O(m v). ``obj`` need not be stored.
@@ -128,10 +128,10 @@ class ThreadSafeMap(Generic[T]):
             values = checked_values(returned)
         except TypeError as error:
             raise IndexFuncError(None, index_name, error) from error
-        found = self._consistent(lambda: index_buckets.objects_under_any(self._indices, index_name, values))
-        if found is None:
+        objects = self._consistent(lambda: index_buckets.objects_under_any(self._indices, index_name, values))
+        if objects is None:
             raise IndexNotFoundError(index_name)
-        return found
+        return objects
 
     def list_index_func_values(self, index_name: str, /) -> builtins.list[str]:
         """The values of the index that have at least one object now; ``[]`` for an unknown index. O(values)."""
@@ -270,9 +270,9 @@ class ThreadSafeMap(Generic[T]):
         """Return the result of ``look`` for a state between two writes; ``look`` may be called twice."""
         writes = self._writes
         if not self._lock.locked():
-            found = look()
+            result = look()
             if self._writes == writes:
-                return found
+                return result
         with self._lock:
             return look()
 

@@ -61,7 +61,7 @@ def version(key: str, stamp: str) -> Version:
 def holding(**stored: Version) -> Configuration:
     configuration = Configuration(("node",))
     for key, found in stored.items():
-        configuration.put(key, found)
+        configuration.store(key, found)
     return configuration
 
 
@@ -131,7 +131,7 @@ def test_what_is_still_to_come_must_be_the_same() -> None:
     put, read = put_of(B1), Impossible(1, Call(0, op.list_objects(), 1, 2, returned()))
     for waiting in (with_open_put, with_open_read):
         other = waiting()
-        other.put("a", A2)
+        other.store("a", A2)
         assert len(united([waiting(), other], NOW)) == 1
         assert len(united([holding(a=A2), waiting()], NOW)) == 2
 

@@ -127,7 +127,7 @@ def test_an_annotation_says_what_the_objects_are(function: Any, annotation: Any)
 def test_an_annotation_that_leaves_all_open_is_no_source(function: Any) -> None:
     assert _subject(function).annotation is None
     assert Sources().are_guessed(_subject(function))
-    assert not Sources(given=Task).are_guessed(_subject(function))
+    assert not Sources(type_or_strategy=Task).are_guessed(_subject(function))
     assert not Sources(samples=("pods.yaml",)).are_guessed(_subject(function))
 
 
@@ -148,4 +148,4 @@ def test_an_annotation_that_is_not_to_be_found_is_refused_unless_something_else_
     subject = _subject(of_lost)
     with pytest.raises(SchemaError, match="parameter 'obj' has the annotation 'NotThere', which cannot be resolved"):
         Sources().are_guessed(subject)
-    assert not Sources(given=Task).are_guessed(subject)
+    assert not Sources(type_or_strategy=Task).are_guessed(subject)

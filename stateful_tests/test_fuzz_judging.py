@@ -137,9 +137,9 @@ def test_classes_may_refuse_some_values_but_not_all():
     def index(obj):
         return [obj.name] if obj.name != "special" else [1]
 
-    report = report_of(index, only=(Rule.RETURNS_LIST,), sources=Sources(given=Picky))
+    report = report_of(index, only=(Rule.RETURNS_LIST,), sources=Sources(type_or_strategy=Picky))
     assert [one.tier for one in report.findings] == [InputClass.VALID]
-    report = report_of(index, only=(Rule.RETURNS_LIST,), sources=Sources(given=Impossible))
+    report = report_of(index, only=(Rule.RETURNS_LIST,), sources=Sources(type_or_strategy=Impossible))
     assert (report.status, report.findings) == (Status.UNKNOWN, ())
     assert "refuses all that were tried" in report.reasons[0]
 

@@ -342,7 +342,7 @@ def test_when_the_time_is_up_only_the_fewest_objects_are_tried():
     search = Search(Inline(lambda obj: [], Kind.INDEX), schema.Text(), lambda _: None, until=0.0)
     search.run(st.text(), 60.0, examples=500, fewest=7)
     assert search.examples == 7
-    assert search.left(60.0) < 1.0
+    assert search.seconds_within(60.0) < 1.0
 
 
 def test_when_the_time_is_up_only_the_first_perturbation_is_tried(file):

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import pytest
 import typing_extensions as te
 
-from kcache_conformance.classes.made_arguments import argument_of, values_of
+from kcache_conformance.classes.argument_instances import argument_of, values_of
 from kcache_conformance.guessed_type import guessed_type, type_of_target
 from kcache_model.errors import TargetError
 

@@ -39,7 +39,7 @@ RIGHT = PipelineStory(SERVER, (HandlerStory("handler 0", (ADD_A, UPDATE_A, ADD_B
 
 def told(*calls: Told, server: ServerStory = SERVER, **fields: object) -> PipelineStory:
     """A story with one handler that was told this."""
-    return replace(RIGHT, server=server, handlers=(replace(RIGHT.handlers[0], told=calls, **fields),))
+    return replace(RIGHT, server=server, handlers=(replace(RIGHT.handlers[0], calls=calls, **fields),))
 
 
 DELETED = ServerStory((*CHANGES, (replace(A2, resource_version=5), True)), {"default/b": B4}, first_list=(A1,))
@@ -64,7 +64,7 @@ def test_a_right_story_breaks_no_rule() -> None:
         told(replace(ADD_A, stored=None), UPDATE_A, ADD_B),
         told(ADD_A, UPDATE_A, is_complete=False),
         told(ADD_A, UPDATE_A, ADD_B, synced_after=1),
-        told(ADD_A, UPDATE_A, ADD_B, most_told=3),
+        told(ADD_A, UPDATE_A, ADD_B, most_calls=3),
         replace(RIGHT, open_watches=1),
         replace(
             RIGHT, first_sync=FirstSync(("default/a", "default/c"), frozenset({"default/a"}), frozenset({"default/c"}))
@@ -126,7 +126,7 @@ def test_what_is_allowed(story: PipelineStory) -> None:
             "a handler was told after stop() had returned: on_add(default/b (uid-2, version 4))",
         ),
         (replace(RIGHT, wrong_indices=["index by-0: wrong"]), "index by-0: wrong"),
-        (told(ADD_A, UPDATE_A, ADD_B, most_told=1), "handler 0 was removed, and told afterwards: on_update("),
+        (told(ADD_A, UPDATE_A, ADD_B, most_calls=1), "handler 0 was removed, and told afterwards: on_update("),
         (replace(RIGHT, open_watches=2), "2 watches are open at once"),
         (replace(RIGHT, watches_left=1), "stop() left 1 watches open"),
         (replace(RIGHT, threads_left=("pump",)), "stop() left threads behind: pump"),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kcache.cli.explorer_report import seen_text
+from kcache.cli.explorer_report import text_of_tested_code
 from kcache_conformance.classes import class_type_name
 from kcache_conformance.classes.public_calls import public_calls
 from kcache_conformance.classes.vocabulary_choice import vocabulary_of
@@ -195,7 +195,7 @@ def test_a_package_with_parts_in_c_is_named_with_what_can_be_done(
     spec = body(folder)
     told = describe(spec, (), Granularity.FREE, "test")
     assert told.partly_in_c == (f"partly (_speed{EXTENSION_SUFFIXES[0]})",)
-    assert "--instrument PACKAGE.MODULE looks into what is in Python" in seen_text(told)
+    assert "--instrument PACKAGE.MODULE looks into what is in Python" in text_of_tested_code(told)
     asked = ("partly.stock",)
     assert "partly.stock" in describe(spec, asked, Granularity.FREE, "test").instrumented
     made = BodyExplorationTarget(spec)

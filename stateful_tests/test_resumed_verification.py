@@ -19,7 +19,7 @@ from kcache_conformance.report.certificate import encode_certificate
 from kcache_conformance.runs import parts, scope
 from kcache_conformance.runs.batch import Batch, decode_tally, encode_batch, exploring_of, run_batch
 from kcache_conformance.runs.outcomes import Certificate, Tally
-from kcache_conformance.runs.parts import as_ranges, carried, changed_files, first_of, joined, left_of, size_of
+from kcache_conformance.runs.parts import as_ranges, carried, changed_files, first_of, joined, remaining_items, size_of
 from kcache_conformance.runs.spread import spread
 from kcache_conformance.runs.verify import verify
 from kcache_model.bound import parse_bound
@@ -104,7 +104,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
 def test_two_runs_give_what_one_gives(jobs: int, whole: Certificate, tmp_path: Path) -> None:
     target = desk(tmp_path)
     first = verified(target, executor=Cutting(programs=7, batches=2))
-    assert first.part.done == ((0, 7), (10, 17))
+    assert first.part.explored == ((0, 7), (10, 17))
     assert (first.status, first.is_continuable) == (Status.UNKNOWN, True)
     assert first.missing == "the executor lost work: BrokenExecutor: no worker is left"
     explored: list[int] = []
@@ -116,7 +116,7 @@ def test_two_runs_give_what_one_gives(jobs: int, whole: Certificate, tmp_path: P
     )
     assert (second.status, second.missing, second.is_continuable) == (Status.OK, "", False)
     assert second.programs == whole.programs == second.tally.programs == second.tally.exhausted
-    assert second.part.done == ((0, second.programs),)
+    assert second.part.explored == ((0, second.programs),)
     assert explored[0] >= 14
     assert [run.programs for run in second.runs] == [14, second.programs - 14]
     assert second.tally.executions - second.tally.audited == whole.tally.executions - whole.tally.audited
@@ -312,7 +312,7 @@ def test_ranges_are_the_positions(positions: set[int], size: int) -> None:
     ranges = as_ranges(sorted(positions))
     assert [number for ends in ranges for number in range(*ends)] == sorted(positions)
     assert size_of(ranges) == len(positions)
-    assert [position for position, _ in left_of(range(45), ranges)] == sorted({*range(45)} - positions)
+    assert [position for position, _ in remaining_items(range(45), ranges)] == sorted({*range(45)} - positions)
     first = joined(first_of(ranges, size))
     assert [number for ends in first for number in range(*ends)] == sorted(positions)[:size]
     rest = as_ranges(sorted({*range(41)} - positions))

@@ -29,7 +29,7 @@ from kcache_model.verdict import Status
 from .console import LONG_TOKEN, STATUS_STYLES, seconds_so_far, stdout_console
 from .exits import EXIT_CODES, INTERRUPTED, USAGE, clear_errors, exit_code
 from .options import (
-    Asked,
+    CommandRequest,
     budget_option,
     contract_option,
     data_races_option,
@@ -41,7 +41,7 @@ from .options import (
     seed_option,
     semantics_option,
     strict_errors_option,
-    takes_asked,
+    takes_request,
     target_argument,
     type_option,
     type_text,
@@ -105,9 +105,9 @@ class _Run:
 @patience_option
 @verbosity_options
 @outputs_option
-@takes_asked
+@takes_request
 def check(
-    asked: Asked,
+    request: CommandRequest,
     only: tuple[str, ...],
     without: tuple[str, ...],
     first: bool,
@@ -134,15 +134,15 @@ def check(
     with clear_errors():
         outcomes: dict[str, SuiteResult | TargetError] = {}
         runs = []
-        targets = _targets(asked)
+        targets = _targets(request)
         for target in targets:
             try:
-                run = _run(asked, target)
+                run = _run(request, target)
                 runs.append(replace(run, options=_chosen(run, only, without, first)))
             except TargetError as error:
                 outcomes[target.name] = _unable(target.name, error, len(targets))
         accepted = {} if baseline is None else read_baseline(baseline)
-        asked.outputs.touch()
+        request.outputs.touch()
         failures = read_failures() if is_saved else SavedFailures({})
         runs = [_accepting(run, accepted.get(run.target, ())) for run in runs]
         to_do = [
@@ -156,19 +156,19 @@ def check(
             )
             for run in runs
         ]
-        done = []
+        completed = []
         for result, run in zip(run_all(console, to_do, jobs), runs, strict=False):
             if isinstance(result, TargetError):
                 outcomes[run.name] = _unable(run.name, result, len(targets))
                 continue
             outcomes[run.name] = result
-            done.append((run, result))
+            completed.append((run, result))
             failures = _with_failures(failures, run, result)
-            outputs = asked.outputs if len(targets) == 1 else asked.outputs.named(run.name)
+            outputs = request.outputs if len(targets) == 1 else request.outputs.named(run.name)
             outputs.write(RunReport("check", _title(run), run.target, run.options, result))
             _print_waivers(console, run, result)
-        if new_baseline is not None and not any(result.is_interrupted for _, result in done):
-            write_baseline(new_baseline, [(run.target, run.target_type, result) for run, result in done])
+        if new_baseline is not None and not any(result.is_interrupted for _, result in completed):
+            write_baseline(new_baseline, [(run.target, run.target_type, result) for run, result in completed])
         if is_saved:
             write_failures(failures)
         if len(targets) > 1:
@@ -203,34 +203,34 @@ def _exit_code(result: SuiteResult | TargetError, allow_skipped: bool) -> int:
     return exit_code(Status.OK if is_ok else result.status, is_interrupted=result.is_interrupted)
 
 
-def _targets(asked: Asked) -> list[ConfiguredTarget]:
+def _targets(request: CommandRequest) -> list[ConfiguredTarget]:
     """Return the targets to check: targets of the configuration file, or the typed target with the file's defaults."""
     configuration = find_configuration(Path.cwd())
     configured = configuration.targets
-    if asked.target is not None and asked.target in configured:
-        return [configured[asked.target]]
-    if asked.target is None and not asked.is_reference and configured:
+    if request.target is not None and request.target in configured:
+        return [configured[request.target]]
+    if request.target is None and not request.is_reference and configured:
         return [*configured.values()]
-    suggestion = did_you_mean(asked.target or "", configured)
-    if asked.target and ":" not in asked.target and suggestion:
-        raise click.UsageError(f"there is no target {asked.target} in {configuration.file}{suggestion}")
-    target, _ = replace(asked, kind=asked.kind or configuration.kind).resolved()
-    return [ConfiguredTarget(target, target, configuration.kind, given=configuration.given)]
+    suggestion = did_you_mean(request.target or "", configured)
+    if request.target and ":" not in request.target and suggestion:
+        raise click.UsageError(f"there is no target {request.target} in {configuration.file}{suggestion}")
+    target, _ = replace(request, kind=request.kind or configuration.kind).resolved()
+    return [ConfiguredTarget(target, target, configuration.kind, options=configuration.options)]
 
 
-def _run(asked: Asked, target: ConfiguredTarget) -> _Run:
+def _run(request: CommandRequest, target: ConfiguredTarget) -> _Run:
     """Return the run of a target. Precedence of options: command line, then environment, then configuration file.
 
     Raises:
         TargetError: the type of the target cannot be created.
     """
     began = time.monotonic()
-    leave_out = asked.options.leave_out or target.given.get("leave_out", ())
-    target_type = type_of_target(target.factory, asked.kind or target.kind, asked.model or target.model, leave_out)
-    typed = {name: getattr(asked.options, name) for name in asked.typed}
+    leave_out = request.options.leave_out or target.options.get("leave_out", ())
+    target_type = type_of_target(target.factory, request.kind or target.kind, request.model or target.model, leave_out)
+    typed = {name: getattr(request.options, name) for name in request.typed}
     waived = tuple(waiver.rule for waiver in target.waivers)
-    given = {**target.given, **typed}
-    options = replace(asked.options, **given, kind=target_type.name, waived=waived).within(given)
+    values = {**target.options, **typed}
+    options = replace(request.options, **values, kind=target_type.name, waived=waived).within(values)
     if target.without:
         phases = target_type.phases
         left_out = phase_ids(target.without, tuple(phases))
@@ -265,10 +265,10 @@ def _with_failures(failures: SavedFailures, run: _Run, result: SuiteResult) -> S
     """Return the failures to save after a run: its violations, and older failures that are not known to be fixed."""
     strict = run.options.strict_errors
     wrong = [finding for finding in result.findings if finding.status is Status.VIOLATION]
-    shown = [replay_request(finding, run.target, strict_errors=strict) for finding in wrong]
-    found = [request for request in shown if request is not None]
-    changed = failures.with_those_of(run.options.kind, run.target, (*found, *result.unsettled), result.not_tested)
-    return replace(changed, last=found[0]) if found else changed
+    requests = [replay_request(finding, run.target, strict_errors=strict) for finding in wrong]
+    replays = [request for request in requests if request is not None]
+    changed = failures.with_those_of(run.options.kind, run.target, (*replays, *result.unsettled), result.not_tested)
+    return replace(changed, last=replays[0]) if replays else changed
 
 
 def _print_waivers(console: Console, run: _Run, result: SuiteResult) -> None:
@@ -277,11 +277,11 @@ def _print_waivers(console: Console, run: _Run, result: SuiteResult) -> None:
 
 
 def _waiver_lines(run: _Run, result: SuiteResult) -> Iterator[str]:
-    found = {finding.rule for finding in result.findings}
+    reported = {finding.rule for finding in result.findings}
     for waiver in run.waivers:
         if waiver.rule not in run.target_type.rules:
             yield f"unknown rule in a waiver: {waiver.rule}; `kcache rules` lists them"
-        elif waiver.rule in found:
+        elif waiver.rule in reported:
             yield f"waived: {waiver.rule}" + (f" ({waiver.reason})" if waiver.reason else "")
         elif result.status is not Status.UNKNOWN:
             yield f"unused waiver: {waiver.rule}"

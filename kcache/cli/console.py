@@ -16,13 +16,13 @@ from rich.text import Text
 
 from kcache_conformance.budget_slices import LEAST_PROGRAMS
 from kcache_conformance.events import Event, FindingMade, PhaseFinished, PhaseProgress, PhaseStarted, SuiteResult
-from kcache_conformance.kept_tokens import kept_command
 from kcache_conformance.replay_request import ReplayRequest
 from kcache_conformance.report.counts import counts_text, phase_verdict
 from kcache_conformance.report.coverage_table import coverage_table
 from kcache_conformance.report.finding_text import PHASE_TITLES, print_finding
 from kcache_conformance.report.run_report import RunReport, lines_about_methods, tested_line, verdict_line
 from kcache_conformance.saved_failures import TargetFailures
+from kcache_conformance.stored_replays import short_command
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import SuiteOptions
 from kcache_model.finding import Finding
@@ -76,20 +76,20 @@ def stdout_console() -> Console:
     If a report goes to standard output, the console is on standard error. With ``-q`` it prints nothing.
     """
     console = _loud_console()
-    verbosity = _asked(VERBOSITY)
+    verbosity = _context_value(VERBOSITY)
     console.quiet, console.is_whole = verbosity == QUIET, verbosity == VERBOSE
     return console
 
 
 def _loud_console() -> _Console:
-    is_taken = bool(_asked(TAKEN))
+    is_taken = bool(_context_value(TAKEN))
     stream = sys.stderr if is_taken else sys.stdout
     if stream.isatty():
         return _Console(highlight=False, stderr=is_taken)
     return _Console(width=_PLAIN_WIDTH, highlight=False, color_system=None, legacy_windows=False, stderr=is_taken)
 
 
-def _asked(name: str) -> Any:
+def _context_value(name: str) -> Any:
     context = click.get_current_context(silent=True)
     return None if context is None else context.meta.get(name)
 
@@ -105,9 +105,9 @@ def replay_line(request: ReplayRequest) -> str:
 
     ``kcache replay --last`` runs the first replay of a report: the finding to fix first.
     """
-    if _asked(LONG_TOKEN):
+    if _context_value(LONG_TOKEN):
         return request.command
-    command = kept_command(request, is_last=not _asked(_IS_KEPT))
+    command = short_command(request, is_last=not _context_value(_IS_KEPT))
     click.get_current_context().meta[_IS_KEPT] = True
     return command
 
@@ -119,13 +119,13 @@ def is_whole(console: Console) -> bool:
 
 def seconds_so_far() -> float:
     """Return the seconds since the command began."""
-    began: float = _asked(BEGAN)
+    began: float = _context_value(BEGAN)
     return time.monotonic() - began
 
 
 def show_brief(report: RunReport) -> None:
     """Print the result in one line, if ``-q`` is set."""
-    if _asked(VERBOSITY) == QUIET:
+    if _context_value(VERBOSITY) == QUIET:
         _loud_console().print(Text(report.brief), soft_wrap=True)
 
 
@@ -239,9 +239,9 @@ def show_result(
             continue
         console.print()
         show_finding(console, finding, target, strict_errors=options.strict_errors)
-    told = [finding.rule for finding in result.findings if not finding.is_waived]
-    if told:
-        known = " ".join(dict.fromkeys(told))
+    reported = [finding.rule for finding in result.findings if not finding.is_waived]
+    if reported:
+        known = " ".join(dict.fromkeys(reported))
         console.print()
         console.print(f"  promise, usual cause and cure of each: kcache rules {known}", soft_wrap=True)
     console.print()

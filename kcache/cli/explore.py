@@ -27,16 +27,16 @@ from kcache_stress.target.explore import ExploreOptions
 
 from .console import seconds_so_far, show_finding, stdout_console
 from .exits import clear_errors, exit_code
-from .explorer_report import progress, seen_text
+from .explorer_report import progress, text_of_tested_code
 from .options import (
-    Asked,
+    CommandRequest,
     budget_option,
     data_races_option,
     executor,
     explorer_options,
     programs_option,
     seed_option,
-    takes_asked,
+    takes_request,
     target_argument,
     type_option,
     type_text,
@@ -55,10 +55,10 @@ _MOST_SPENT = 0.5
 
 
 def _shape(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[int, int]:
-    found = re.fullmatch(r"([2-4])x([1-4])", value.strip())
-    if found is None:
+    match = re.fullmatch(r"([2-4])x([1-4])", value.strip())
+    if match is None:
         raise click.BadParameter(f"{value!r} is no shape; write for example 2x2, at most 4x4")
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 class Generator(enum.StrEnum):
@@ -124,9 +124,9 @@ class Generator(enum.StrEnum):
 @explorer_options
 @verbosity_options
 @outputs_option
-@takes_asked
+@takes_request
 def explore(
-    asked: Asked,
+    request: CommandRequest,
     program: str | None,
     generator: str,
     strategy: str,
@@ -143,9 +143,9 @@ def explore(
     The modules of TARGET are instrumented and run under a virtual scheduler. Shows the interleaving of each distinct
     violation.
     """
-    target, suite_options = asked.resolved("explorer")
-    suite_options = suite_options.within(asked.typed)
-    target_type, seed, budget = asked.target_type, suite_options.seed, suite_options.budget_seconds
+    target, suite_options = request.resolved("explorer")
+    suite_options = suite_options.within(request.typed)
+    target_type, seed, budget = request.target_type, suite_options.seed, suite_options.budget_seconds
     console = stdout_console()
     by_hypothesis = generator == Generator.HYPOTHESIS.value
     if by_hypothesis:
@@ -169,12 +169,12 @@ def explore(
         f"(strategy {options.strategy}, granularity {options.granularity.value})"
     )
     with clear_errors():
-        asked.outputs.touch()
+        request.outputs.touch()
         if strategy not in NAMES:
             strategy_named(strategy)
         only = None if target_type.exploring is None else target_type.exploring.only
-        given = only if program is None else read_program(program, target_type)
-        chosen = () if given is None else (given,)
+        chosen_program = only if program is None else read_program(program, target_type)
+        chosen = () if chosen_program is None else (chosen_program,)
         description = describe(target, suite_options.instrument, options.granularity, target_type.name)
         if description.refused:
             stress = f"stress serves: kcache check {type_text(target_type)}{target} --only stress"
@@ -190,9 +190,9 @@ def explore(
             seconds=budget,
             patience_seconds=suite_options.patience_seconds,
         )
-        left = budget - min(seconds_so_far(), _MOST_SPENT * budget)  # the inspection of the target counts as well
-        template = replace(template, seconds=left)
-        console.print(title + seen_text(description), soft_wrap=True)
+        remaining = budget - min(seconds_so_far(), _MOST_SPENT * budget)  # the inspection of the target counts as well
+        template = replace(template, seconds=remaining)
+        console.print(title + text_of_tested_code(description), soft_wrap=True)
         with progress(console, budget) as show, executor(dask) as pool:
             if by_hypothesis:
                 examples = replace(template, seeds=(_first_seed(seed), suite_options.programs or _MOST_EXAMPLES))
@@ -202,7 +202,7 @@ def explore(
                     iter([template]) if chosen else _random(template, seed, suite_options.programs),
                     jobs=jobs,
                     executor=pool,
-                    seconds=left,
+                    seconds=remaining,
                     most_findings=1 if first else suite_options.most_findings,
                     on_tally=lambda so_far: show(None, so_far),
                 )
@@ -248,7 +248,7 @@ def explore(
             is_interrupted=tally.is_interrupted,
             tested=description.tested,
         )
-        asked.outputs.write(report)
+        request.outputs.write(report)
     if status is Status.UNKNOWN:
         console.print(f"unknown: {verdict}", style="bold yellow")
     elif status is Status.OK:

@@ -36,7 +36,7 @@ def progress(console: Console, budget_seconds: float) -> Iterator[Show]:
 
         def show(total: int | None, tally: Tally) -> None:
             pace.note(total, tally)
-            counts = f"{pace.done}{pace.left}"
+            counts = f"{pace.progress}{pace.remaining}"
             bar.update(task, description="exploring", total=total, completed=tally.programs, counts=counts)
 
         yield show
@@ -45,7 +45,7 @@ def progress(console: Console, budget_seconds: float) -> Iterator[Show]:
 def print_certificate(console: Console, certificate: Certificate, target_type: TargetType) -> None:
     """Print a certificate: the target, the bound, the counts, and whether it is verified."""
     named = f"{type_text(target_type)}{certificate.target}"
-    console.print(f"kcache verify {named}{seen_text(certificate.description)}", soft_wrap=True)
+    console.print(f"kcache verify {named}{text_of_tested_code(certificate.description)}", soft_wrap=True)
     table = Table(box=None, show_header=False, padding=(0, 2))
     rows = certificate_rows(certificate)
     for name, value in rows.items():
@@ -55,13 +55,13 @@ def print_certificate(console: Console, certificate: Certificate, target_type: T
     console.out("\n".join(line.rstrip() for line in capture.get().splitlines()), highlight=False)
     if certificate.status is Status.OK:
         tally, bound = certificate.tally, certificate.bound
-        shown = proved_text(tally.exhausted, bound.threads, bound.operations)
-        console.print(Text("verified", style="bold green") + Text(f": {shown}"), soft_wrap=True)
+        proof = proved_text(tally.exhausted, bound.threads, bound.operations)
+        console.print(Text("verified", style="bold green") + Text(f": {proof}"), soft_wrap=True)
     elif certificate.tally.finding is None:
         console.print(Text(f"not verified: {certificate.missing}", style="bold yellow"), soft_wrap=True)
 
 
-def seen_text(description: Description) -> str:
+def text_of_tested_code(description: Description) -> str:
     """Return lines about the code under test: instrumented, virtual, and not visible to the explorer."""
     tested = f"\n  {tested_line(description.tested)}" if description.tested else ""
     parts = {
@@ -69,7 +69,7 @@ def seen_text(description: Description) -> str:
         "on virtual threads and locks, as it is": description.virtual,
         "not seen": description.opaque,
     }
-    seen = tested + "".join(f"\n  {name}: {', '.join(names)}" for name, names in parts.items() if names)
+    text = tested + "".join(f"\n  {name}: {', '.join(names)}" for name, names in parts.items() if names)
     if description.partly_in_c:
-        seen += f"\n  of these with parts in C: {', '.join(description.partly_in_c)}; {_LOOK_INTO}"
-    return seen + (f"\n  {not_tested_text(PREFIX, description.left_out)}" if description.left_out else "")
+        text += f"\n  of these with parts in C: {', '.join(description.partly_in_c)}; {_LOOK_INTO}"
+    return text + (f"\n  {not_tested_text(PREFIX, description.left_out)}" if description.left_out else "")

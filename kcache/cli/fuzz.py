@@ -138,6 +138,6 @@ def fuzz(
             kind=f"{kind}-function",
         )
         if "json" in outputs.files:
-            outputs.put("json", lambda file: write_fuzz_json(file, report, seed))
+            outputs.write_file("json", lambda file: write_fuzz_json(file, report, seed))
         outputs.write(report_of(report, title, suite_options), without={"json"})
     sys.exit(exit_code(report.status, is_interrupted=report.is_interrupted))

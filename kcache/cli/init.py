@@ -22,7 +22,7 @@ from .exits import clear_errors
     "methods",
     metavar="OPERATION=METHOD[:TAKES]",
     multiple=True,
-    callback=lambda _context, _option, given: dict(map(_operation, given)),
+    callback=lambda _context, _option, texts: dict(map(_operation, texts)),
     help="What of CLASS does an operation of an Indexer, where its name does not tell, for example add=shelve; with "
     "what it takes, object, key or key_value, where the parameters do not tell; may be repeated.",
 )
@@ -47,14 +47,14 @@ def init(spec: str, methods: dict[str, Operation], name: str | None, folder: Pat
         configuration = scaffold.configuration_text()
         scaffold.adapter.write_text(scaffold.adapter_text(), encoding="utf-8")
         try:
-            scaffold, left = with_declarations(scaffold)
+            scaffold, count = with_declarations(scaffold)
         except BaseException:
             scaffold.adapter.unlink()
             raise
         scaffold.adapter.write_text(scaffold.adapter_text(), encoding="utf-8")
         scaffold.test.write_text(scaffold.test_text(), encoding="utf-8")
         scaffold.configuration.write_text(configuration, encoding="utf-8")
-        _print(scaffold, left)
+        _print(scaffold, count)
 
 
 def _operation(text: str) -> tuple[str, Operation]:
@@ -68,7 +68,7 @@ def _operation(text: str) -> tuple[str, Operation]:
     return operation, (method, takes) if takes else method
 
 
-def _print(scaffold: Scaffold, left: int) -> None:
+def _print(scaffold: Scaffold, count: int) -> None:
     console = stdout_console()
 
     def line(text: str) -> None:
@@ -84,10 +84,10 @@ def _print(scaffold: Scaffold, left: int) -> None:
     if scaffold.declared:
         console.print()
         console.print(Text("Declared, for it is so; delete the line in the adapter if it should not be", style="bold"))
-        for declaration, seen in scaffold.declared.items():
-            line(f"  {declaration:22} {seen}")
+        for declaration, reason in scaffold.declared.items():
+            line(f"  {declaration:22} {reason}")
     console.print()
-    if left:
-        line(f"{left} {'violation' if left == 1 else 'violations'} found on the way: `kcache check` shows what.")
+    if count:
+        line(f"{count} {'violation' if count == 1 else 'violations'} found on the way: `kcache check` shows what.")
     before = f"PYTHONPATH={scaffold.python_path} " if scaffold.python_path else ""
     line(f"Next: kcache check {scaffold.name}; {before}pytest {scaffold.test}")

@@ -167,9 +167,9 @@ def _finish(
     console.print(Text(status.value, style=STATUS_STYLES[status]))
     if "json" in outputs.files:
         text = json.dumps(document, indent=2) + "\n"
-        outputs.put("json", lambda file: file.write_text(text, encoding="utf-8"))
+        outputs.write_file("json", lambda file: file.write_text(text, encoding="utf-8"))
     if "html" in outputs.files:
-        outputs.put("html", lambda file: write_page(file, page()))
+        outputs.write_file("html", lambda file: write_page(file, page()))
     outputs.write(report, without=_OWN)
     sys.exit(EXIT_CODES[status])
 

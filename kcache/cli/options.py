@@ -37,10 +37,10 @@ _CLUSTER_SECONDS = 10.0
 
 def duration(_context: click.Context, _parameter: click.Parameter, value: str) -> float:
     """Option callback: seconds from ``30``, ``30s``, ``2m`` or ``1.5h``."""
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|)", value.strip())
-    if found is None:
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|)", value.strip())
+    if match is None:
         raise click.BadParameter(f"{value!r} is no duration; write for example 30s, 2m or 1.5h")
-    seconds = float(found[1]) * _UNITS[found[2]]
+    seconds = float(match[1]) * _UNITS[match[2]]
     if not 0 < seconds <= _LONGEST_SECONDS:
         raise click.BadParameter(f"{value!r} is out of range; give more than 0 and at most 7 days")
     return seconds
@@ -48,10 +48,10 @@ def duration(_context: click.Context, _parameter: click.Parameter, value: str) -
 
 def megabytes(_context: click.Context, _parameter: click.Parameter, value: str) -> float:
     """Option callback: megabytes from ``500MB`` or ``2GB``."""
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(MB|GB)", value.strip(), re.IGNORECASE)
-    if found is None or float(found[1]) == 0:
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(MB|GB)", value.strip(), re.IGNORECASE)
+    if match is None or float(match[1]) == 0:
         raise click.BadParameter(f"{value!r} is no size; write for example 500MB or 2GB")
-    return float(found[1]) * (1024.0 if found[2].upper() == "GB" else 1.0)
+    return float(match[1]) * (1024.0 if match[2].upper() == "GB" else 1.0)
 
 
 def json_value(_context: click.Context, _parameter: click.Parameter, value: str | None) -> Any:
@@ -308,7 +308,7 @@ def type_text(target_type: TargetType) -> str:
 
 
 @dataclass(frozen=True)
-class Asked:
+class CommandRequest:
     """The arguments of a command line that several commands share.
 
     Attributes:
@@ -350,11 +350,11 @@ class Asked:
             click.UsageError: an option is set that the target type does not have; neither TARGET nor ``--reference``
                 is set, or both are, or TARGET is empty.
         """
-        given = {
+        changes = {
             "semantics": self.options.semantics is not Semantics.CLASSIC,
             "contract": self.options.is_strict and not self.options.data_races,
         }
-        for name in (name for name, is_given in given.items() if is_given and name not in self.target_type.knows):
+        for name in (name for name, is_given in changes.items() if is_given and name not in self.target_type.knows):
             raise click.UsageError(f"--{name} is not for --type {self.target_type.name}")
         if self.options.threads is not None and "threads" not in self.target_type.knows:
             why = "its programs say how many there are"
@@ -369,28 +369,28 @@ class Asked:
         return target, replace(self.options, kind=self.target_type.name, phases=phases)
 
 
-def takes_asked(function: Callable[..., None]) -> Callable[..., None]:
-    """Pass TARGET, its type, the outputs, and all options that are fields of SuiteOptions as one argument ``asked``.
+def takes_request(function: Callable[..., None]) -> Callable[..., None]:
+    """Pass TARGET, its type, the outputs, and all options that are fields of SuiteOptions as one argument ``request``.
 
     Put this decorator below the options, directly above the command.
     """
 
     @functools.wraps(function)
     def command(
-        target: str | None, is_reference: bool, target_type: TargetType | str, outputs: Outputs, **given: Any
+        target: str | None, is_reference: bool, target_type: TargetType | str, outputs: Outputs, **arguments: Any
     ) -> None:
-        shared = {field.name: given.pop(field.name) for field in fields(SuiteOptions) if field.name in given}
+        shared = {field.name: arguments.pop(field.name) for field in fields(SuiteOptions) if field.name in arguments}
         kind = target_type if isinstance(target_type, str) else target_type.name
-        asked = Asked(
+        request = CommandRequest(
             kind=kind if _is_typed("target_type") else None,
-            model=given.pop("model", None),
+            model=arguments.pop("model", None),
             outputs=outputs,
             target=target,
             is_reference=is_reference,
             options=SuiteOptions(**shared),
             typed=_typed({*shared}),
         )
-        function(asked=asked, **given)
+        function(request=request, **arguments)
 
     return command
 

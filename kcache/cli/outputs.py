@@ -68,7 +68,7 @@ class Outputs:
         show_brief(report)
         for name in self.files:
             if name not in without:
-                self.put(name, functools.partial(formats()[name].write, report))
+                self.write_file(name, functools.partial(formats()[name].write, report))
         summary = os.environ.get(STEP_SUMMARY)
         if summary:
             from kcache_conformance.report.ci_formats import markdown
@@ -76,7 +76,7 @@ class Outputs:
             with Path(summary).open("a", encoding="utf-8") as stream:
                 stream.write(markdown(report))
 
-    def put(self, name: str, write: Callable[[Path], object]) -> None:
+    def write_file(self, name: str, write: Callable[[Path], object]) -> None:
         """Call ``write`` with the file of a format; for standard output, with a temporary file that is then printed."""
         if self.files[name] != STDOUT:
             write(self.files[name])
@@ -93,8 +93,8 @@ def outputs_option(function: F) -> F:
 
     @functools.wraps(function)
     def with_outputs(*arguments: Any, **options: Any) -> Any:
-        given = {name: options.pop(_parameter(name)) for name in texts}
-        files = {name: file for name, file in given.items() if file is not None}
+        paths = {name: options.pop(_parameter(name)) for name in texts}
+        files = {name: file for name, file in paths.items() if file is not None}
         files |= _paired(options.pop("format_names"), options.pop("output_files"))
         to_stdout = [name for name, file in files.items() if file == STDOUT]
         if len(to_stdout) > 1:

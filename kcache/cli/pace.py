@@ -32,7 +32,7 @@ class Pace:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, budget_seconds: float = inf) -> None:
         self._clock, self._began, self._budget_seconds = clock, clock(), budget_seconds
-        self._seen: deque[tuple[float, int]] = deque()
+        self._counts: deque[tuple[float, int]] = deque()
         self._total: int | None = None
         self._executions = 0
 
@@ -40,24 +40,24 @@ class Pace:
         """Record the counts of the search so far, and the total number of programs if it is known."""
         now = self._clock()
         self._total, self._executions = total, tally.executions
-        self._seen.append((now, tally.programs))
-        while len(self._seen) > 2 and now - self._seen[1][0] > _RECENT_SECONDS:
-            self._seen.popleft()
+        self._counts.append((now, tally.programs))
+        while len(self._counts) > 2 and now - self._counts[1][0] > _RECENT_SECONDS:
+            self._counts.popleft()
 
     @property
-    def done(self) -> str:
+    def progress(self) -> str:
         """``312 of 24003 programs, 8000 executions``."""
-        if not self._seen:
+        if not self._counts:
             return "nothing explored yet"
         total = "" if self._total is None else f" of {self._total}"
-        return f"{self._seen[-1][1]}{total} programs, {self._executions} executions"
+        return f"{self._counts[-1][1]}{total} programs, {self._executions} executions"
 
     @property
-    def left(self) -> str:
+    def remaining(self) -> str:
         """``, about 9 min left``; empty if the total or the pace is unknown."""
-        if self._total is None or not self._seen:
+        if self._total is None or not self._counts:
             return ""
-        (began, before), (now, after) = self._seen[0], self._seen[-1]
+        (began, before), (now, after) = self._counts[0], self._counts[-1]
         if after == before or now - began < _LEAST_SECONDS:
             return ""
         return f", about {duration_text((self._total - after) * (now - began) / (after - before))} left"
@@ -65,7 +65,9 @@ class Pace:
     @property
     def line(self) -> str:
         """The counts, the elapsed time and the remaining time."""
-        return f"{self.done} after {elapsed_text(self._clock() - self._began, self._budget_seconds)}{self.left}"
+        return (
+            f"{self.progress} after {elapsed_text(self._clock() - self._began, self._budget_seconds)}{self.remaining}"
+        )
 
 
 def duration_text(seconds: float) -> str:

@@ -11,12 +11,12 @@ import click
 from rich.text import Text
 
 from kcache_conformance.events import PhaseFinished, SuiteResult
-from kcache_conformance.kept_tokens import KeptReplay, is_short_name, kept_replay, last_replay
 from kcache_conformance.replays import replay_in_child, replay_program_in_child
 from kcache_conformance.report.issue_text import issue_text
 from kcache_conformance.report.pytest_file import pytest_files
 from kcache_conformance.report.run_report import RunReport
 from kcache_conformance.saved_failures import read_failures
+from kcache_conformance.stored_replays import StoredReplay, is_short_name, last_replay, stored_replay
 from kcache_conformance.suite import run_suite
 from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
 from kcache_conformance.target_type import TargetType
@@ -104,9 +104,9 @@ def replay(
         )
     with clear_errors():
         if last or (len(words) == 1 and is_short_name(words[0])):
-            kept = _last(words) if last else kept_replay(words[0])
-            found, is_own = kept.request, kept.is_own
-            words, strict_errors, contract = found.words, found.strict_errors, found.contract
+            stored = _last(words) if last else stored_replay(words[0])
+            request, is_own = stored.request, stored.is_own
+            words, strict_errors, contract = request.words, request.strict_errors, request.contract
             if not (trust or is_own):
                 require_trusted(words)
             trust = trust or is_own
@@ -143,38 +143,38 @@ def replay(
         _run(words[0], words[1], budget_seconds, options, outputs)
 
 
-def _last(words: tuple[str, ...]) -> KeptReplay:
+def _last(words: tuple[str, ...]) -> StoredReplay:
     if words:
         raise click.UsageError("give either --last or a WORD")
-    found = last_replay()
-    if found is not None:
-        return found
+    stored = last_replay()
+    if stored is not None:
+        return stored
     saved = read_failures().last
     if saved is None:
         raise click.UsageError("nothing is saved in .kcache of this folder: `kcache check TARGET` saves what it finds")
-    return KeptReplay(saved, is_own=False)
+    return StoredReplay(saved, is_own=False)
 
 
 def _write(
     target_type: TargetType, word: str, test_file: Path | None, issue_file: Path | None, patience: float
 ) -> None:
     token = target_type.tokens.decode(word)
-    found = replay_in_child(target_type, word, patience_seconds=patience)
+    outcome = replay_in_child(target_type, word, patience_seconds=patience)
     if issue_file is not None:
-        if found.finding is None:
-            raise click.UsageError(f"--issue has nothing to tell, {found.answer.value}: {printable(found.note)}")
-        text = issue_text(word, token, found.finding)
+        if outcome.finding is None:
+            raise click.UsageError(f"--issue has nothing to tell, {outcome.answer.value}: {printable(outcome.note)}")
+        text = issue_text(word, token, outcome.finding)
         if str(issue_file) == "-":
             click.echo(text, nl=False)
         else:
             issue_file.write_text(text, encoding="utf-8")
             click.echo(f"wrote {issue_file}")
     if test_file is not None:
-        for written in pytest_files(test_file, word, token, found.finding):
+        for written in pytest_files(test_file, word, token, outcome.finding):
             test_file.write_text(written.text, encoding="utf-8")
             if written.is_search and _fails(f"{test_file.absolute()}:{written.test}", token.kind, patience):
                 break
-        click.echo(f"wrote {test_file}{'' if found.finding is not None else f'; {found.note}'}")
+        click.echo(f"wrote {test_file}{'' if outcome.finding is not None else f'; {outcome.note}'}")
 
 
 def _fails(test: str, kind: FindingKind, patience: float) -> bool:
@@ -194,22 +194,22 @@ def _debug(target_type: TargetType, word: str) -> None:
 
 
 def _follow(target_type: TargetType, word: str, seconds: float, patience: float, outputs: Outputs) -> None:
-    found = replay_in_child(target_type, word, seconds=seconds, patience_seconds=patience)
+    outcome = replay_in_child(target_type, word, seconds=seconds, patience_seconds=patience)
     token = target_type.tokens.decode(word)
-    status = found.status
+    status = outcome.status
     console = stdout_console()
-    line = f"{found.answer.value.upper()}: {printable(found.note)}"
+    line = f"{outcome.answer.value.upper()}: {printable(outcome.note)}"
     console.print(Text(line, style=_STYLES.get(status, "bold yellow")), soft_wrap=True)
-    if found.finding is not None:
-        show_finding(console, found.finding, token.target)
-    text = f"{found.answer.value.capitalize()}: {found.note}."
+    if outcome.finding is not None:
+        show_finding(console, outcome.finding, token.target)
+    text = f"{outcome.answer.value.capitalize()}: {outcome.note}."
     options = SuiteOptions(
         strict_errors=token.strict_errors,
         patience_seconds=patience,
         kind=target_type.name,
         instrument=token.instrument,
     )
-    outputs.write(_report(f"kcache replay {word[:20]}...", token.target, options, status, found.finding, text))
+    outputs.write(_report(f"kcache replay {word[:20]}...", token.target, options, status, outcome.finding, text))
     sys.exit(EXIT_CODES[status])
 
 
@@ -225,7 +225,7 @@ def _report(
 def _run(target: str, program: str, seconds: float, options: SuiteOptions, outputs: Outputs) -> None:
     console = stdout_console()
     target_type = target_type_named(DEFAULT_TYPE)
-    found = replay_program_in_child(
+    outcome = replay_program_in_child(
         target_type,
         target,
         read_program(program, target_type),
@@ -234,9 +234,9 @@ def _run(target: str, program: str, seconds: float, options: SuiteOptions, outpu
         strict_errors=options.strict_errors,
         contract=options.contract,
     )
-    status = found.status
-    console.print(found.note, style=_STYLES.get(status), soft_wrap=True)
-    if found.finding is not None:
-        show_finding(console, found.finding, target, strict_errors=options.strict_errors)
-    outputs.write(_report(f"kcache replay {target}", target, options, status, found.finding, found.note))
+    status = outcome.status
+    console.print(outcome.note, style=_STYLES.get(status), soft_wrap=True)
+    if outcome.finding is not None:
+        show_finding(console, outcome.finding, target, strict_errors=options.strict_errors)
+    outputs.write(_report(f"kcache replay {target}", target, options, status, outcome.finding, outcome.note))
     sys.exit(EXIT_CODES[status])

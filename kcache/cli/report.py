@@ -44,6 +44,6 @@ def report(results: tuple[Path, ...], form: str | None, output: Path) -> None:
     """
     with clear_errors():
         text = OVERVIEWS[form or "markdown"]([read_run(result) for result in results])
-        Outputs({"report": output}).put(
+        Outputs({"report": output}).write_file(
             "report", lambda file: file.write_text(text, encoding="utf-8", newline="\n", errors="backslashreplace")
         )

@@ -21,12 +21,12 @@ class Rereadable:
 
     Args:
         stream: the source of new lines.
-        kept: the file with the lines that were read; ``None`` if the stream is seekable.
+        copy: the file with the lines that were read; ``None`` if the stream is seekable.
     """
 
-    def __init__(self, stream: IO[str], kept: IO[str] | None) -> None:
+    def __init__(self, stream: IO[str], copy: IO[str] | None) -> None:
         self._stream = stream
-        self._kept = kept
+        self._copy = copy
 
     @classmethod
     @contextmanager
@@ -41,25 +41,25 @@ class Rereadable:
             if file == "-":
                 # Recordings are in UTF-8, independent of the locale.
                 stream = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig")
-                with _spool() as kept:
-                    yield cls(stream, kept)
+                with _spool() as copy:
+                    yield cls(stream, copy)
                 stream.detach()
             else:
-                with Path(file).open(encoding="utf-8-sig") as stream, _spool() as kept:
-                    yield cls(stream, None if stream.seekable() else kept)
+                with Path(file).open(encoding="utf-8-sig") as stream, _spool() as copy:
+                    yield cls(stream, None if stream.seekable() else copy)
         except UnicodeDecodeError as error:
             raise FormatError(f"{file} is no text in UTF-8: {error}") from None
 
     def __call__(self) -> Iterator[str]:
         """Yield the lines from the beginning."""
-        if self._kept is None:
+        if self._copy is None:
             self._stream.seek(0)
             yield from _lines(self._stream)
             return
-        self._kept.seek(0)
-        yield from self._kept
+        self._copy.seek(0)
+        yield from self._copy
         for line in _lines(self._stream):
-            self._kept.write(line)
+            self._copy.write(line)
             yield line
 
 

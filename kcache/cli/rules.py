@@ -23,12 +23,12 @@ def rules(ids: tuple[str, ...], markdown: bool) -> None:
     console = stdout_console()
     known = all_rules()
     if ids:
-        found = [(title, of[rule]) for rule in ids for title, of in known.items() if rule in of]
-        unknown = set(ids) - {one.id for _, one in found}
+        selected = [(title, of[rule]) for rule in ids for title, of in known.items() if rule in of]
+        unknown = set(ids) - {one.id for _, one in selected}
         if unknown:
             suggestion = did_you_mean(min(unknown), (rule for of in known.values() for rule in of))
             raise click.UsageError(f"there is no rule {min(unknown)}; `kcache rules` lists them{suggestion}")
-        for title, one in found:
+        for title, one in selected:
             console.print(Text(f"{one.id} ({title.lower()})", style="bold"))
             for line in rule_lines(one):
                 console.print(f"  {line}", soft_wrap=True, markup=False)

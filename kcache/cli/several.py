@@ -72,17 +72,17 @@ def run_all(console: Console, runs: Sequence[TargetRun], at_once: int) -> Iterat
             for run, future in [(run, pool.submit(_run, bar, run)) for run in runs]:
                 while not wait([future], _POLL_SECONDS).done:
                     continue
-                found = future.result()
-                if found is None:
+                outcome = future.result()
+                if outcome is None:
                     return
                 console.print(run.title, soft_wrap=True)
-                if isinstance(found, TargetError):
-                    yield found
+                if isinstance(outcome, TargetError):
+                    yield outcome
                     continue
-                for phase in found.phases:
+                for phase in outcome.phases:
                     console.print(phase_line(phase), soft_wrap=True)
-                show_result(console, run.target, run.options, found)
-                yield found
+                show_result(console, run.target, run.options, outcome)
+                yield outcome
         except BaseException:
             with ending_children():
                 pool.shutdown(cancel_futures=True)

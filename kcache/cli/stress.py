@@ -12,7 +12,7 @@ from kcache_conformance.report.run_report import RunReport
 from .console import run_and_print, stdout_console
 from .exits import clear_errors, exit_code
 from .options import (
-    Asked,
+    CommandRequest,
     budget_option,
     contract_option,
     leave_out_option,
@@ -21,7 +21,7 @@ from .options import (
     seed_option,
     semantics_option,
     strict_errors_option,
-    takes_asked,
+    takes_request,
     target_argument,
     type_option,
     type_text,
@@ -50,20 +50,20 @@ _MOST_THREADS = 64
 @patience_option
 @verbosity_options
 @outputs_option
-@takes_asked
-def stress(asked: Asked) -> None:
+@takes_request
+def stress(request: CommandRequest) -> None:
     """Run TARGET under real threads, in a child process, and judge what they see while they run.
 
     Ends with a table of what was called, how it ended, and how often it really overlapped a call of another thread.
     """
-    target, options = asked.resolved("stress")
-    options = replace(options, most_findings=1).within(asked.typed)
+    target, options = request.resolved("stress")
+    options = replace(options, most_findings=1).within(request.typed)
     threads = "2 to 4 threads" if options.threads is None else f"{options.threads} threads"
-    known = f"{threads}, semantics {options.semantics.value}, " if "semantics" in asked.target_type.knows else ""
+    known = f"{threads}, semantics {options.semantics.value}, " if "semantics" in request.target_type.knows else ""
     settings = f"{known}seed {options.seed}, {options.budget_text}"
-    title = f"kcache stress {type_text(asked.target_type)}{target} ({settings})"
+    title = f"kcache stress {type_text(request.target_type)}{target} ({settings})"
     with clear_errors():
-        asked.outputs.touch()
+        request.outputs.touch()
         result = run_and_print(stdout_console(), title, target, options, is_coverage_shown=True)
-        asked.outputs.write(RunReport("stress", title, target, options, result))
+        request.outputs.write(RunReport("stress", title, target, options, result))
     sys.exit(exit_code(result.status, is_interrupted=result.is_interrupted))

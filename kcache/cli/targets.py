@@ -39,11 +39,11 @@ def targets(target_type: TargetType, paths: bool) -> None:
                 click.echo(_target(example))
             return
         for shows, heading in _HEADINGS.items():
-            found = [example for example in examples if example.kind == shows]
-            if not found:
+            selected = [example for example in examples if example.kind == shows]
+            if not selected:
                 continue
             console.print(Text(heading, style="bold"))
-            for example in found:
+            for example in selected:
                 source = f" ({example.source})" if example.source else ""
                 strict = ", for --strict" if example.is_strict else ""
                 console.print(f"  {example.name:28} {example.summary}{source}{strict}", soft_wrap=True)

@@ -154,16 +154,16 @@ def test_executions_are_counted_while_one_program_is_explored() -> None:
 def test_the_time_that_is_left_is_that_of_the_last_minutes() -> None:
     now = [0.0]
     shown = pace.Pace(lambda: now[0])
-    assert (shown.done, shown.left) == ("nothing explored yet", "")
+    assert (shown.progress, shown.remaining) == ("nothing explored yet", "")
     shown.note(1000, Tally(programs=400))  # of an earlier run
-    assert shown.left == ""
+    assert shown.remaining == ""
     now[0] = 10.0
     shown.note(1000, Tally(programs=420, executions=77))
     assert shown.line == "420 of 1000 programs, 77 executions after 10 s, about 5 min left"
     for minute in range(1, 10):
         now[0] = 10.0 + 60.0 * minute
         shown.note(1000, Tally(programs=420 + minute))
-    assert shown.left == ", about 10 h left"
+    assert shown.remaining == ", about 10 h left"
     shown.note(None, Tally(programs=430, executions=80))
     assert shown.line == "430 programs, 80 executions after 9 min"
 

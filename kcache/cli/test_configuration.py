@@ -276,7 +276,7 @@ def test_a_file_above_is_found_and_its_paths_are_its_own(write: Write, tmp_path:
     below.mkdir()
     found = find_configuration(below)
     assert found.targets["mine"].factory == "../store.py:new_indexer"
-    assert found.targets["mine"].given["contract"] is Contract.STRICT
+    assert found.targets["mine"].options["contract"] is Contract.STRICT
     assert found.targets["reference"].factory == "kcache:new_indexer"
     (below / "kcache.toml").write_text("typ = 'fifo'", encoding="utf-8")
     with pytest.raises(FormatError, match=r"kcache.toml: typ is no setting"):

@@ -11,10 +11,10 @@ from click.testing import CliRunner, Result
 
 from kcache.cli import main
 from kcache_conformance.events import PhaseFinished
-from kcache_conformance.kept_tokens import kept_replay
 from kcache_conformance.replay_request import ReplayRequest
 from kcache_conformance.report.counts import counts_text, phase_verdict
 from kcache_conformance.saved_failures import SavedFailures, TargetFailures, read_failures, write_failures
+from kcache_conformance.stored_replays import stored_replay
 from kcache_model.rules import Contract
 
 STORE = """
@@ -90,7 +90,7 @@ def test_a_failure_comes_first_the_next_time_until_it_is_mended(wrong: Path) -> 
     document = json.loads(Path("out.json").read_text(encoding="utf-8"))
     assert [phase["phase"] for phase in document["phases"]] == ["saved"]
     name = first.stdout[first.stdout.index("kcache replay") :].split()[2]
-    assert kept_replay(name).request.command == document["findings"][0]["replay"]
+    assert stored_replay(name).request.command == document["findings"][0]["replay"]
     mend(wrong)
     mended = check()
     assert mended.exit_code == 0, mended.stdout

@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcache.cli import main
-from kcache_conformance.kept_tokens import kept_command, kept_replay, last_replay
 from kcache_conformance.replay_request import ReplayRequest
+from kcache_conformance.stored_replays import last_replay, short_command, stored_replay
 from kcache_model.errors import FormatError
 
 COUNTER = """
@@ -113,7 +113,7 @@ def test_pytest_keeps_what_it_finds(project: Path) -> None:
         kept = last_replay()
         assert kept is not None
         assert kept.is_own
-        assert kept == kept_replay(name)
+        assert kept == stored_replay(name)
         assert kcache("replay", "--last").exit_code == 1
 
 
@@ -131,7 +131,7 @@ def test_the_long_token_is_shown_where_another_machine_may_need_it(
 
 
 def test_a_name_that_is_not_kept_is_refused(project: Path) -> None:
-    command = kept_command(ReplayRequest(("kt1.word",)))
+    command = short_command(ReplayRequest(("kt1.word",)))
     name = command.split()[-1]
     wrong = name[:-1] + ("0" if name[-1] != "0" else "1")
     done = kcache("replay", wrong)
@@ -144,29 +144,29 @@ def test_a_name_that_is_not_kept_is_refused(project: Path) -> None:
 
 def test_only_what_the_user_kept_is_trusted(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     request = ReplayRequest(("kt1.word",))
-    name = kept_command(request).split()[-1]
-    assert kept_replay(name).is_own
+    name = short_command(request).split()[-1]
+    assert stored_replay(name).is_own
     file = project / ".kcache" / "replays" / f"{name}.json"
     data = json.loads(file.read_text(encoding="utf-8"))
     file.write_text(json.dumps({**data, "words": ["kt1.other"]}), encoding="utf-8")
-    assert not kept_replay(name).is_own
+    assert not stored_replay(name).is_own
     file.write_text(json.dumps({**data, "code": ""}), encoding="utf-8")
-    assert not kept_replay(name).is_own
+    assert not stored_replay(name).is_own
     file.write_text(json.dumps(data), encoding="utf-8")
-    assert kept_replay(name).is_own
+    assert stored_replay(name).is_own
     monkeypatch.setenv("XDG_CACHE_HOME", str(project / "of somebody else"))
-    assert not kept_replay(name).is_own
+    assert not stored_replay(name).is_own
 
 
 def test_several_threads_and_processes_keep_at_once(project: Path) -> None:
     names: list[str] = []
     write = (
-        "import sys; from kcache_conformance.kept_tokens import *; from kcache_conformance.replay_request import *\n"
+        "import sys; from kcache_conformance.stored_replays import *; from kcache_conformance.replay_request import *\n"
     )
-    write += "for n in range(50): kept_command(ReplayRequest((f'kt1.{n % 10}',)))"
+    write += "for n in range(50): short_command(ReplayRequest((f'kt1.{n % 10}',)))"
     processes = [subprocess.Popen([sys.executable, "-c", write]) for _ in range(2)]
     threads = [
-        threading.Thread(target=lambda: names.extend(kept_command(ReplayRequest((f"kt1.{n}",))) for n in range(20)))
+        threading.Thread(target=lambda: names.extend(short_command(ReplayRequest((f"kt1.{n}",))) for n in range(20)))
         for _ in range(3)
     ]
     for thread in threads:
@@ -175,7 +175,7 @@ def test_several_threads_and_processes_keep_at_once(project: Path) -> None:
         thread.join()
     assert [process.wait(60) for process in processes] == [0, 0]
     assert len(set(names)) == 20
-    assert all(kept_replay(command.split()[-1]).is_own for command in names)
+    assert all(stored_replay(command.split()[-1]).is_own for command in names)
     assert {file.suffix for file in (project / ".kcache" / "replays").iterdir()} == {".json"}
     with pytest.raises(FormatError, match="there is no finding"):
-        kept_replay("0" * 8)
+        stored_replay("0" * 8)

@@ -22,11 +22,11 @@ from .console import show_finding, stdout_console
 from .exits import clear_errors, exit_code
 from .explorer_report import print_certificate, progress
 from .options import (
-    Asked,
+    CommandRequest,
     budget_option,
     executor,
     explorer_options,
-    takes_asked,
+    takes_request,
     target_argument,
     type_option,
     type_text,
@@ -77,16 +77,22 @@ def _bound(_context: click.Context, _parameter: click.Parameter, value: str) -> 
 @explorer_options
 @verbosity_options
 @outputs_option
-@takes_asked
+@takes_request
 def verify(
-    asked: Asked, bound: Bound, granularity: str, executions: int, resume: Path | None, jobs: int, dask: str | None
+    request: CommandRequest,
+    bound: Bound,
+    granularity: str,
+    executions: int,
+    resume: Path | None,
+    jobs: int,
+    dask: str | None,
 ) -> None:
     """Explore every interleaving of every small program on TARGET, and print a certificate.
 
     Exit code 0 means: all programs of the bound, all interleavings of each, nothing wrong.
     """
-    target, suite_options = asked.resolved("explorer")
-    target_type = asked.target_type
+    target, suite_options = request.resolved("explorer")
+    target_type = request.target_type
     console = stdout_console()
     options = ExploreOptions(
         granularity=Granularity(granularity),
@@ -95,7 +101,7 @@ def verify(
         strict_errors=suite_options.strict_errors,
     )
     with clear_errors():
-        asked.outputs.touch()
+        request.outputs.touch()
         with progress(console, suite_options.budget_seconds) as show, executor(dask) as pool:
             certificate = run_verification(
                 target,
@@ -115,11 +121,11 @@ def verify(
             raise TargetError(f"{target} cannot be explored: {certificate.description.refused}")
         print_certificate(console, certificate, target_type)
         if certificate.is_continuable:
-            file = asked.outputs.files.get("json", STDOUT)
+            file = request.outputs.files.get("json", STDOUT)
             how = "--json FILE keeps it" if file == STDOUT else f"--resume {shlex.quote(str(file))}"
             console.print(f"  a later run can go on from here: {how}", soft_wrap=True)
         title = f"kcache verify {type_text(target_type)}{target} (bound {bound}, granularity {granularity})"
-        asked.outputs.write(_report(certificate, title, suite_options))
+        request.outputs.write(_report(certificate, title, suite_options))
     finding = certificate.tally.finding
     if finding is not None:
         console.print()

@@ -31,10 +31,10 @@ def parse_bound(text: str) -> Bound:
     Raises:
         ValueError: ``text`` is no bound, is too small for a concurrent program, or is larger than 4x4.
     """
-    found = re.fullmatch(r"([0-9]{1,3})x([0-9]{1,3})", text.strip())
-    if found is None:
+    match = re.fullmatch(r"([0-9]{1,3})x([0-9]{1,3})", text.strip())
+    if match is None:
         raise ValueError(f"{text!r} is no bound; it must be THREADSxOPERATIONS, such as 2x2")
-    bound = Bound(int(found[1]), int(found[2]))
+    bound = Bound(int(match[1]), int(match[2]))
     if bound.threads < 2 or bound.operations < 1:
         raise ValueError(f"no concurrent program fits into {text!r}; it takes two threads of one operation, 2x1")
     if bound.threads > _MOST or bound.operations > _MOST:

@@ -58,7 +58,7 @@ def _as_lists(value: Any) -> Any:
 
 def _as_tuples(value: Any) -> Any:
     if isinstance(value, dict):
-        return tuple(sorted(((key, _as_tuples(found)) for key, found in value.items()), key=repr))
+        return tuple(sorted(((key, _as_tuples(item)) for key, item in value.items()), key=repr))
     return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
 
 
@@ -132,8 +132,8 @@ def read_history(
     Raises:
         FormatError: the lines are no history; the message names the line.
     """
-    header, found = read_numbered_history(lines, required, optional, codec)
-    return header, tuple(call for _, call in found)
+    header, numbered_calls = read_numbered_history(lines, required, optional, codec)
+    return header, tuple(call for _, call in numbered_calls)
 
 
 def read_numbered_history(
@@ -153,20 +153,20 @@ def read_numbered_history(
             raise FormatError(f"line {number}: {error}") from None
     if header is None:
         raise FormatError(f'the history is empty; its first line must be {{"schema": "{HISTORY_SCHEMA}", ...}}')
-    return header, tuple(sorted(calls, key=lambda found: found[1].invoked))
+    return header, tuple(sorted(calls, key=lambda numbered_call: numbered_call[1].invoked))
 
 
-def require_one_at_a_time(found: Iterable[tuple[int, Call[Any]]]) -> None:
+def require_one_at_a_time(numbered_calls: Iterable[tuple[int, Call[Any]]]) -> None:
     """Reject overlapping calls of one thread: a thread makes one call at a time.
 
     Args:
-        found: calls with the numbers of their lines, in the order of the invocations.
+        numbered_calls: calls with the numbers of their lines, in the order of the invocations.
 
     Raises:
         FormatError: two calls of one thread overlap.
     """
     last: dict[int, tuple[int, Call[Any]]] = {}
-    for number, call in found:
+    for number, call in numbered_calls:
         before, other = last.get(call.thread, (number, None))
         if other is not None and (other.returned is None or call.invoked < other.returned):
             raise FormatError(

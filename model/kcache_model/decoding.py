@@ -95,6 +95,6 @@ def require_schema(data: object, schema: str) -> None:
     Raises:
         FormatError: the field is missing or has another value.
     """
-    found = data.get("schema") if isinstance(data, dict) else None
-    if found != schema:
-        raise FormatError(f'expected "schema": "{schema}", found {shown(found)}')
+    actual = data.get("schema") if isinstance(data, dict) else None
+    if actual != schema:
+        raise FormatError(f'expected "schema": "{schema}", found {shown(actual)}')

@@ -33,29 +33,29 @@ def own_attributes(obj: object) -> Mapping[str, object]:
     if is_a(obj, type):
         return _class_dict(obj) or _NOTHING  # a class written in C has no __dict__ before its first use
     try:
-        found = object.__getattribute__(obj, "__dict__")
+        attributes = object.__getattribute__(obj, "__dict__")
     except AttributeError:
         return _NOTHING
-    return found if is_a(found, dict) else _NOTHING
+    return attributes if is_a(attributes, dict) else _NOTHING
 
 
 def all_attributes(obj: object) -> Mapping[str, object]:
     """Return the attributes in the ``__dict__`` of an object and in its slots."""
-    found = dict(own_attributes(obj))
+    attributes = dict(own_attributes(obj))
     for owner in _class_order(type(obj)):
         for name, slot in _class_dict(owner).items():
-            if is_a(slot, MemberDescriptorType) and name not in found:
+            if is_a(slot, MemberDescriptorType) and name not in attributes:
                 try:
-                    found[name] = slot.__get__(obj)
+                    attributes[name] = slot.__get__(obj)
                 except (AttributeError, TypeError):  # the slot is empty, or belongs to a C type
                     continue
-    return found
+    return attributes
 
 
 def class_attribute(kind: type, name: str) -> object:
     """Return the stored value of an attribute of a class or its bases; ``None`` if no class in the MRO has it."""
     for owner in _class_order(kind):
-        found: Mapping[str, object] = _class_dict(owner)
-        if name in found:
-            return found[name]
+        attributes: Mapping[str, object] = _class_dict(owner)
+        if name in attributes:
+            return attributes[name]
     return None

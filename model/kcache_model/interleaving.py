@@ -204,7 +204,7 @@ class Interleaving:
         The rank is 2 if the preempted thread accesses the location before and after the preemption, 1 if only before,
         0 if only after or if the events are only known to conflict, and -1 if no access of another thread conflicts.
         """
-        return (self._met(at, thread) for at, thread in self._interruptions())
+        return (self._meeting(at, thread) for at, thread in self._interruptions())
 
     def _interruptions(self) -> Iterator[tuple[int, int]]:
         """Yield for each preemption the position of the event after it, and the preempted thread."""
@@ -212,22 +212,22 @@ class Interleaving:
             if event.switch is not None and event.switch.is_preemption:
                 yield at, event.switch.thread
 
-    def _met(self, at: int, thread: int) -> tuple[int, frozenset[str]]:
+    def _meeting(self, at: int, thread: int) -> tuple[int, frozenset[str]]:
         """Return the rank of a preemption, and the two functions; see :meth:`meetings`."""
         before, after = self._touched(thread, self.events[:at]), self._touched(thread, self.events[at:])
         writes = {place for one in self.events if one.thread == thread for place in one.writes}
         last = self._last(thread, at)
-        found, function = -1, "" if last is None else _function(last)
+        best, function = -1, "" if last is None else _function(last)
         functions = frozenset({function})
         for event in self.events[at:]:
             places = writes.intersection(event.reads).union(event.writes) & (before | after)
             if event.thread == thread or not event.where or not (places or event.meets):
                 continue
-            told = (not places.isdisjoint(before)) + (not places.isdisjoint(before & after))
-            if told > found:
+            rank = (not places.isdisjoint(before)) + (not places.isdisjoint(before & after))
+            if rank > best:
                 attribute = event.slot if re.fullmatch(r"\.\w+", event.slot) else ""
-                found, functions = told, frozenset(f"{one}: {attribute}" for one in (function, _function(event)))
-        return found, functions
+                best, functions = rank, frozenset(f"{one}: {attribute}" for one in (function, _function(event)))
+        return best, functions
 
     @staticmethod
     def _touched(thread: int, events: Iterable[InterleavingEvent]) -> set[int]:
@@ -259,26 +259,26 @@ def encode_interleaving(interleaving: Interleaving) -> dict[str, Any]:
 def decode_interleaving(data: Mapping[str, Any]) -> Interleaving:
     """Return the encoded interleaving, also after JSON has turned tuples into lists and integer keys into texts."""
 
-    def made(kind: Any, fields: Mapping[str, Any]) -> Any:
+    def instance_of(kind: Any, fields: Mapping[str, Any]) -> Any:
         return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()})
 
-    def pairs(found: Iterable[Any]) -> tuple[tuple[str, str], ...]:
-        return tuple((text, outcome) for text, outcome in found)
+    def pairs(encoded: Iterable[Any]) -> tuple[tuple[str, str], ...]:
+        return tuple((text, outcome) for text, outcome in encoded)
 
     def event(fields: Mapping[str, Any]) -> InterleavingEvent:
-        switch = None if fields["switch"] is None else made(Switch, fields["switch"])
-        found: InterleavingEvent = made(InterleavingEvent, {**fields, "switch": switch})
-        return found
+        switch = None if fields["switch"] is None else instance_of(Switch, fields["switch"])
+        decoded: InterleavingEvent = instance_of(InterleavingEvent, {**fields, "switch": switch})
+        return decoded
 
     return Interleaving(
         **{
             **data,
             "thread_names": {int(number): name for number, name in data["thread_names"].items()},
             "events": tuple(map(event, data["events"])),
-            "calls": tuple(made(InterleavedCall, call) for call in data["calls"]),
+            "calls": tuple(instance_of(InterleavedCall, call) for call in data["calls"]),
             "before": pairs(data["before"]),
             "afterwards": pairs(data["afterwards"]),
-            "waiting": tuple(made(Waiting, waiting) for waiting in data["waiting"]),
+            "waiting": tuple(instance_of(Waiting, waiting) for waiting in data["waiting"]),
             "failures": tuple(data["failures"]),
             "test": tuple(data["test"]) if data.get("test") else None,
         }

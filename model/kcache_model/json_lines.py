@@ -84,12 +84,12 @@ def _parsed_alone(lines: list[str], first: int, *, may_be_cut_off: bool) -> Iter
 
 
 def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         name = next(name for name in names if names.count(name) > 1)
         raise FormatError(f"the field {shown(name)} is there twice")
-    return found
+    return fields
 
 
 _parse: Final = json.JSONDecoder(object_pairs_hook=_without_duplicates).decode

@@ -28,13 +28,13 @@ def place_of(error: BaseException) -> str:
 
 def frames_of(error: BaseException) -> Frames:
     """Return the frames of a traceback, the raising frame last; call no library, because the explorer would see it."""
-    found = []
+    frames = []
     trace: TracebackType | None = error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
-        found.append((code.co_filename, trace.tb_lineno, code.co_name))
+        frames.append((code.co_filename, trace.tb_lineno, code.co_name))
         trace = trace.tb_next
-    return tuple(found)
+    return tuple(frames)
 
 
 def place_in(frames: Frames) -> str:

@@ -134,9 +134,9 @@ class SharedState:
             kind: type = type(value)
             if kind in _SEQUENCES or kind in _MAPPINGS:
                 if id(value) not in self._containers and len(self._containers) < _MOST_PARTS:
-                    found = _contents(value)
-                    self._containers[id(value)] = value, found
-                    self._record_all(found)
+                    contents = _contents(value)
+                    self._containers[id(value)] = value, contents
+                    self._record_all(contents)
             elif kind is functools._lru_cache_wrapper:
                 self._caches.append(value)  # type: ignore[arg-type]
             elif kind is tuple:
@@ -150,21 +150,21 @@ class SharedState:
 
 def shared_states(factory: Callable[[], Any]) -> list[SharedState]:
     """Return the states of the modules of a class and its bases; each is recorded at the first request."""
-    found: dict[int, SharedState] = {}
+    states: dict[int, SharedState] = {}
     for space in _spaces_of(factory.func if isinstance(factory, Applied) else factory):
         if _KEY not in space:
             space[_KEY] = SharedState(space)
-        found[id(space)] = space[_KEY]
-    return list(found.values())
+        states[id(space)] = space[_KEY]
+    return list(states.values())
 
 
-def _spaces_of(made_by: object) -> Iterator[dict[str, Any]]:
+def _spaces_of(factory: object) -> Iterator[dict[str, Any]]:
     """Yield the globals of the modules of a class and its bases, or the globals of a function that creates objects."""
-    functions = [made_by]
-    if isinstance(made_by, type):
+    functions = [factory]
+    if isinstance(factory, type):
         functions = [
             function
-            for base in made_by.__mro__
+            for base in factory.__mro__
             for value in own_attributes(base).values()
             for function in _functions_of(value)
             if function.__module__ == base.__module__
@@ -229,11 +229,11 @@ def _take_out(container: Any, now: list[object], then: list[object]) -> None:
     if _is_same(_contents(container), now):
         _refill(container, then)
     elif isinstance(container, _MAPPINGS):
-        kept, come = (dict(zip(some[: len(some) // 2], some[len(some) // 2 :], strict=True)) for some in (then, now))
+        before, come = (dict(zip(some[: len(some) // 2], some[len(some) // 2 :], strict=True)) for some in (then, now))
         for key in come:
-            if container.get(key, _NOTHING) is come[key] is not kept.get(key, _NOTHING):
+            if container.get(key, _NOTHING) is come[key] is not before.get(key, _NOTHING):
                 container.pop(key)
-        container |= {key: value for key, value in kept.items() if key not in container}
+        container |= {key: value for key, value in before.items() if key not in container}
     else:
         known = set(map(id, now)) - set(map(id, then))
         _refill(container, [one for one in container if id(one) not in known])

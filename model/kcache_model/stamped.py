@@ -14,6 +14,6 @@ class Stamped:
 
     stamp: str
 
-    def told(self) -> str:
+    def label(self) -> str:
         """Return the object as text."""
         return self.stamp

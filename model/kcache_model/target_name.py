@@ -49,16 +49,16 @@ class TargetName:
         """The name of the module; ``None`` if the location is a file."""
         return None if self.location.endswith(".py") else self.location
 
-    def applied(self, found: Any) -> Any:
-        """Return the target ``found`` with the arguments bound to it; ``found`` itself if the name has no call.
+    def applied(self, target: Any) -> Any:
+        """Return ``target`` with the arguments bound to it; ``target`` itself if the name has no call.
 
         Raises:
             TargetError: the arguments are not plain values.
         """
         if not self.call:
-            return found
-        given, named = self.arguments()
-        return Applied(found, given, named)
+            return target
+        positional, named = self.arguments()
+        return Applied(target, positional, named)
 
     def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the positional and the keyword arguments. The text is never evaluated: only literals are accepted.
@@ -72,12 +72,12 @@ class TargetName:
                 raise ValueError(self.call)
             if not all(keyword.arg for keyword in call.keywords):  # f(**{"size": 1})
                 raise ValueError(self.call)
-            given = tuple(ast.literal_eval(argument) for argument in call.args)
+            positional = tuple(ast.literal_eval(argument) for argument in call.args)
             named = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
         except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
             what = f"{self.attribute}{self.call}: the arguments must be plain values, such as (2, ttl=9)"
             raise TargetError(what) from None
-        return given, named
+        return positional, named
 
 
 def target_name(spec: str) -> TargetName:

@@ -43,6 +43,6 @@ def read_baseline(file: Path) -> dict[str, tuple[str, ...]]:
         data = json.loads(file.read_text(encoding="utf-8"))
         if data["schema"] != SCHEMA:
             raise FormatError(f"{file}: the schema must be {SCHEMA!r}, not {data['schema']!r}")
-        return {str(target): tuple(map(str, found)) for target, found in data["targets"].items()}
+        return {str(target): tuple(map(str, findings)) for target, findings in data["targets"].items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FormatError(f"{file} is no baseline: write one with --write-baseline ({error!r})") from None

@@ -24,11 +24,11 @@ _FEW_PROGRAMS: Final = 4
 _SHORT_TURN_SECONDS = 2.0
 
 
-def too_few(phase: str, done: int) -> str:
-    """Return why a phase with a spent budget allows no verdict after ``done`` programs; empty if it allows one."""
-    if done >= min(_FEW_PROGRAMS, LEAST_PROGRAMS.get(phase, 0)):
+def too_few(phase: str, programs: int) -> str:
+    """Return why a phase with a spent budget allows no verdict after so many programs; empty if it allows one."""
+    if programs >= min(_FEW_PROGRAMS, LEAST_PROGRAMS.get(phase, 0)):
         return ""
-    return f"the target is so slow that the budget was spent after {done} programs; give it a larger one"
+    return f"the target is so slow that the budget was spent after {programs} programs; give it a larger one"
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,14 @@ def work_steps(
         clock: returns seconds.
         is_spent: whether the turn must end now, however few programs were run.
     """
-    most, done, fraction, began = inf if programs is None else programs, 0, 0.0, clock()
-    while done < most:
-        yield int(min(at_once, most - done)), fraction
-        done += at_once
+    most, count, fraction, began = inf if programs is None else programs, 0, 0.0, clock()
+    while count < most:
+        yield int(min(at_once, most - count)), fraction
+        count += at_once
         elapsed = clock() - began
-        if (done >= least and elapsed >= seconds) or is_spent():
+        if (count >= least and elapsed >= seconds) or is_spent():
             return
-        fraction = max(done / most, min(1.0, elapsed / seconds) if seconds > 0 else 0.0)
+        fraction = max(count / most, min(1.0, elapsed / seconds) if seconds > 0 else 0.0)
 
 
 def budget_slices(

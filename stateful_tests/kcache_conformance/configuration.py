@@ -52,7 +52,7 @@ class ConfiguredTarget:
         factory: TARGET of a command line; paths in it are relative to the current directory.
         kind: the name of its type; ``None`` if the file does not set it.
         model: the model that a class is compared with; ``None`` if the file does not set it.
-        given: the options of its runs that the file sets.
+        options: the options of its runs that the file sets.
         without: the phases that are left out.
         waivers: the rules that the project does not follow.
     """
@@ -61,7 +61,7 @@ class ConfiguredTarget:
     factory: str
     kind: str | None = None
     model: str | None = None
-    given: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     without: tuple[str, ...] = ()
     waivers: tuple[Waiver, ...] = ()
 
@@ -74,13 +74,13 @@ class Configuration:
         file: the file; ``None`` if there is none.
         targets: name -> target, in the order of the file.
         kind: the default type of targets, also of those named on a command line; ``None`` if the file does not set it.
-        given: the options of all targets.
+        options: the options of all targets.
     """
 
     file: Path | None = None
     targets: Mapping[str, ConfiguredTarget] = field(default_factory=dict)
     kind: str | None = None
-    given: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def find_configuration(folder: Path) -> Configuration:
@@ -114,7 +114,7 @@ class _Table:
         self._file, self._path = file, path
         if not isinstance(values, dict):
             raise self.wrong("", f"must be a table, not {values!r}")
-        self._left = dict(values)
+        self._remaining = dict(values)
 
     def wrong(self, key: str, what: str) -> FormatError:
         name = ".".join(filter(None, (self._path, key)))
@@ -135,7 +135,7 @@ class _Table:
 
     def take(self, key: str, kind: type, read: Callable[[Any], Any] = lambda value: value) -> Any:
         """Remove a key and return its value, or ``None`` if it is not set."""
-        value = self._left.pop(key, None)
+        value = self._remaining.pop(key, None)
         if value is None:
             return None
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
@@ -147,7 +147,7 @@ class _Table:
 
     def end(self, known: tuple[str, ...]) -> None:
         """Refuse the keys that were not taken."""
-        for key in self._left:
+        for key in self._remaining:
             raise self.wrong(key, f"is no setting; known are {', '.join(known)}{did_you_mean(key, known)}")
 
 
@@ -167,10 +167,10 @@ def _instead(key: str, kind: type, value: object) -> str:
 
 
 def _seconds(text: str) -> float:
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|)", text.strip())
-    if found is None or float(found[1]) == 0:
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|)", text.strip())
+    if match is None or float(match[1]) == 0:
         raise ValueError(f"is {text!r}, no duration; write for example 30s, 2m or 1.5h")
-    return float(found[1]) * _UNITS[found[2]]
+    return float(match[1]) * _UNITS[match[2]]
 
 
 def _positive(number: int) -> int:
@@ -217,22 +217,22 @@ def _configuration(file: Path, values: object, folder: Path) -> Configuration:
     shared = _options(top)
     tables = top.take("targets", dict) or {}
     top.end((*_OPTIONS, "targets"))
-    found = {}
+    targets = {}
     for name, table in tables.items():
         path = f"{home}.targets.{name}".lstrip(".")
         one = _Table(file, path, table)
         factory = one.take("factory", str)
         if not factory:
             raise one.wrong("factory", "is missing: write package.module:factory or path/to/file.py:factory")
-        given = {**shared, **_options(one)}
-        kind, model = given.pop("kind", None), one.take("spec", str)
+        options = {**shared, **_options(one)}
+        kind, model = options.pop("kind", None), one.take("spec", str)
         without = one.take("without", list, _texts) or ()
         waivers = tuple(_waiver(file, f"{path}.waivers", waiver) for waiver in one.take("waivers", list) or ())
         one.end((*_OPTIONS, "factory", "spec", "without", "waivers"))
         place = _from(folder, file.parent, factory)
         model = model and _from(folder, file.parent, model)
-        found[name] = ConfiguredTarget(name, place, kind, model, given, without, waivers)
-    return Configuration(file, found, shared.pop("kind", None), shared)
+        targets[name] = ConfiguredTarget(name, place, kind, model, options, without, waivers)
+    return Configuration(file, targets, shared.pop("kind", None), shared)
 
 
 def _options(table: _Table) -> dict[str, Any]:

@@ -122,10 +122,10 @@ class PhaseFinished:
     @property
     def few_overlaps(self) -> str:
         """The reason why passed rounds with real threads prove little; empty if enough rounds had overlapping calls."""
-        met = self.counts.get("overlapping")
+        overlapping = self.counts.get("overlapping")
         rounds = self.rounds
-        is_enough = met is None or (met > 0 and met * _ROUNDS_PER_OVERLAP >= rounds)
-        return "" if is_enough or self.finding is not None else f"only {met:,} of {rounds:,} rounds overlapped"
+        is_enough = overlapping is None or (overlapping > 0 and overlapping * _ROUNDS_PER_OVERLAP >= rounds)
+        return "" if is_enough or self.finding is not None else f"only {overlapping:,} of {rounds:,} rounds overlapped"
 
 
 @dataclass(frozen=True)

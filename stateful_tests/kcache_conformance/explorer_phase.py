@@ -62,14 +62,14 @@ def explore_for_more(
         executions += explored.executions
         calls.update(explored.calls)
         explored = replace(explored, executions=executions, calls=calls, spared=explored.spared + len(kinds))
-        found = explored.finding
-        if found is None or not known.has(found):
+        finding = explored.finding
+        if finding is None or not known.has(finding):
             return explored
-        left = search.options.seconds - (time.monotonic() - began)
-        if found.kind in kinds or explored.refused or left <= 0:  # of kinds: the finding is of a smaller program
+        remaining = search.options.seconds - (time.monotonic() - began)
+        if finding.kind in kinds or explored.refused or remaining <= 0:  # of kinds: the finding is of a smaller program
             return replace(explored, finding=None, spared=explored.spared + 1)
-        kinds |= {found.kind}
-        options = replace(search.options, seconds=left)
+        kinds |= {finding.kind}
+        options = replace(search.options, seconds=remaining)
 
 
 def explorer_phase(
@@ -112,10 +112,10 @@ def explorer_phase(
             if context.known.findings and alone(search.program) is not None:
                 counts["alone"] += 1
                 continue
-            left = max(_LEAST_SECONDS, context.seconds * (1.0 - so_far))
+            remaining = max(_LEAST_SECONDS, context.seconds * (1.0 - so_far))
             options = replace(
                 search.options,
-                seconds=left if context.seconds == inf else min(search.options.seconds, left),
+                seconds=remaining if context.seconds == inf else min(search.options.seconds, remaining),
                 minimise_seconds=context.seconds_within(search.options.minimise_seconds),
                 data_races=context.options.data_races,
             )
@@ -136,9 +136,9 @@ def explorer_phase(
                 context.met["known"] += 1
             no_proof = no_proof or explored.no_proof
             if explored.finding is not None:
-                found = alone(explored.finding.program) or explored.finding
-                if not context.is_known(found):
-                    return PhaseOutcome(counts, replace(found, phase="explorer"), coverage)
+                finding = alone(explored.finding.program) or explored.finding
+                if not context.is_known(finding):
+                    return PhaseOutcome(counts, replace(finding, phase="explorer"), coverage)
             if search.exploration_target.sandbox.scheduler.is_stuck:
                 break
     except CannotExploreError as error:

@@ -115,14 +115,14 @@ def _by_kind(example: Example) -> tuple[int, str]:
 def _catalog(name: str, table: str, factory: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Return the entries of a gallery's catalog: the keys of all galleries, and the keys of this gallery alone."""
     folder = _folder(name)
-    found = []
+    entries = []
     for entry in tomllib.loads((folder / "catalog.toml").read_text(encoding="utf-8"))[table]:
         common = {key: entry.pop(key) for key in ("name", "kind", "summary", "source") if key in entry}
         common["is_strict"] = entry.pop("strict", False)
         common |= {"path": folder / f"{common['name']}.py", "factory": factory}
         common["is_correct"] = entry.pop("verdict") == "correct"
-        found.append((common, entry))
-    return found
+        entries.append((common, entry))
+    return entries
 
 
 def is_example(file: Path) -> bool:
@@ -138,8 +138,8 @@ def _folder(name: str) -> Path:
     checkout = Path(__file__).resolve().parents[2] / "examples" / name
     if checkout.is_dir():
         return checkout
-    found = util.find_spec("kcache_gallery")
-    locations = list(found.submodule_search_locations or ()) if found is not None else []
+    package = util.find_spec("kcache_gallery")
+    locations = list(package.submodule_search_locations or ()) if package is not None else []
     if not locations:
         raise FileNotFoundError("the examples are not installed; install kcache again")
     return Path(locations[0]) / name

@@ -92,8 +92,8 @@ def _require_name(place: str) -> None:
     methods = [f"{kind.name}.{name}" for kind in classes for node in kind.body for name in names_of(node)]
     tests = [name for name in (*own, *methods) if name.rpartition(".")[2].startswith(TEST)]
     if own:
-        told = ", ".join((tests or own)[:_MOST_NAMES])
-        raise TargetError(f"{place} names no target; write {place}:NAME, with one of its names: {told}")
+        names = ", ".join((tests or own)[:_MOST_NAMES])
+        raise TargetError(f"{place} names no target; write {place}:NAME, with one of its names: {names}")
 
 
 def guessed_type(spec: str) -> str:
@@ -127,24 +127,24 @@ def _type_and_refusal(spec: str) -> tuple[str, str]:
     named = target_name(spec)
     if named.call:
         return CLASS, ""
-    found, home = definition(named.location, named.attribute)
-    if isinstance(found, ast.ClassDef):
-        needs = _needs_arguments(found, home)
-        is_indexer = _is_indexer(found, home) if needs is None else needs
+    statement, home = definition(named.location, named.attribute)
+    if isinstance(statement, ast.ClassDef):
+        needs = _needs_arguments(statement, home)
+        is_indexer = _is_indexer(statement, home) if needs is None else needs
         if is_indexer is not None:
             return DEFAULT_TYPE if is_indexer else CLASS, ""
-    if isinstance(found, (ast.Assign, ast.AnnAssign)) and _is_machine(found.value):
+    if isinstance(statement, (ast.Assign, ast.AnnAssign)) and _is_machine(statement.value):
         return CLASS, ""
-    if isinstance(found, ast.FunctionDef) and not _takes_anything(found):
-        return _type_of_function(found, home, "." in named.attribute), ""
+    if isinstance(statement, ast.FunctionDef) and not _takes_anything(statement):
+        return _type_of_function(statement, home, "." in named.attribute), ""
     return _type_of_loaded(spec)
 
 
-def _is_machine(made: ast.expr | None) -> bool:
+def _is_machine(expression: ast.expr | None) -> bool:
     """Whether an expression is the base class of machines, or creates a machine from a class."""
-    if made is None:
+    if expression is None:
         return False
-    named = made.func if isinstance(made, ast.Call) else made
+    named = expression.func if isinstance(expression, ast.Call) else expression
     return ast.unparse(named).rpartition(".")[2] in _MACHINES
 
 
@@ -182,19 +182,19 @@ def _needs_arguments(kind: ast.ClassDef, home: Home) -> bool | None:
     """Whether objects of a class need arguments; ``None`` if the source does not show it."""
     for _ in range(_MOST_BASES):
         own = (node for node in kind.body if isinstance(node, ast.FunctionDef) and node.name in ("__init__", "__new__"))
-        made = next(own, None)
-        if made is not None:
-            return None if _takes(made) <= 1 and made.args.vararg is not None else _takes(made) > 1
+        constructor = next(own, None)
+        if constructor is not None:
+            return None if _takes(constructor) <= 1 and constructor.args.vararg is not None else _takes(constructor) > 1
         if not kind.bases or [ast.unparse(base) for base in kind.bases] == ["object"]:
             return False
         base = kind.bases[0]
         if _is_machine(base):
             return False
-        found, home = definition(home.location, ast.unparse(base), home.folder)
-        if not isinstance(found, ast.ClassDef):
-            is_machine = isinstance(found, (ast.Assign, ast.AnnAssign)) and _is_machine(found.value)
+        statement, home = definition(home.location, ast.unparse(base), home.folder)
+        if not isinstance(statement, ast.ClassDef):
+            is_machine = isinstance(statement, (ast.Assign, ast.AnnAssign)) and _is_machine(statement.value)
             return False if is_machine else None
-        kind = found
+        kind = statement
     return None
 
 
@@ -205,9 +205,9 @@ def _is_indexer(kind: ast.ClassDef, home: Home) -> bool | None:
         if {name for node in statements(kind.body) for name in names_of(node)} & {*_OF_INDEXERS, "__getattr__"}:
             return True
         for base in map(ast.unparse, kind.bases):
-            found, origin = definition(home.location, base, home.folder)
-            if isinstance(found, ast.ClassDef) and len(todo) < _MOST_BASES:
-                todo.append((found, origin))
+            statement, origin = definition(home.location, base, home.folder)
+            if isinstance(statement, ast.ClassDef) and len(todo) < _MOST_BASES:
+                todo.append((statement, origin))
             elif not isinstance(getattr(builtins, base, None), type):  # those have no such method
                 return None
     return False
@@ -215,17 +215,17 @@ def _is_indexer(kind: ast.ClassDef, home: Home) -> bool | None:
 
 def _type_of_loaded(spec: str) -> tuple[str, str]:
     """Return the type of a target loaded in a child process, and why it is no target; the default if loading fails."""
-    found: list[dict[str, Any]] = []
+    answers: list[dict[str, Any]] = []
     run_job(
         f"{__name__}:look_job",
         {"spec": spec},
-        on_event=found.append,
+        on_event=answers.append,
         deadline_seconds=STARTUP_SECONDS,
         patience_seconds=_PATIENCE_SECONDS,
     )
-    if not found:
+    if not answers:
         return DEFAULT_TYPE, ""
-    return CLASS if found[0]["is_class"] else DEFAULT_TYPE, found[0]["refusal"]
+    return CLASS if answers[0]["is_class"] else DEFAULT_TYPE, answers[0]["refusal"]
 
 
 def look_job(outlet: Outlet, spec: str) -> None:
@@ -234,19 +234,19 @@ def look_job(outlet: Outlet, spec: str) -> None:
     A function whose source does not show its result, such as ``threading.RLock``, is called, and its result is used.
     """
     with outlet.loading(spec):
-        found = load_object(spec)
-    kind = found if isinstance(found, type) else _kind_made_by(found)
+        target = load_object(spec)
+    kind = target if isinstance(target, type) else _kind_made_by(target)
     is_class = kind is not None and not any(hasattr(kind, name) for name in (*_OF_INDEXERS, "__getattr__"))
-    refusal = "" if callable(found) else _refusal(spec, type(found))
+    refusal = "" if callable(target) else _refusal(spec, type(target))
     outlet.send({"event": "looked", "is_class": is_class, "refusal": refusal})
 
 
-def _kind_made_by(found: Any) -> type | None:
+def _kind_made_by(function: Any) -> type | None:
     """Return the class of a function's result, called without arguments; ``None`` for a plain value or an error."""
-    if not inspect.isroutine(found):
+    if not inspect.isroutine(function):
         return None
     try:
-        kind = type(found())
+        kind = type(function())
     except (Exception, SystemExit):  # the run itself reports the error
         return None
     return None if kind.__module__ == "builtins" else kind
@@ -270,7 +270,7 @@ def _refusal(spec: str, kind: type) -> str:
 
 def _takes(function: ast.FunctionDef) -> float:
     """Return how many arguments a function needs, including ``self``; infinity if it needs keyword arguments."""
-    given = function.args
-    if not all(given.kw_defaults):
+    parameters = function.args
+    if not all(parameters.kw_defaults):
         return float("inf")
-    return len(given.posonlyargs) + len(given.args) - len(given.defaults)
+    return len(parameters.posonlyargs) + len(parameters.args) - len(parameters.defaults)

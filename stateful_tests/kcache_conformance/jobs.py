@@ -88,7 +88,7 @@ def run_phases_in_thread(target: Any, options: SuiteOptions, known: Known, liste
     journal = MemoryJournal()
     is_left = threading.Event()
 
-    def told(event: Event) -> None:
+    def notify(event: Event) -> None:
         if not is_left.is_set():
             listener(event)
 
@@ -104,7 +104,7 @@ def run_phases_in_thread(target: Any, options: SuiteOptions, known: Known, liste
             deadline = time.monotonic() + options.budget_seconds
             tested = describe_tested(getattr(target, "factory", target))
             loaded = target_type_named(options.kind).load(target)
-            _run_phases(loaded, None, tested, options, deadline, known, watch, told)
+            _run_phases(loaded, None, tested, options, deadline, known, watch, notify)
             ends.put(JobEnd("done"))
         except TargetError as error:
             ends.put(JobEnd("target_error", str(error)))
@@ -167,9 +167,9 @@ def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[
     gc.freeze()  # code under test may collect garbage in each execution; the collection need not scan all of this
     require_recorded_files()
     codec = target_type.codec
-    found = Known(target_type.rules)
+    known_findings = Known(target_type.rules)
     for data in known:
-        found = found.adding(decode_finding(data, codec))
+        known_findings = known_findings.adding(decode_finding(data, codec))
     # Starting and loading count towards the budget of a run, but not towards the small budget of a suite's test.
     deadline = decoded.budget_seconds + (time.monotonic() if decoded.shrink_seconds else loaded_from - passed)
 
@@ -177,7 +177,7 @@ def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[
         outlet.send(encode_event(event, codec))
 
     seconds = max(0.0, time.time() - began)
-    _run_phases(target, spec, describe_tested(spec), decoded, deadline, found, outlet.watch, send, seconds)
+    _run_phases(target, spec, describe_tested(spec), decoded, deadline, known_findings, outlet.watch, send, seconds)
 
 
 def _run_phases(
@@ -212,8 +212,8 @@ def _run_phases(
         turn: BudgetSlice, attempt: int, seconds: float, programs: int | None, known: Known, on_progress: OnProgress
     ) -> PhaseOutcome:
         is_end = turn.is_last and turn.phase == options.phases[-1]
-        left = max(0.0, own_deadline - own_seconds())
-        end = own_deadline - (0.0 if is_end else (1.0 - _MOST_SHARE) * left)
+        remaining_seconds = max(0.0, own_deadline - own_seconds())
+        end = own_deadline - (0.0 if is_end else (1.0 - _MOST_SHARE) * remaining_seconds)
         context = PhaseContext(
             target_type.spare(target, known.spared),
             spec,
@@ -250,7 +250,7 @@ class _Turns:
     deadline: float = inf
     is_spent: Callable[[], bool] = lambda: False
     outcomes: dict[str, PhaseOutcome] = field(default_factory=dict)
-    found: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
 
     def run(self) -> None:
         """Run all turns, or stop once there are as many violations as the options allow."""
@@ -288,13 +288,15 @@ class _Turns:
         began, begun = time.monotonic(), self._programs(turn.phase)
         again = 0
         for attempt in itertools.count():
-            left = turn.seconds - (time.monotonic() - began)
+            remaining_seconds = turn.seconds - (time.monotonic() - began)
             phase, programs = turn.phase, turn.programs
             if programs is not None:
                 programs -= self._programs(phase) - begun
-            if attempt and (left <= 0 or again == _MOST_REPEATED or (programs is not None and programs <= 0)):
+            if attempt and (
+                remaining_seconds <= 0 or again == _MOST_REPEATED or (programs is not None and programs <= 0)
+            ):
                 break
-            outcome = self.start(turn, attempt, left, programs, self.known, partial(self._progress, phase))
+            outcome = self.start(turn, attempt, remaining_seconds, programs, self.known, partial(self._progress, phase))
             self.outcomes[phase] = self._with(phase, outcome)
             if outcome.finding is None:
                 break
@@ -305,7 +307,7 @@ class _Turns:
                     self.outcomes[phase] = self.outcomes[phase].merged(PhaseOutcome({"known": 1}))
                 continue
             self.known = self.known.adding(finding)
-            self.found[phase] += 1
+            self.counts[phase] += 1
             self.listener(FindingAdded(finding))
             if self._is_enough:
                 break
@@ -317,9 +319,9 @@ class _Turns:
         return self.outcomes[phase].merged(outcome) if phase in self.outcomes else outcome
 
     def _progress(self, phase: str, fraction: float, so_far: PhaseOutcome) -> None:
-        done = self._with(phase, so_far)
-        covered = _by_operation(done.coverage), _by_operation(done.overlapped)
-        self.listener(PhaseProgress(phase, fraction, dict(done.counts), *covered, done.refused))
+        merged = self._with(phase, so_far)
+        covered = _by_operation(merged.coverage), _by_operation(merged.overlapped)
+        self.listener(PhaseProgress(phase, fraction, dict(merged.counts), *covered, merged.refused))
 
     def _finish(self, phase: str) -> None:
         outcome = self.outcomes[phase]
@@ -328,7 +330,7 @@ class _Turns:
         finding = wrong or (None if outcome.finding is None else self.weigh(outcome.finding))
         outcome = replace(outcome, finding=finding)
         few = outcome.inconclusive or (self._too_few(phase) if finding is None and not outcome.refused else "")
-        self.listener(_finished(phase, outcome, self.found[phase], few))
+        self.listener(_finished(phase, outcome, self.counts[phase], few))
 
     def _too_few(self, phase: str) -> str:
         """The reason why a phase that the budget cut short proves too little; empty if it did its minimum of work."""
@@ -339,8 +341,8 @@ class _Turns:
 
 def _finished(phase: str, outcome: PhaseOutcome, findings: int, inconclusive: str) -> PhaseFinished:
     nested = {name: _by_operation(getattr(outcome, name)) for name in ("coverage", "overlapped")}
-    told = {**vars(outcome), "counts": dict(outcome.counts), **nested}
-    return PhaseFinished(phase, inconclusive=inconclusive, findings=findings, **told)
+    fields = {**vars(outcome), "counts": dict(outcome.counts), **nested}
+    return PhaseFinished(phase, inconclusive=inconclusive, findings=findings, **fields)
 
 
 def _by_operation(counts: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:

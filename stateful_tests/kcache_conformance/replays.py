@@ -90,12 +90,12 @@ def replay_job(outlet: Outlet, target_type: str, word: str, seconds: float = SEA
 
     try:
         chosen = target_type_named(target_type)
-        found = chosen.replay(chosen.tokens.decode(word), outlet.watch, seconds)
+        replayed = chosen.replay(chosen.tokens.decode(word), outlet.watch, seconds)
     except (CannotExploreError, UncontrolledError) as error:
         outlet.send({"event": "replayed", "refused": str(error)})
         return
-    finding = None if found.finding is None else encode_finding(found.finding, chosen.codec)
-    outlet.send({"event": "replayed", "answer": found.answer.value, "note": found.note, "finding": finding})
+    finding = None if replayed.finding is None else encode_finding(replayed.finding, chosen.codec)
+    outlet.send({"event": "replayed", "answer": replayed.answer.value, "note": replayed.note, "finding": finding})
 
 
 def replay_program_in_child(

@@ -16,8 +16,8 @@ from kcache_stress.interruption import Interrupted, is_interrupted
 
 from .classes import parse_class_type_name
 from .jobs import load_in_child
-from .kept_tokens import FOLDER, make_folder
 from .replay_request import ReplayRequest, plain_request, request_of
+from .stored_replays import FOLDER, make_folder
 from .suite_options import SuiteOptions
 
 SCHEMA: Final = "kcache/failures/1"
@@ -63,9 +63,9 @@ class SavedFailures:
     ) -> SavedFailures:
         """Return a copy in which the failures of one target are replaced, without duplicates."""
         name = f"{target_type} {target}"
-        others = {one: kept for one, kept in self.targets.items() if one != name}
-        kept = tuple(dict.fromkeys(requests))[:_MOST]
-        return SavedFailures({**others, name: TargetFailures(kept, not_tested)} if kept else others, self.last)
+        others = {one: saved for one, saved in self.targets.items() if one != name}
+        saved = tuple(dict.fromkeys(requests))[:_MOST]
+        return SavedFailures({**others, name: TargetFailures(saved, not_tested)} if saved else others, self.last)
 
 
 def read_failures(folder: Path = FOLDER) -> SavedFailures:
@@ -74,7 +74,7 @@ def read_failures(folder: Path = FOLDER) -> SavedFailures:
         data = json.loads((folder / "failures.json").read_text(encoding="utf-8"))
         if data["schema"] != SCHEMA:
             return SavedFailures({})
-        targets = {str(target): _failures(found) for target, found in data["targets"].items()}
+        targets = {str(target): _failures(data_of_target) for target, data_of_target in data["targets"].items()}
         return SavedFailures(targets, None if data["last"] is None else request_of(data["last"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return SavedFailures({})
@@ -154,28 +154,28 @@ def show_again(saved: TargetFailures, target: str, options: SuiteOptions) -> Fai
     if not {*loaded.not_tested} <= {*saved.not_tested}:
         return FailuresAgain(fixed=len(saved.requests), tested=loaded.tested)
     findings: list[Finding] = []
-    left: list[ReplayRequest] = []
+    unsettled: list[ReplayRequest] = []
     fixed = 0
     for request in saved.requests:
         if is_interrupted():
-            left.append(request)
+            unsettled.append(request)
             continue
         try:
-            found = replay_requested(request, named, seconds=_SECONDS, patience_seconds=options.patience_seconds)
+            outcome = replay_requested(request, named, seconds=_SECONDS, patience_seconds=options.patience_seconds)
         except UntrustedError:  # another program has written the file
-            left.append(request)
+            unsettled.append(request)
             continue
         except (FormatError, TargetError, CannotExploreError):
             fixed += 1
             continue
         except Interrupted:
-            left.append(request)
+            unsettled.append(request)
             continue
-        match found.answer:
-            case ReplayAnswer.REPRODUCED if found.finding is not None:
-                findings.append(found.finding)
+        match outcome.answer:
+            case ReplayAnswer.REPRODUCED if outcome.finding is not None:
+                findings.append(outcome.finding)
             case ReplayAnswer.UNKNOWN:
-                left.append(request)
+                unsettled.append(request)
             case _:
                 fixed += 1
-    return FailuresAgain(tuple(findings), fixed, tuple(left), loaded.tested)
+    return FailuresAgain(tuple(findings), fixed, tuple(unsettled), loaded.tested)

@@ -54,18 +54,18 @@ def definition(location: str, name: str, folder: Path | None = None, depth: int 
     """
     home = Home(location, Path(location).resolve().parent if location.endswith(".py") else folder)
     file, module = home.read()
-    found: ast.stmt | None = None
+    statement: ast.stmt | None = None
     body: list[ast.stmt] = module
     for part in name.split("."):
-        found = next((node for node in body if part in names_of(node)), None)
-        body = list(statements(found.body)) if isinstance(found, ast.ClassDef) else []
-    if found is not None or depth == _MOST_IMPORTS:
-        return found, home
+        statement = next((node for node in body if part in names_of(node)), None)
+        body = list(statements(statement.body)) if isinstance(statement, ast.ClassDef) else []
+    if statement is not None or depth == _MOST_IMPORTS:
+        return statement, home
     package = location if file.endswith("__init__.py") else location.rpartition(".")[0]
     for elsewhere, there in _imported(module, name, "" if file == location else package):
-        found, origin = definition(elsewhere, there, home.folder, depth + 1)
-        if found is not None:
-            return found, origin
+        statement, origin = definition(elsewhere, there, home.folder, depth + 1)
+        if statement is not None:
+            return statement, origin
     return None, home
 
 

@@ -93,7 +93,9 @@ def run_suite(
     if saved is not None and saved.requests and isinstance(target, str):
         log.show_again(saved, target)
     spent = time.monotonic() - began
-    left = replace(options, budget_seconds=max(_LEAST_SHARE * options.budget_seconds, options.budget_seconds - spent))
+    remaining = replace(
+        options, budget_seconds=max(_LEAST_SHARE * options.budget_seconds, options.budget_seconds - spent)
+    )
 
     def is_over(lived: float) -> bool:
         most = _MOST_BUDGET * options.budget_seconds + options.shrink_seconds
@@ -101,14 +103,14 @@ def run_suite(
         most += _TELLING_SECONDS if options.shrink_seconds and log.has_provisional else 0.0
         if time.monotonic() - began <= most:
             return False
-        return log.has_done_the_least or log.is_late(lived, _MOST_BUDGET * left.budget_seconds)
+        return log.has_done_the_least or log.is_late(lived, _MOST_BUDGET * remaining.budget_seconds)
 
     while not log.is_enough:
         try:
             if isinstance(target, str):
-                end = run_phases_in_child(target, left, log.known, log, is_over)
+                end = run_phases_in_child(target, remaining, log.known, log, is_over)
             else:
-                end = run_phases_in_thread(target, left, log.known, log)
+                end = run_phases_in_thread(target, remaining, log.known, log)
         except Interrupted:
             log.interrupted()
             break
@@ -123,14 +125,14 @@ def run_suite(
             spec = target if isinstance(target, str) else None
             log.ended(Stopped(spec, end.how == "hang", log.phase, end.note, end.message, options), end.outside)
         # The phases after the phase that ended the process use the remaining time.
-        phases = tuple(phase for phase in left.phases if phase not in log.finished and phase != log.phase)
+        phases = tuple(phase for phase in remaining.phases if phase not in log.finished and phase != log.phase)
         is_known = end.how == "over" and log.is_violated  # what the others would do changes no verdict any more
         is_too_late = end.how == "over" and log.is_too_late
         if not phases or log.is_enough or is_known or is_too_late:
             break
         log.goes_on_with(phases[0])
         seconds = max(_LEAST_SHARE * options.budget_seconds, options.budget_seconds - (time.monotonic() - began))
-        left = replace(options, phases=phases, budget_seconds=seconds)
+        remaining = replace(options, phases=phases, budget_seconds=seconds)
     return log.result(time.monotonic() - began, has_name=isinstance(target, str))
 
 
@@ -185,9 +187,9 @@ class _Log:
         self(PhaseStarted(SAVED, 0.0))
         again = show_again(saved, target, self._options)
         for finding in again.findings:
-            found = self._weighed(replace(finding, phase=SAVED))
-            if not self.known.has(found):
-                self.known = self.known.adding(found)
+            weighed_finding = self._weighed(replace(finding, phase=SAVED))
+            if not self.known.has(weighed_finding):
+                self.known = self.known.adding(weighed_finding)
         self._saved, self._tested = self.known.findings, again.tested
         first = next(iter(self._saved), None)
         self._unsettled = again.unsettled
@@ -229,22 +231,24 @@ class _Log:
         if self._provisional is None and outside:
             self(PhaseFinished(self.phase, {}, refused=f"a call waits for {outside}"))
             return
-        found = self._provisional or self._type.stopped(stopped)
-        if not self._provisional and not hangs_alone(found, self._type, stopped.spec, self._options.patience_seconds):
+        provisional = self._provisional or self._type.stopped(stopped)
+        if not self._provisional and not hangs_alone(
+            provisional, self._type, stopped.spec, self._options.patience_seconds
+        ):
             self(PhaseFinished(self.phase, {"programs": 1}, inconclusive=RETURNED))
             return
-        finding, is_new = self._added(found)
+        finding, is_new = self._added(provisional)
         self(PhaseFinished(self.phase, {}, finding=finding, findings=int(is_new)))
 
     @property
     def has_worked(self) -> bool:
         """Whether a phase has done any work: later errors of the target do not discard it."""
-        return bool(self._phases) or any(any(done.counts.values()) for done in self._so_far.values())
+        return bool(self._phases) or any(any(progress.counts.values()) for progress in self._so_far.values())
 
     def became_unusable(self, why: str) -> None:
         """End the current phase without a verdict, because the target is unusable; the other phases continue."""
-        done = self._so_far.get(self.phase)
-        self(PhaseFinished(self.phase, {} if done is None else done.counts, inconclusive=" ".join(why.split())))
+        progress = self._so_far.get(self.phase)
+        self(PhaseFinished(self.phase, {} if progress is None else progress.counts, inconclusive=" ".join(why.split())))
 
     def interrupted(self) -> None:
         """Record that the user stopped the run: the work of each phase, and the finding that was being made smaller."""
@@ -302,8 +306,10 @@ class _Log:
         for phase in self._options.phases:
             is_done = phase == self.phase or (phase in LEAST_PROGRAMS and self._is_done(phase))
             if is_done and phase not in self.finished:
-                found = any(finding.phase == phase for finding in self.known.findings)
-                few = "" if found or self._options.programs is not None else too_few(phase, self._programs(phase))
+                has_findings = any(finding.phase == phase for finding in self.known.findings)
+                few = (
+                    "" if has_findings or self._options.programs is not None else too_few(phase, self._programs(phase))
+                )
                 self._finish(phase, few)
 
     def goes_on_with(self, phase: str) -> None:
@@ -312,18 +318,18 @@ class _Log:
         self._so_far.pop(phase, None)
 
     def _finish(self, phase: str, inconclusive: str = "") -> None:
-        done = self._so_far.get(phase, PhaseProgress(phase, 1.0, {}))
-        found = [finding for finding in self.known.findings if finding.phase == phase]
+        progress = self._so_far.get(phase, PhaseProgress(phase, 1.0, {}))
+        findings = [finding for finding in self.known.findings if finding.phase == phase]
         self(
             PhaseFinished(
                 phase,
-                done.counts,
-                done.coverage,
+                progress.counts,
+                progress.coverage,
                 inconclusive=inconclusive,
-                refused=done.refused,
-                finding=next(iter(found), None),
-                overlapped=done.overlapped,
-                findings=len(found),
+                refused=progress.refused,
+                finding=next(iter(findings), None),
+                overlapped=progress.overlapped,
+                findings=len(findings),
             )
         )
 

@@ -87,9 +87,9 @@ class SuiteOptions:
         """Whether the contract requires more than client-go promises."""
         return self.contract is Contract.STRICT
 
-    def within(self, given: Container[str]) -> SuiteOptions:
-        """Remove the time limit if only a number of programs is among the ``given`` options."""
-        is_counted = self.programs is not None and "budget_seconds" not in given
+    def within(self, names: Container[str]) -> SuiteOptions:
+        """Remove the time limit if only a number of programs is among the options ``names``."""
+        is_counted = self.programs is not None and "budget_seconds" not in names
         return replace(self, budget_seconds=inf) if is_counted else self
 
     @property

@@ -86,14 +86,14 @@ def _error_type(finding: Finding) -> str:
 
 def _places(finding: Finding) -> frozenset[str]:
     """Return where threads race, wait for each other, or interrupt each other; empty if it is unknown."""
-    told = finding.interleaving
+    interleaving = finding.interleaving
     if finding.kind is FindingKind.DATA_RACE:
         return frozenset({finding.location})
-    if told is None:
+    if interleaving is None:
         return frozenset()
-    if finding.kind is FindingKind.DEADLOCK and told.waiting:
-        return told.waiting_at
-    return told.conflicts[0] if told.conflicts else frozenset()
+    if finding.kind is FindingKind.DEADLOCK and interleaving.waiting:
+        return interleaving.waiting_at
+    return interleaving.conflicts[0] if interleaving.conflicts else frozenset()
 
 
 def _call(finding: Finding, *, is_of_state: bool) -> str:
@@ -105,14 +105,14 @@ def _call(finding: Finding, *, is_of_state: bool) -> str:
     threads = getattr(program, "threads", ())
     if threads:
         return "+".join(sorted({_name(operation) for thread in threads for operation in thread}))
-    done = _done(finding)
-    if not done:
+    operations = _operations(finding)
+    if not operations:
         return ""
-    writes = [operation for operation in done if getattr(operation, "is_write", True)] if is_of_state else ()
-    return _name((writes or done)[-1])
+    writes = [operation for operation in operations if getattr(operation, "is_write", True)] if is_of_state else ()
+    return _name((writes or operations)[-1])
 
 
-def _done(finding: Finding) -> list[Any]:
+def _operations(finding: Finding) -> list[Any]:
     """Return the operations up to the operation that shows the fault."""
     operations = list(finding.program.operations())
     return operations if finding.step is None else operations[: finding.step + 1]
@@ -163,7 +163,7 @@ class Known:
         yield from symptoms
         rule = self.rules.get(finding.rule)
         if rule is not None and rule.is_of_state and not _has_threads(finding) and finding.program is not None:
-            for operation in _done(finding):
+            for operation in _operations(finding):
                 if getattr(operation, "is_write", True):
                     yield from (replace(symptom, call=_name(operation)) for symptom in symptoms)
 
@@ -201,13 +201,14 @@ def weighed(
     """
     rule = rules.get(finding.rule)
     is_advice = rule is not None and rule.severity(options.contract) is Severity.ADVICE
-    made = [_name(operation) for thread in getattr(finding.program, "threads", ()) for operation in thread]
-    name = next((name for name in made if name in advised_against), None)
-    if name is not None and not (finding.kind in _STANDSTILLS and len(made) == 1):  # a call that blocks itself is wrong
+    names = [_name(operation) for thread in getattr(finding.program, "threads", ()) for operation in thread]
+    name = next((name for name in names if name in advised_against), None)
+    is_blocked_by_itself = finding.kind in _STANDSTILLS and len(names) == 1  # such a call is wrong
+    if name is not None and not is_blocked_by_itself:
         finding, is_advice = replace(finding, advice=f"{name}() {advised_against[name]}"), True
-    told = [_name(finding.calls[position].operation) for position in finding.core]
-    if finding.kind is FindingKind.NONLINEARIZABLE and told and all(map(_DESCRIBES.fullmatch, told)):
-        text = f"{told[0]} describes the object while others use it, and promises nothing of the next moment"
+    names_in_core = [_name(finding.calls[position].operation) for position in finding.core]
+    if finding.kind is FindingKind.NONLINEARIZABLE and names_in_core and all(map(_DESCRIBES.fullmatch, names_in_core)):
+        text = f"{names_in_core[0]} describes the object while others use it, and promises nothing of the next moment"
         finding, is_advice = replace(finding, advice=text), True
     is_waived = not {finding.rule, waiver_of(finding, rules)}.isdisjoint(options.waived)
     return replace(finding, is_advice=is_advice, is_waived=is_waived)

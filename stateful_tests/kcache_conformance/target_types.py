@@ -100,14 +100,14 @@ def _built_in(name: str) -> TargetType:
     return _as_target_type(name, pkgutil.resolve_name(f"{__package__}.{_BUILT_IN[name]}"))
 
 
-def _as_target_type(name: str, found: object) -> TargetType:
-    if isinstance(found, ObjectType):
+def _as_target_type(name: str, declared: object) -> TargetType:
+    if isinstance(declared, ObjectType):
         from .objects.as_target_type import target_type
 
-        found = target_type(replace(found, name=name), partial(queue_gallery, name))
-    if not isinstance(found, TargetType):
-        raise TargetError(f"{name} is a {type(found).__name__}, neither a TargetType nor an ObjectType")
-    return found if found.name == name else replace(found, name=name)
+        declared = target_type(replace(declared, name=name), partial(queue_gallery, name))
+    if not isinstance(declared, TargetType):
+        raise TargetError(f"{name} is a {type(declared).__name__}, neither a TargetType nor an ObjectType")
+    return declared if declared.name == name else replace(declared, name=name)
 
 
 def trusted_type_of_token(token: str, *, is_trusted: bool = False, named: Collection[str] = ()) -> TargetType | None:
@@ -142,8 +142,8 @@ def type_of_token(token: str) -> TargetType | None:
     if token.startswith(OBJECT_TOKENS):
         return target_type_named(token.removeprefix(OBJECT_TOKENS).rpartition(".")[0])
     names = next((names for prefix, names in _PREFIXES.items() if token.startswith(prefix)), ())
-    found = [target_type_named(name) for name in names]
-    if len(found) > 1:
-        program = found[0].tokens.decode(token).program
-        found = [known for known in found if known.owns(program)]
-    return found[0] if found else None
+    known_types = [target_type_named(name) for name in names]
+    if len(known_types) > 1:
+        program = known_types[0].tokens.decode(token).program
+        known_types = [known for known in known_types if known.owns(program)]
+    return known_types[0] if known_types else None

@@ -201,8 +201,8 @@ def _untrusted(what: str) -> UntrustedError:
 
 def _is_own(target: TargetName) -> bool:
     """Whether a target is a class or function of kcache, called without arguments: arguments could run any code."""
-    found, home = definition(target.location, target.attribute)
-    is_named = found is None and "." not in target.attribute  # modules of kcache import some of their names late
+    statement, home = definition(target.location, target.attribute)
+    is_named = statement is None and "." not in target.attribute  # modules of kcache import some of their names late
     return not target.call and (is_named or home.location.partition(".")[0] in _OWN)
 
 
@@ -212,17 +212,17 @@ def _is_defined_here(target: TargetName) -> bool:
     if location.partition(".")[0] in sys.stdlib_module_names and not location.endswith(".py"):
         return False
     for _ in range(_MOST_ALIASES):
-        found, home = definition(location, attribute, folder)
-        if found is None and "." in attribute and not target.call:
+        statement, home = definition(location, attribute, folder)
+        if statement is None and "." in attribute and not target.call:
             owner, _, name = attribute.rpartition(".")
             kind, home = definition(location, owner, folder)
             is_inherited = isinstance(kind, ast.ClassDef) and not name.startswith("_")
-            found = kind if is_inherited else None
-        if found is None or not _is_below_here(home.read()[0]):
+            statement = kind if is_inherited else None
+        if statement is None or not _is_below_here(home.read()[0]):
             return False
-        value = found.value if isinstance(found, (ast.Assign, ast.AnnAssign)) else None
+        value = statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign)) else None
         if not isinstance(value, (ast.Name, ast.Attribute)):
-            return not isinstance(found, (ast.Assign, ast.AnnAssign)) or value is not None
+            return not isinstance(statement, (ast.Assign, ast.AnnAssign)) or value is not None
         location, attribute, folder = home.location, ast.unparse(value), home.folder
     return False
 

@@ -92,13 +92,13 @@ class _Reader:
 
     def _next(self) -> tuple[str, str, int] | None:
         while self._at < len(self._text):
-            found = _TOKEN.match(self._text, self._at)
-            if found is None:
+            match = _TOKEN.match(self._text, self._at)
+            if match is None:
                 raise FormatError(f"line {self._line_at(self._at)}: a text without an end, or what is no EDN")
-            begin, self._at = self._at, found.end()
-            kind = str(found.lastgroup)
+            begin, self._at = self._at, match.end()
+            kind = str(match.lastgroup)
             if kind != "blank":
-                return kind, found[kind], self._line_at(begin)
+                return kind, match[kind], self._line_at(begin)
         self._line_at(self._at)
         return None
 
@@ -130,31 +130,31 @@ class _Reader:
         raise FormatError(f"line {line}: {text} closes nothing")
 
     def _collection(self, begin: str, line: int, depth: int) -> Any:
-        found = []
+        items = []
         while True:
             token = self._needed()
             if token[0] == "close":
                 break
             value = self._value(self._needed() if token[0] == "discard" else token, depth + 1)
             if token[0] != "discard":
-                found.append(value)
+                items.append(value)
         if token[1] != _CLOSES[begin]:
             raise FormatError(f"line {token[2]}: {token[1]} where {_CLOSES[begin]} should close what line {line} opens")
         try:
             if begin == "#{":
-                return frozenset(found)
+                return frozenset(items)
             if begin == "{":
-                if len(found) % 2:
+                if len(items) % 2:
                     raise FormatError(f"line {line}: a map has a key without a value")
-                return dict(zip(found[::2], found[1::2], strict=True))
+                return dict(zip(items[::2], items[1::2], strict=True))
         except TypeError:
             raise FormatError(f"line {line}: a map or a set as a key, or in a set, cannot be read") from None
-        return tuple(found)
+        return tuple(items)
 
 
-def _escaped(found: re.Match[str]) -> str:
-    told = found[1]
-    return chr(int(told[1:], 16)) if len(told) == 5 else _ESCAPED.get(told, told)
+def _escaped(match: re.Match[str]) -> str:
+    escape = match[1]
+    return chr(int(escape[1:], 16)) if len(escape) == 5 else _ESCAPED.get(escape, escape)
 
 
 def _atom(text: str) -> Any:

@@ -27,11 +27,11 @@ def text_events(lines: Iterable[str]) -> Iterator[ForeignEvent]:
         FormatError: a value cannot be read; the message names the line.
     """
     for number, line in enumerate(lines, start=1):
-        found = _EVENT.search(line)
-        if found is None or found["process"].startswith(":"):
+        match = _EVENT.search(line)
+        if match is None or match["process"].startswith(":"):
             continue
         try:
-            value = None if found["value"] is None else edn_value(found["value"])
+            value = None if match["value"] is None else edn_value(match["value"])
         except FormatError as error:
             raise FormatError(f"line {number}: {str(error).removeprefix('line 1: ')}") from None
-        yield ForeignEvent(number, int(found["process"]), found["type"], found["f"], None, value)
+        yield ForeignEvent(number, int(match["process"]), match["type"], match["f"], None, value)

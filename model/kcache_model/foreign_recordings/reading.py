@@ -66,7 +66,7 @@ class ForeignRecording:
     lines: tuple[tuple[int, int | None], ...]
 
 
-def read_foreign(lines: Iterable[str], found: ForeignFormat, specification: Specifies) -> ForeignRecording:
+def read_foreign(lines: Iterable[str], foreign_format: ForeignFormat, specification: Specifies) -> ForeignRecording:
     """Read the calls of a recording.
 
     A call is pending if it ended with ``:info`` or has no end. A call that ended with ``:fail`` did not happen. The
@@ -75,13 +75,13 @@ def read_foreign(lines: Iterable[str], found: ForeignFormat, specification: Spec
 
     Args:
         lines: the recording.
-        found: the format of the recording.
+        foreign_format: the format of the recording.
         specification: the specification of the object on which the calls ran.
 
     Raises:
         FormatError: the recording cannot be read; the message names the line.
     """
-    is_text = found is ForeignFormat.JEPSEN_TEXT
+    is_text = foreign_format is ForeignFormat.JEPSEN_TEXT
     events = text_events(lines) if is_text else edn_events("".join(lines))
     translator = _Translator(specification, is_text)
     calls, places = [], []
@@ -110,57 +110,57 @@ class _Translator:
         is_unequal = is_failed and self._is_text and begin.f == "cas" and isinstance(end and end.value, tuple)
         if is_failed and not is_unequal:
             return None
-        given = None if end is None else end.value
-        operation, given = self._operation(begin.f, begin.key, begin.value, given)
+        value = None if end is None else end.value
+        operation, value = self._operation(begin.f, begin.key, begin.value, value)
         refusal = self._specification.refusal(operation)
         if refusal:
             raise FormatError(f"{operation}: {refusal}")
         thread = RecordedThread(begin.process)
         if foreign.is_pending:
             return Call(thread, operation, foreign.invoked, None, None) if operation.is_write else None
-        outcome = returned(False) if is_unequal else self._outcome(operation, begin.value, given)
+        outcome = returned(False) if is_unequal else self._outcome(operation, begin.value, value)
         return Call(thread, operation, foreign.invoked, foreign.returned, outcome)
 
-    def _operation(self, f: str, key: Any, asked: Any, given: Any) -> tuple[MethodCall, Any]:
+    def _operation(self, f: str, key: Any, argument: Any, value: Any) -> tuple[MethodCall, Any]:
         """The called operation, and its result without the key."""
         name = self._specification.also_called.get(f, f)
         if name == "txn" and ("txn", 1) in self._known:
-            return _transaction(asked, given)
+            return _transaction(argument, value)
         takes = [number for known, number in self._known if known == name]
         keys = () if key is None else (plain_value(key),)
-        if not keys and self._is_keyed and takes and isinstance(asked, tuple) and len(asked) == 2:
-            keys, asked = (plain_value(asked[0]),), asked[1]
-            if isinstance(given, tuple) and len(given) == 2 and plain_value(given[0]) == keys[0]:
-                given = given[1]
+        if not keys and self._is_keyed and takes and isinstance(argument, tuple) and len(argument) == 2:
+            keys, argument = (plain_value(argument[0]),), argument[1]
+            if isinstance(value, tuple) and len(value) == 2 and plain_value(value[0]) == keys[0]:
+                value = value[1]
         wanted = takes[0] - len(keys) if takes else 0
         rest: tuple[Any, ...] = ()
         if wanted == 1:
-            rest = (asked,)
+            rest = (argument,)
         elif wanted > 1:
-            rest = asked if isinstance(asked, tuple) else (asked,)
-        return known_call(self._known, name, (*keys, *map(plain_value, rest))), given
+            rest = argument if isinstance(argument, tuple) else (argument,)
+        return known_call(self._known, name, (*keys, *map(plain_value, rest))), value
 
-    def _outcome(self, operation: MethodCall, asked: Any, given: Any) -> Outcome:
+    def _outcome(self, operation: MethodCall, argument: Any, result: Any) -> Outcome:
         name = operation.name
-        value = plain_value(given)
+        value = plain_value(result)
         if name in self._specification.may_be_null:
             return returned(value)
         if name not in self._specification.never_null:
             return returned()
-        is_echo = bool(operation.arguments) and name != "txn" and not isinstance(given, bool)
-        if is_echo and value == plain_value(asked):
+        is_echo = bool(operation.arguments) and name != "txn" and not isinstance(result, bool)
+        if is_echo and value == plain_value(argument):
             return returned(True) if name == "cas" else UNTOLD
         return UNTOLD if value is None or (name == "acquire" and value is not True) else returned(value)
 
 
-def _transaction(asked: Any, given: Any) -> tuple[MethodCall, Any]:
+def _transaction(argument: Any, result: Any) -> tuple[MethodCall, Any]:
     """The call for a transaction, and its result; a transaction of one step becomes a plain read or write.
 
     Raises:
         FormatError: the transaction has steps other than reads and writes.
     """
     steps = []
-    for step in asked if isinstance(asked, tuple) else (asked,):
+    for step in argument if isinstance(argument, tuple) else (argument,):
         if not isinstance(step, tuple) or len(step) != 3 or step[0] not in _STEPS:
             kind = step[0] if isinstance(step, tuple) and step else step
             raise FormatError(
@@ -169,13 +169,13 @@ def _transaction(asked: Any, given: Any) -> tuple[MethodCall, Any]:
             )
         name, key, value = _STEPS[step[0]], plain_value(step[1]), plain_value(step[2])
         steps.append(("read", key) if name == "read" else ("write", key, value))
-    told = given if isinstance(given, tuple) and len(given) == len(steps) else None
-    found = (
+    result_steps = result if isinstance(result, tuple) and len(result) == len(steps) else None
+    values = (
         None
-        if told is None
-        else [plain_value(step[2]) for step, own in zip(told, steps, strict=True) if own[0] == "read"]
+        if result_steps is None
+        else [plain_value(step[2]) for step, own in zip(result_steps, steps, strict=True) if own[0] == "read"]
     )
     if len(steps) == 1:
         name, *arguments = steps[0]
-        return MethodCall(name, tuple(arguments), name == "write"), found[0] if found else None
-    return MethodCall("txn", (tuple(steps),)), None if found is None else tuple(found)
+        return MethodCall(name, tuple(arguments), name == "write"), values[0] if values else None
+    return MethodCall("txn", (tuple(steps),)), None if values is None else tuple(values)

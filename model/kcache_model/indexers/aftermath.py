@@ -25,8 +25,8 @@ def broken_afterwards(driver: Driver, target: Target) -> list[BrokenRule]:
         observable = target.observable(sorted(indexes))
         if observable is None:
             return []
-        found = broken_rules(driver.made, observable, _values_of, driver.identify, may_evict=target.may_evict)
-        return [broken for broken in found if target.asks_order or broken.rule != "unsorted-keys"]
+        rules = broken_rules(driver.made, observable, _values_of, driver.identify, may_evict=target.may_evict)
+        return [broken for broken in rules if target.asks_order or broken.rule != "unsorted-keys"]
     except Exception as error:
         return [BrokenRule("unexpected-error", f"reading everything back raised {error_text(error)}")]
 

@@ -236,13 +236,13 @@ INDEXERS: Final = Codec(
 
 
 def _encode_values(values: Values) -> Json:
-    return {index: None if found is None else list(found) for index, found in sorted(values.items())}
+    return {index: None if texts is None else list(texts) for index, texts in sorted(values.items())}
 
 
 def _decode_values(data: object) -> Values:
     if not isinstance(data, dict):
         raise FormatError(f'"values" must be an object: index name -> list of texts, or null; not {shown(data)}')
-    return {index: None if found is None else texts_of(found) for index, found in data.items()}
+    return {index: None if texts is None else texts_of(texts) for index, texts in data.items()}
 
 
 def _decode_entry(data: object) -> tuple[WriteKind, Item]:

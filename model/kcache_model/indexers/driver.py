@@ -176,7 +176,7 @@ class Driver:
         make = _ARGUMENTS.get(operation.name)
         return () if make is None else make(self, operation)
 
-    def _given(self, operation: Operation) -> Thing:
+    def _argument_item(self, operation: Operation) -> Thing:
         assert operation.item is not None, f"{operation.name} needs an item"
         return self.thing(operation.item)
 
@@ -184,10 +184,10 @@ class Driver:
         return None if result is None else self._stamp(result)
 
     def _objects(self, result: object) -> Value:
-        return _listed(result, lambda found: tuple(sorted(map(self._stamp, found))))
+        return _listed(result, lambda objects: tuple(sorted(map(self._stamp, objects))))
 
     def _texts(self, result: object) -> Value:
-        return _listed(result, lambda found: tuple(sorted(map(_text, found))))
+        return _listed(result, lambda texts: tuple(sorted(map(_text, texts))))
 
     def _names(self, result: object) -> Value:
         return self._texts(list(result) if isinstance(result, Mapping) else result)
@@ -195,7 +195,7 @@ class Driver:
     def _keys(self, result: object) -> Value:
         if not self._target.asks_order:
             return self._texts(result)
-        return _listed(result, lambda found: tuple(map(_text, found)))
+        return _listed(result, lambda keys: tuple(map(_text, keys)))
 
     def _nothing(self, result: object) -> Value:
         is_nothing = result is None or not (self._target.is_strict or inspect.isawaitable(result))
@@ -218,13 +218,13 @@ class Driver:
 
 
 _ARGUMENTS: Final[Mapping[OperationName, Callable[[Driver, Operation], tuple[object, ...]]]] = {
-    **dict.fromkeys((_N.ADD, _N.UPDATE, _N.DELETE, _N.GET), lambda driver, call: (driver._given(call),)),
+    **dict.fromkeys((_N.ADD, _N.UPDATE, _N.DELETE, _N.GET), lambda driver, call: (driver._argument_item(call),)),
     _N.GET_BY_KEY: lambda _, call: (call.key,),
     _N.REPLACE: lambda driver, call: (list(map(driver.thing, call.items)), call.resource_version),
     _N.TRANSACTION: lambda driver, call: tuple(
         Transaction(_TRANSACTION_TYPES[kind], driver.thing(item)) for kind, item in call.entries
     ),
-    _N.INDEX: lambda driver, call: (call.index, driver._given(call)),
+    _N.INDEX: lambda driver, call: (call.index, driver._argument_item(call)),
     **dict.fromkeys((_N.INDEX_KEYS, _N.BY_INDEX), lambda _, call: (call.index, call.value)),
     _N.LIST_INDEX_FUNC_VALUES: lambda _, call: (call.index,),
     _N.ADD_INDEXERS: lambda driver, call: ({name: driver._make_index_func(name) for name in call.names},),

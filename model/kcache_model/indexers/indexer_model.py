@@ -85,11 +85,11 @@ class IndexerModel:
         """The result of ``apply``; if the specification allows several outcomes, ``observed`` selects one."""
         return self.apply(state, operation)
 
-    def _put(self, state: State, operation: Operation) -> tuple[State, Outcome]:
-        return _with_put(state, _given(operation)), returned()
+    def _add_or_update(self, state: State, operation: Operation) -> tuple[State, Outcome]:
+        return _with_put(state, _item_of(operation)), returned()
 
     def _delete(self, state: State, operation: Operation) -> tuple[State, Outcome]:
-        return _with_delete(state, _given(operation)), returned()
+        return _with_delete(state, _item_of(operation)), returned()
 
     def _replace(self, state: State, operation: Operation) -> tuple[State, Outcome]:
         last_of_key = {_key_of(item): item for item in operation.items}
@@ -109,7 +109,7 @@ class IndexerModel:
         return state, raised(ErrorKind.TRANSACTION) if failed else returned()
 
     def _get(self, state: State, operation: Operation) -> tuple[State, Outcome]:
-        stored = state.stored.get(_key_of(_given(operation)))
+        stored = state.stored.get(_key_of(_item_of(operation)))
         return state, returned(None if stored is None else stored.item.stamp)
 
     def _get_by_key(self, state: State, operation: Operation) -> tuple[State, Outcome]:
@@ -124,11 +124,11 @@ class IndexerModel:
 
     def _index(self, state: State, operation: Operation) -> tuple[State, Outcome]:
         index = _existing_index(state, operation)
-        values = state.values_of(_given(operation), index)
+        values = state.values_of(_item_of(operation), index)
         if values is None:
             raise _CallFails(ErrorKind.INDEX_FUNC)
-        found = [stored for stored in state.stored.values() if any(stored.is_under(index, value) for value in values)]
-        return state, _stamps(found)
+        matches = [stored for stored in state.stored.values() if any(stored.is_under(index, value) for value in values)]
+        return state, _stamps(matches)
 
     def _index_keys(self, state: State, operation: Operation) -> tuple[State, Outcome]:
         index = _existing_index(state, operation)
@@ -178,8 +178,8 @@ class IndexerModel:
 _Rule = Callable[[IndexerModel, State, Operation], tuple[State, Outcome]]
 
 _RULES: Mapping[OperationName, _Rule] = {
-    OperationName.ADD: IndexerModel._put,
-    OperationName.UPDATE: IndexerModel._put,
+    OperationName.ADD: IndexerModel._add_or_update,
+    OperationName.UPDATE: IndexerModel._add_or_update,
     OperationName.DELETE: IndexerModel._delete,
     OperationName.REPLACE: IndexerModel._replace,
     OperationName.TRANSACTION: IndexerModel._transaction,
@@ -231,7 +231,7 @@ def _key_of(item: Item) -> str:
     return item.key
 
 
-def _given(operation: Operation) -> Item:
+def _item_of(operation: Operation) -> Item:
     assert operation.item is not None, f"{operation.name} needs an item"
     return operation.item
 
@@ -243,5 +243,5 @@ def _existing_index(state: State, operation: Operation) -> str:
     return operation.index
 
 
-def _stamps(found: Iterable[Stored]) -> Outcome:
-    return returned(tuple(sorted(stored.item.stamp for stored in found)))
+def _stamps(objects: Iterable[Stored]) -> Outcome:
+    return returned(tuple(sorted(stored.item.stamp for stored in objects)))

@@ -166,8 +166,8 @@ def _entries(view: View, values_of: IndexValues, identify: Identify) -> Iterable
                         "stale-index-entry",
                         f"index {index!r} has key {key!r} under {value!r}, no value of the object stored there",
                     )
-            found = Counter(map(identify, view.objects[index][value]))
-            if found != Counter(identify(view.items[key]) for key in keys if key in view.items):
+            identities = Counter(map(identify, view.objects[index][value]))
+            if identities != Counter(identify(view.items[key]) for key in keys if key in view.items):
                 yield BrokenRule(
                     "lookups-disagree", f"by_index and index_keys disagree about the value {value!r} of index {index!r}"
                 )
@@ -187,8 +187,8 @@ def _missing(view: View, values_of: IndexValues) -> Iterable[BrokenRule]:
 def _order(view: View) -> Iterable[BrokenRule]:
     for index, values in view.indices.items():
         for value, keys in values.items():
-            given = f"index_keys gives {list(keys)} for value {value!r} of index {index!r}"
+            description = f"index_keys gives {list(keys)} for value {value!r} of index {index!r}"
             if len(set(keys)) < len(keys):
-                yield BrokenRule("duplicate-results", f"{given}: not distinct")
+                yield BrokenRule("duplicate-results", f"{description}: not distinct")
             elif list(keys) != sorted(keys):
-                yield BrokenRule("unsorted-keys", f"{given}: not sorted")
+                yield BrokenRule("unsorted-keys", f"{description}: not sorted")

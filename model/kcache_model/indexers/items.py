@@ -70,7 +70,7 @@ class Item:
     @property
     def plain(self) -> Item:
         """The item without its style, and without the indices under which it has no values."""
-        values = {index: found for index, found in self.values.items() if found != ()}
+        values = {index: texts for index, texts in self.values.items() if texts != ()}
         return replace(self, style=Style.PLAIN, values=values)
 
     def in_full(self, name: str) -> Iterator[tuple[str, str]]:
@@ -88,11 +88,11 @@ def values_text(values: Values) -> str:
     """``{node: n1, tags: n1+n2}``; empty if there are none."""
     if not values:
         return ""
-    return "{" + ", ".join(f"{name_text(index)}: {_index_text(found)}" for index, found in sorted(values.items())) + "}"
+    return "{" + ", ".join(f"{name_text(index)}: {_index_text(texts)}" for index, texts in sorted(values.items())) + "}"
 
 
-def _index_text(found: tuple[str, ...] | None) -> str:
-    if found is None:
+def _index_text(texts: tuple[str, ...] | None) -> str:
+    if texts is None:
         return "<fails>"
-    more = f"+{len(found) - _MOST_VALUES} more" if len(found) > _MOST_VALUES else ""
-    return "+".join(name_text(value) for value in found[:_MOST_VALUES]) + more if found else "-"
+    more = f"+{len(texts) - _MOST_VALUES} more" if len(texts) > _MOST_VALUES else ""
+    return "+".join(name_text(value) for value in texts[:_MOST_VALUES]) + more if texts else "-"

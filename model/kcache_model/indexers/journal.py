@@ -38,10 +38,10 @@ def noted_program(text: str) -> Program | None:
     try:
         first, *lines = text.splitlines()
         program = decode_program(json.loads(first))
-        made = [line for line in lines if not line.startswith(_READING)]
+        completed = [line for line in lines if not line.startswith(_READING)]
         if lines and lines[-1].startswith(_READING):
-            made.append(lines[-1].removeprefix(_READING))
-        steps = tuple(decode_operation(json.loads(line)) for line in made)
+            completed.append(lines[-1].removeprefix(_READING))
+        steps = tuple(decode_operation(json.loads(line)) for line in completed)
     except (ValueError, FormatError):
         return None
     return replace(program, prefix=program.prefix + steps)

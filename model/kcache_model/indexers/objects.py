@@ -40,12 +40,12 @@ class Thing(Stamped):
         version = item.resource_version
         self.metadata = None if version is None else Metadata(item.key or "", version)
 
-    def told(self) -> str:
+    def label(self) -> str:
         """Return ``key@stamp``."""
         return f"{self.key}@{self.stamp}"
 
     def __repr__(self) -> str:
-        return f"<{self.told()}>"
+        return f"<{self.label()}>"
 
 
 class EqualThing(Thing):

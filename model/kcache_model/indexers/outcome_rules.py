@@ -40,8 +40,8 @@ def rule_of_outcome(operation: Operation, expected: Outcome, observed: Outcome) 
     return _RULES.get(operation.name) or _rule_of_content(operation.name, _listed(expected), _listed(observed))
 
 
-def _rule_of_type(operation: Operation, told: str) -> str:
-    if "coroutine" in told or "Future" in told or "Task" in told:
+def _rule_of_type(operation: Operation, description: str) -> str:
+    if "coroutine" in description or "Future" in description or "Task" in description:
         return "coroutine-returned"
     return "write-returns-value" if operation.is_write else "result-is-no-list"
 

@@ -28,7 +28,7 @@ def reads_of(items: Iterable[Item], indexes: Sequence[str], target: Target) -> l
     keys, values = set(), set()
     for item in items:
         keys.add(item.key or "")
-        values |= {value for found in item.values.values() for value in found or ()}
+        values |= {value for texts in item.values.values() for value in texts or ()}
     reads = [op.list_objects(), op.list_keys(), *(op.get_by_key(key) for key in sorted(keys))]
     for index in indexes:
         reads.append(op.list_index_func_values(index))

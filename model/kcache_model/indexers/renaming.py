@@ -50,8 +50,8 @@ class _Names:
 
     def _all_values(self, values: Values) -> Values:
         return {
-            index: None if found is None else tuple(self._values[value] for value in found)
-            for index, found in values.items()
+            index: None if texts is None else tuple(self._values[value] for value in texts)
+            for index, texts in values.items()
         }
 
 

@@ -40,12 +40,12 @@ def _plain(*styles: Style) -> Callable[[Operation], Operation]:
 
 
 def _one_value(item: Item) -> Item:
-    values = {index: found if found is None else found[:1] for index, found in item.values.items()}
+    values = {index: texts if texts is None else texts[:1] for index, texts in item.values.items()}
     return item if values == item.values else replace(item, values=values)
 
 
 def _no_failure(item: Item) -> Item:
-    values = {index: () if found is None else found for index, found in item.values.items()}
+    values = {index: () if texts is None else texts for index, texts in item.values.items()}
     return item if values == item.values else replace(item, values=values)
 
 
@@ -69,7 +69,7 @@ def _named_value(value: str) -> str:
 def _named_values(operation: Operation) -> Operation:
     def change(item: Item) -> Item:
         values = {
-            index: found if found is None else tuple(map(_named_value, found)) for index, found in item.values.items()
+            index: texts if texts is None else tuple(map(_named_value, texts)) for index, texts in item.values.items()
         }
         return replace(item, values=values)
 

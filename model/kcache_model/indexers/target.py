@@ -179,8 +179,8 @@ def class_hint(factory: object, name: str | None) -> str:
         return ""
     named = "..."
     with contextlib.suppress(TypeError, ValueError):  # callables written in C may have no signature
-        given = inspect.signature(factory).parameters.values()
-        named = ", ".join(f"{one.name}=..." for one in given if one.default is one.empty)
+        parameters = inspect.signature(factory).parameters.values()
+        named = ", ".join(f"{one.name}=..." for one in parameters if one.default is one.empty)
     return f". To check it as a class of any kind, say with which arguments: '{name}({named})'"
 
 

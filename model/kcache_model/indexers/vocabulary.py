@@ -329,5 +329,5 @@ def offered(templates: Templates, target: Target) -> Templates:
 
 def letters() -> list[Letter]:
     """The calls of small programs; the core comes first."""
-    found = [Letter(template.name, make, group) for template in VOCABULARY for group, make in template.small]
-    return sorted(found, key=lambda letter: bool(letter.group))
+    all_letters = [Letter(template.name, make, group) for template in VOCABULARY for group, make in template.small]
+    return sorted(all_letters, key=lambda letter: bool(letter.group))

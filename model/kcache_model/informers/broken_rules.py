@@ -24,7 +24,7 @@ def broken_rules(story: PipelineStory) -> Iterator[BrokenRule]:
         yield from _content("store-differs", "the store", story.store, story.server.content)
         for handler in story.handlers:
             if handler.is_complete:
-                known = known_after(handler.told[: handler.settled_after])
+                known = known_after(handler.calls[: handler.settled_after])
                 yield from _content("handlers-differ", handler.name, known, story.server.content)
         if not story.has_synced:
             yield BrokenRule("never-synced", "everything has settled, but has_synced() is false")
@@ -42,12 +42,13 @@ def broken_rules(story: PipelineStory) -> Iterator[BrokenRule]:
         yield from _transformed(handler, story.transforms)
     for handler in story.handlers:
         if handler.stopped_after is not None:
-            for told in handler.told[handler.stopped_after :]:
-                yield BrokenRule("told-after-end", f"a handler was told after stop() had returned: {told}")
+            for call in handler.calls[handler.stopped_after :]:
+                yield BrokenRule("told-after-end", f"a handler was told after stop() had returned: {call}")
     for handler in story.handlers:
-        if handler.most_told is not None and len(handler.told) > handler.most_told:
+        most = handler.most_calls
+        if most is not None and len(handler.calls) > most:
             yield BrokenRule(
-                "told-after-end", f"{handler.name} was removed, and told afterwards: {handler.told[handler.most_told]}"
+                "told-after-end", f"{handler.name} was removed, and told afterwards: {handler.calls[most]}"
             )
     if story.open_watches > 1:
         yield BrokenRule(
@@ -59,10 +60,10 @@ def broken_rules(story: PipelineStory) -> Iterator[BrokenRule]:
         yield BrokenRule("leak", f"stop() left threads behind: {', '.join(story.threads_left)}")
 
 
-def known_after(told: Sequence[Told]) -> dict[str, Version]:
+def known_after(calls: Sequence[Told]) -> dict[str, Version]:
     """Return the objects, by key, that exist according to these calls of a handler."""
     known: dict[str, Version] = {}
-    for call in told:
+    for call in calls:
         if call.kind is ToldKind.DELETE:
             known.pop(call.obj.key, None)
         else:
@@ -75,7 +76,7 @@ def _sequence(handler: HandlerStory, server: ServerStory) -> Iterator[BrokenRule
     happened = set(server.changes)
     known: dict[str, Version] = {}
     newest: dict[str, int] = {}
-    for number, call in enumerate(handler.told, 1):
+    for number, call in enumerate(handler.calls, 1):
         where = f"{handler.name}, call {number}: {call}"
         key, before = call.obj.key, known.get(call.obj.key)
         rule, wrong = "event-out-of-turn", _out_of_turn(call, before, server)
@@ -131,16 +132,18 @@ def _store_behind(call: Told) -> str | None:
     return f"the store still showed {stored}" if is_behind else None
 
 
-def _content(rule: str, who: str, shown: Mapping[str, Version], content: Mapping[str, Version]) -> Iterator[BrokenRule]:
-    for key in sorted({*shown, *content}):
-        if key not in shown:
+def _content(
+    rule: str, who: str, observed: Mapping[str, Version], content: Mapping[str, Version]
+) -> Iterator[BrokenRule]:
+    for key in sorted({*observed, *content}):
+        if key not in observed:
             yield BrokenRule(rule, f"when everything has settled, {who} lacks {content[key]}")
         elif key not in content:
             yield BrokenRule(
-                rule, f"when everything has settled, {who} still has {shown[key]}, which the server has not"
+                rule, f"when everything has settled, {who} still has {observed[key]}, which the server has not"
             )
-        elif shown[key] != content[key]:
-            yield BrokenRule(rule, f"when everything has settled, {who} has {shown[key]}, the server {content[key]}")
+        elif observed[key] != content[key]:
+            yield BrokenRule(rule, f"when everything has settled, {who} has {observed[key]}, the server {content[key]}")
 
 
 def _synced_early(story: PipelineStory) -> Iterator[BrokenRule]:
@@ -168,7 +171,7 @@ def _initial_list(handler: HandlerStory, server: ServerStory) -> Iterator[Broken
     if handler.is_first:
         # A queue that groups changes by key may hand out later changes of a listed object together with it.
         listed, keys = set(server.first_list), {version.key for version in server.first_list}
-        for call in handler.told:
+        for call in handler.calls:
             if call.kind is ToldKind.ADD and call.is_in_initial_list and call.obj.key not in keys:
                 yield BrokenRule(
                     "wrong-initial-list", f"{handler.name}: {call}: the initial list did not name the object"
@@ -178,9 +181,9 @@ def _initial_list(handler: HandlerStory, server: ServerStory) -> Iterator[Broken
                 yield BrokenRule("wrong-initial-list", f"{handler.name}: {call}: the object was in the initial list")
                 return
     if handler.synced_after is not None and handler.is_first:
-        told = {call.obj.key for call in handler.told[: handler.synced_after]}
+        reported = {call.obj.key for call in handler.calls[: handler.synced_after]}
         for version in server.first_list:
-            if version.key not in told:
+            if version.key not in reported:
                 text = (
                     f"{handler.name}: its registration said that it had synced after {handler.synced_after} calls, "
                     f"before it was told of {version}"
@@ -190,7 +193,7 @@ def _initial_list(handler: HandlerStory, server: ServerStory) -> Iterator[Broken
 
 
 def _transformed(handler: HandlerStory, transforms: bool) -> Iterator[BrokenRule]:
-    for call in handler.told:
+    for call in handler.calls:
         for version in (call.obj, call.old):
             if version is not None and version.transformed != transforms:
                 text = f"{handler.name}: {call}: the transformer was applied {version.transformed} times, not once"

@@ -68,6 +68,6 @@ def wrong_index(store: Any, name: str, stored: Iterable[Any]) -> Iterator[str]:
     for obj in stored:
         by_value.setdefault(index_value(obj)[0], set()).add(key_of_object(obj))
     for value in sorted({*by_value, *values}):
-        found, expected = sorted(keys_under(name, value)), sorted(by_value.get(value, ()))
-        if found != expected:
-            yield f"index {name}: under {value!r} there is {found}, it should be {expected}"
+        actual, expected = sorted(keys_under(name, value)), sorted(by_value.get(value, ()))
+        if actual != expected:
+            yield f"index {name}: under {value!r} there is {actual}, it should be {expected}"

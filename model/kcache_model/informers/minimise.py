@@ -19,9 +19,9 @@ def minimise(
 def _simpler(program: InformerProgram) -> Iterator[InformerProgram]:
     first, *others = program.threads
     for number, thread in enumerate(others):
-        left = (first, *others[:number], *others[number + 1 :])
-        yield replace(program, threads=left)
-        yield replace(program, threads=((*first, *thread), *left[1:]))
+        remaining = (first, *others[:number], *others[number + 1 :])
+        yield replace(program, threads=remaining)
+        yield replace(program, threads=((*first, *thread), *remaining[1:]))
     for size in (8, 4, 2, 1):
         for shorter in _without(program.before, size):
             yield replace(program, before=shorter)

@@ -71,23 +71,23 @@ class HandlerStory:
 
     Attributes:
         name: the name of the handler in findings.
-        told: its calls, in order.
+        calls: its calls, in order.
         is_first: whether it was added before the start.
         is_complete: whether it was registered, and not blocked, until everything had settled.
         settled_after: the number of its calls when everything had settled.
         stopped_after: the number of its calls when the informer had stopped; ``None`` if it was added later.
-        most_told: the maximum number of calls, because the handler was removed; ``None`` if it was not removed.
+        most_calls: the maximum number of calls, because the handler was removed; ``None`` if it was not removed.
         synced_after: the number of calls that had ended when its registration first said that it has synced; ``None``
             if it was not asked, or never said so.
     """
 
     name: str
-    told: tuple[Told, ...]
+    calls: tuple[Told, ...]
     is_first: bool = True
     is_complete: bool = True
     settled_after: int | None = None
     stopped_after: int | None = None
-    most_told: int | None = None
+    most_calls: int | None = None
     synced_after: int | None = None
 
 

@@ -25,7 +25,7 @@ def impossible_core(calls: Sequence[Call], is_impossible: IsImpossible) -> tuple
     """
     core = list(calls)
     for call in sorted(calls, key=lambda call: (call.operation.is_write, -call.invoked)):
-        rest = [kept for kept in core if kept is not call]
+        rest = [other for other in core if other is not call]
         if is_impossible(with_optional_writes(rest, calls)):
             core = rest
     return tuple(core)
@@ -33,9 +33,11 @@ def impossible_core(calls: Sequence[Call], is_impossible: IsImpossible) -> tuple
 
 def with_optional_writes(core: Sequence[Call], calls: Sequence[Call]) -> list[Call]:
     """Return ``core`` and, as pending calls, all other writes of ``calls``."""
-    kept = {id(call) for call in core}
+    in_core = {id(call) for call in core}
     optional = [
-        replace(call, returned=None, outcome=None) for call in calls if id(call) not in kept and call.operation.is_write
+        replace(call, returned=None, outcome=None)
+        for call in calls
+        if id(call) not in in_core and call.operation.is_write
     ]
     return [*core, *optional]
 
@@ -46,14 +48,14 @@ def smaller_part(whole: Sequence[T], is_impossible: Callable[[Sequence[T]], bool
     See A. Zeller, R. Hildebrandt: Simplifying and Isolating Failure-Inducing Input (2002). If this takes more than
     ``_MOST_ASKED`` calls of ``is_impossible``, the part is not minimal.
     """
-    asked = 0
+    checks = 0
     size = len(whole) // 2
     while size:
         at = len(whole)
         while at > 0:
             rest = [*whole[: max(at - size, 0)], *whole[at:]]
-            asked += 1
-            if asked > _MOST_ASKED:
+            checks += 1
+            if checks > _MOST_ASKED:
                 return whole
             if is_impossible(rest):
                 whole = rest

@@ -35,17 +35,17 @@ class Stay:
     """The stay of a value in a container, from the call that put it to the call that took it.
 
     Attributes:
-        put: the call that put the value.
+        put_call: the call that put the value.
         taken: the call that took the value; ``None`` if it was not taken.
     """
 
-    put: Call[Any]
+    put_call: Call[Any]
     taken: Call[Any] | None
 
     @property
     def put_end(self) -> float:
         """The time at which the put returned; infinity if it is pending."""
-        return _INFINITY if self.put.returned is None else self.put.returned
+        return _INFINITY if self.put_call.returned is None else self.put_call.returned
 
     @property
     def take_begin(self) -> float:
@@ -60,12 +60,12 @@ class Stay:
     @property
     def zone(self) -> tuple[float, float]:
         """First response and last invocation: if the first is earlier, the value was certainly there in between."""
-        return min(self.put_end, self.take_end), max(self.put.invoked, self.take_begin)
+        return min(self.put_end, self.take_end), max(self.put_call.invoked, self.take_begin)
 
     @property
     def calls(self) -> tuple[Call[Any], ...]:
         """The put, and the take if there is one."""
-        return (self.put,) if self.taken is None else (self.put, self.taken)
+        return (self.put_call,) if self.taken is None else (self.put_call, self.taken)
 
 
 @dataclass(frozen=True)
@@ -85,16 +85,16 @@ class Stays:
 
 def stays_of(calls: Sequence[Call[Any]], puts: str, takes: str) -> Stays | None:
     """Return the stays; ``None`` if a value was put twice, a call is of another kind, or an outcome is unknown."""
-    put: dict[Hashable, Call[Any]] = {}
+    put_calls: dict[Hashable, Call[Any]] = {}
     taken: dict[Hashable, Call[Any]] = {}
     empty = []
     for call in calls:
         if call.operation.name != puts:
             continue
         value = call.operation.arguments[0]
-        if value in put or not (call.outcome is None or call.outcome == returned()):
+        if value in put_calls or not (call.outcome is None or call.outcome == returned()):
             return None
-        put[value] = call
+        put_calls[value] = call
     core: tuple[Call[Any], ...] = ()
     for call in calls:
         if call.operation.name == puts:
@@ -105,15 +105,15 @@ def stays_of(calls: Sequence[Call[Any]], puts: str, takes: str) -> Stays | None:
         value = outcome.value
         if value is None:
             empty.append(call)
-        elif value not in put:
+        elif value not in put_calls:
             core = core or (call,)
         elif value in taken:
-            core = core or (put[value], taken[value], call)
-        elif call.precedes(put[value]):
-            core = core or (put[value], call)
+            core = core or (put_calls[value], taken[value], call)
+        elif call.precedes(put_calls[value]):
+            core = core or (put_calls[value], call)
         else:
             taken[value] = call
-    stays = [Stay(by, taken.get(value)) for value, by in put.items() if by.returned is not None or value in taken]
+    stays = [Stay(by, taken.get(value)) for value, by in put_calls.items() if by.returned is not None or value in taken]
     return Stays(stays, empty, core)
 
 
@@ -126,10 +126,10 @@ def core_of_queue(calls: Sequence[Call[Any]], *, puts: str, takes: str) -> tuple
         takes: the name of the operation that takes a value, and returns null if the queue is empty. Calls of other
             operations make the algorithm inapplicable.
     """
-    found = stays_of(calls, puts, takes)
-    if found is None or found.core:
-        return None if found is None else found.core
-    return _overtaken(found.stays) or covered_empty(found)
+    stays = stays_of(calls, puts, takes)
+    if stays is None or stays.core:
+        return None if stays is None else stays.core
+    return _overtaken(stays.stays) or covered_empty(stays)
 
 
 def _overtaken(stays: Sequence[Stay]) -> tuple[Call[Any], ...]:
@@ -137,8 +137,8 @@ def _overtaken(stays: Sequence[Stay]) -> tuple[Call[Any], ...]:
     by_end = sorted(stays, key=lambda stay: stay.put_end)
     longest: Stay | None = None
     ended = 0
-    for stay in sorted(stays, key=lambda stay: stay.put.invoked):
-        while by_end[ended].put_end < stay.put.invoked:
+    for stay in sorted(stays, key=lambda stay: stay.put_call.invoked):
+        while by_end[ended].put_end < stay.put_call.invoked:
             if longest is None or by_end[ended].take_begin > longest.take_begin:
                 longest = by_end[ended]
             ended += 1
@@ -147,11 +147,11 @@ def _overtaken(stays: Sequence[Stay]) -> tuple[Call[Any], ...]:
     return ()
 
 
-def covered_empty(found: Stays) -> tuple[Call[Any], ...]:
+def covered_empty(stays: Stays) -> tuple[Call[Any], ...]:
     """Return calls that violate rule 3: a call that found the container empty, and a chain of values that covers it."""
-    if not found.empty:
+    if not stays.empty:
         return ()
-    zones = sorted((*stay.zone, number) for number, stay in enumerate(found.stays) if stay.zone[0] < stay.zone[1])
+    zones = sorted((*stay.zone, number) for number, stay in enumerate(stays.stays) if stay.zone[0] < stay.zone[1])
     components: list[tuple[float, float]] = []
     for begin, end, _ in zones:
         if components and begin < components[-1][1]:
@@ -159,7 +159,7 @@ def covered_empty(found: Stays) -> tuple[Call[Any], ...]:
         else:
             components.append((begin, end))
     begins = [begin for begin, _ in components]
-    for call in found.empty:
+    for call in stays.empty:
         at = bisect_left(begins, call.invoked) - 1
         returned = call.returned or 0
         if at < 0 or components[at][1] <= returned:
@@ -168,7 +168,7 @@ def covered_empty(found: Stays) -> tuple[Call[Any], ...]:
         reached: float = call.invoked
         while reached <= returned or not chain:
             end, number = max((end, number) for begin, end, number in zones if begin < reached)
-            chain.append(found.stays[number])
+            chain.append(stays.stays[number])
             reached = end
         return call, *(own for stay in chain for own in stay.calls)
     return ()

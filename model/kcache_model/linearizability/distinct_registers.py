@@ -63,7 +63,7 @@ def core_of_register(
 
 
 def _conflict(clusters: Sequence[_Cluster]) -> tuple[Call[Any], ...]:
-    forward = sorted((cluster for cluster in clusters if cluster.begin < cluster.end), key=lambda found: found.begin)
+    forward = sorted((cluster for cluster in clusters if cluster.begin < cluster.end), key=lambda each: each.begin)
     for one, other in pairwise(forward):
         if other.begin < one.end:
             return one.calls(other)
@@ -105,5 +105,5 @@ class _Cluster:
 
     def calls(self, other: _Cluster) -> tuple[Call[Any], ...]:
         """Return the calls that decide both zones: together they are impossible if the zones conflict."""
-        found = (self.write, self.first, self.last, other.write, other.first, other.last)
-        return tuple({id(call): call for call in found if call is not None}.values())
+        candidates = (self.write, self.first, self.last, other.write, other.first, other.last)
+        return tuple({id(call): call for call in candidates if call is not None}.values())

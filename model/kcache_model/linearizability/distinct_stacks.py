@@ -37,13 +37,13 @@ def core_of_stack(calls: Sequence[Call[Any]], *, puts: str, takes: str) -> tuple
         takes: the name of the operation that pops, and returns null if the stack is empty. Calls of other operations
             make the algorithm inapplicable.
     """
-    found = stays_of(calls, puts, takes)
-    if found is None or found.core:
-        return None if found is None else found.core
-    core = covered_empty(found)
+    stays = stays_of(calls, puts, takes)
+    if stays is None or stays.core:
+        return None if stays is None else stays.core
+    core = covered_empty(stays)
     if core:
         return core
-    block = _impossible_block([(*stay.zone, stay) for stay in found.stays])
+    block = _impossible_block([(*stay.zone, stay) for stay in stays.stays])
     if not block:
         return ()
     smallest = smaller_part(block, lambda part: bool(_impossible_block(part)))
@@ -55,11 +55,11 @@ def _impossible_block(zones: Sequence[_Zone]) -> Sequence[_Zone]:
     todo = [zones]
     while todo:
         for block in _blocks(todo.pop()):
-            left = _peeled(block)
-            if len(left) == len(block):
+            inner = _peeled(block)
+            if len(inner) == len(block):
                 return block
-            if left:
-                todo.append(left)
+            if inner:
+                todo.append(inner)
     return ()
 
 
@@ -85,18 +85,18 @@ def _blocks(zones: Sequence[_Zone]) -> Iterator[Sequence[_Zone]]:
 
 def _peeled(block: Sequence[_Zone]) -> Sequence[_Zone]:
     """Remove values that can be outermost, one after another, as long as there are any; return the other values."""
-    left = {id(stay): (begin, end, stay) for begin, end, stay in block}
-    by_response = sorted(left.values(), key=lambda zone: zone[0], reverse=True)
-    by_invocation = sorted(left.values(), key=lambda zone: zone[1])
-    by_push = sorted(left.values(), key=lambda zone: zone[2].put.invoked, reverse=True)
-    by_pop = sorted(left.values(), key=lambda zone: zone[2].take_end)
+    remaining = {id(stay): (begin, end, stay) for begin, end, stay in block}
+    by_response = sorted(remaining.values(), key=lambda zone: zone[0], reverse=True)
+    by_invocation = sorted(remaining.values(), key=lambda zone: zone[1])
+    by_push = sorted(remaining.values(), key=lambda zone: zone[2].put_call.invoked, reverse=True)
+    by_pop = sorted(remaining.values(), key=lambda zone: zone[2].take_end)
     half: set[int] = set()
-    while left:
+    while remaining:
         for order in (by_response, by_invocation):
-            while id(order[-1][2]) not in left:
+            while id(order[-1][2]) not in remaining:
                 order.pop()
         ready = []
-        while by_push and by_push[-1][2].put.invoked <= by_response[-1][0]:
+        while by_push and by_push[-1][2].put_call.invoked <= by_response[-1][0]:
             ready.append(id(by_push.pop()[2]))
         while by_pop and by_pop[-1][2].take_end >= by_invocation[-1][1]:
             ready.append(id(by_pop.pop()[2]))
@@ -108,5 +108,5 @@ def _peeled(block: Sequence[_Zone]) -> Sequence[_Zone]:
         if not bottom:
             break
         for stay in bottom:
-            del left[stay]
-    return list(left.values())
+            del remaining[stay]
+    return list(remaining.values())

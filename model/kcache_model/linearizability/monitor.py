@@ -69,8 +69,8 @@ class Monitor(Generic[S, Op, R]):
         step = (at, call, None)
         after = self._steps.get(step)
         if after is None:
-            found = frozenset((state, is_open | {(call, None)}) for state, is_open in self._sets[at])
-            after = self._steps[step] = self._number(found)
+            configurations = frozenset((state, is_open | {(call, None)}) for state, is_open in self._sets[at])
+            after = self._steps[step] = self._number(configurations)
         return after
 
     def returned(self, at: int, call: int, outcome: R) -> int:
@@ -80,13 +80,13 @@ class Monitor(Generic[S, Op, R]):
         step = (at, call, outcome)
         after = self._steps.get(step)
         if after is None:
-            found = frozenset(
+            configurations = frozenset(
                 (state, is_open - {(call, expected)})
                 for state, is_open in self._closure(self._sets[at])
                 for open_call, expected in is_open
                 if open_call == call and expected is not None and self._agrees(outcome, expected)
             )
-            after = self._steps[step] = self._number(found) if found else IMPOSSIBLE
+            after = self._steps[step] = self._number(configurations) if configurations else IMPOSSIBLE
         return after
 
     def states(self, at: int) -> list[S]:
@@ -95,15 +95,15 @@ class Monitor(Generic[S, Op, R]):
 
     def expected(self, call: int) -> Iterator[R]:
         """Yield the outcomes of ``call`` in all states in which its effects have been computed so far."""
-        for (_, asked), effects in self._effects.items():
-            if asked == call:
+        for (_, number), effects in self._effects.items():
+            if number == call:
                 yield from (outcome for _, outcome in effects)
 
     def _closure(
         self, configurations: frozenset[tuple[S, frozenset[tuple[int, R | None]]]]
     ) -> set[tuple[S, frozenset[tuple[int, R | None]]]]:
         """Return all configurations that are reachable if any number of open calls take effect, in any order."""
-        found = set(configurations)
+        reachable = set(configurations)
         todo = list(configurations)
         while todo:
             state, is_open = todo.pop()
@@ -112,10 +112,10 @@ class Monitor(Generic[S, Op, R]):
                     continue
                 for after, expected in (*self._effects_of(state, call), *self._giving_up(state, call, is_open)):
                     following = (after, is_open - {(call, None)} | {(call, expected)})
-                    if following not in found:
-                        found.add(following)
+                    if following not in reachable:
+                        reachable.add(following)
                         todo.append(following)
-        return found
+        return reachable
 
     def _giving_up(self, state: S, call: int, is_open: frozenset[tuple[int, Any]]) -> Iterator[tuple[S, Any]]:
         """Yield the state after ``call`` gives up because a slow call delays it; nothing if no slow call is open."""
@@ -124,11 +124,11 @@ class Monitor(Generic[S, Op, R]):
             yield state, GAVE_UP
 
     def _effects_of(self, state: S, call: int) -> Sequence[tuple[S, R]]:
-        found = self._effects.get((state, call))
-        if found is None:
-            found = self._find_effects(state, self._operations[call])
-            self._effects[state, call] = found
-        return found
+        effects = self._effects.get((state, call))
+        if effects is None:
+            effects = self._find_effects(state, self._operations[call])
+            self._effects[state, call] = effects
+        return effects
 
     def _number(self, configurations: frozenset[tuple[S, frozenset[tuple[int, R | None]]]]) -> int:
         number = self._numbers.get(configurations)

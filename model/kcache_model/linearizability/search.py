@@ -146,7 +146,7 @@ def _expand(frame: _Frame, window: _Window, follower: _Follower, running: Runnin
 
     Calls found before such a read are dropped: they can follow it.
     """
-    found = []
+    numbers = []
     for number in window.candidates(frame.taken):
         position = window.positions[number]
         if not follower.writes[position]:
@@ -157,8 +157,8 @@ def _expand(frame: _Frame, window: _Window, follower: _Follower, running: Runnin
             if after == frame.state:
                 frame.untried.append(number)
                 return
-        found.append(number)
-    frame.untried.extend(reversed(found))
+        numbers.append(number)
+    frame.untried.extend(reversed(numbers))
 
 
 class _Window:
@@ -198,22 +198,22 @@ class _Window:
     def candidates(self, taken: _Taken) -> list[int]:
         """Return the calls that began before any remaining call had returned; pending calls are last."""
         first, later, pending = taken
-        found = []
+        numbers = []
         earliest = float("inf")
         for number in range(first, self.completed):
             if self._invoked[number] > earliest:
                 break
             if not later & 1:
-                found.append(number)
+                numbers.append(number)
                 earliest = min(earliest, self._returned[number])
             later >>= 1
         for alike in self._alike:
-            left = alike & ~pending
-            if left:
-                number = (left & -left).bit_length() - 1  # the first call of the group
+            others = alike & ~pending
+            if others:
+                number = (others & -others).bit_length() - 1  # the first call of the group
                 if self._pending_invoked[number] <= earliest:
-                    found.append(self.completed + number)
-        return found
+                    numbers.append(self.completed + number)
+        return numbers
 
 
 def _same(value: Hashable) -> Hashable:

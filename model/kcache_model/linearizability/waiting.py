@@ -176,7 +176,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         )
 
     def _closure(self, configurations: frozenset[tuple[Any, frozenset[Any]]]) -> set[tuple[Any, frozenset[Any]]]:
-        found = set(configurations)
+        reachable = set(configurations)
         todo = list(configurations)
         while todo:
             self._expanded += 1
@@ -185,10 +185,10 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
                 raise TooManyWaysError("calls may wait for each other in too many ways to try all of them")
             for state, is_open in self._following(*todo.pop()):
                 following = self._settled(state, is_open)
-                if following is not None and following not in found:
-                    found.add(following)
+                if following is not None and following not in reachable:
+                    reachable.add(following)
                     todo.append(following)
-        return found
+        return reachable
 
     def _giving_up(self, state: Any, call: int, is_open: frozenset[tuple[int, Any]]) -> Iterator[tuple[Any, Any]]:
         alone = self._effects_of(state, call) if call in self._telling else ()
@@ -199,28 +199,28 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         """Fill in the outcomes of calls that wait no longer; ``None`` if one differs from the observed outcome."""
         settled = set()
         for call, outcome in is_open:
-            given = outcome
+            result = outcome
             if isinstance(outcome, _Waiting):
-                found = self._specification.outcome_of(state, outcome.position)
-                given = outcome if found.waits else found
+                known = self._specification.outcome_of(state, outcome.position)
+                result = outcome if known.waits else known
             observed = self._observed[call] if call < len(self._observed) else None
-            is_known = given is not None and observed is not None and not isinstance(given, _Waiting)
-            if is_known and not self._agrees(observed, given):
+            is_known = result is not None and observed is not None and not isinstance(result, _Waiting)
+            if is_known and not self._agrees(observed, result):
                 return None
-            settled.add((call, given))
+            settled.add((call, result))
         return state, frozenset(settled)
 
     def _following(self, state: Any, is_open: frozenset[Any]) -> Iterator[tuple[Any, frozenset[Any]]]:
         specification = self._specification
         new = [call for call, outcome in is_open if outcome is None]
         for call in new:
-            operation, left = self._operations[call], is_open - {(call, None)}
+            operation, remaining = self._operations[call], is_open - {(call, None)}
             for after, expected in (*self._effects_of(state, call), *self._giving_up(state, call, is_open)):
-                yield after, left | {(call, expected)}
+                yield after, remaining | {(call, expected)}
             for begin in self._begins:
                 begun = begin(state, operation)
                 if begun is not None:
-                    yield begun, left | {(call, _Waiting(len(begun) - 1))}
+                    yield begun, remaining | {(call, _Waiting(len(begun) - 1))}
         if any(isinstance(outcome, _Waiting) for _, outcome in is_open):
             for later in specification.let_time_pass(state):
                 yield later, is_open
@@ -237,28 +237,28 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         self, state: Any, is_open: frozenset[Any], slow: int, calls: tuple[int, ...]
     ) -> Iterator[tuple[Any, frozenset[Any]]]:
         operations = tuple(self._operations[call] for call in calls)
-        left = is_open - {(call, None) for call in (slow, *calls)}
+        remaining = is_open - {(call, None) for call in (slow, *calls)}
         for after, outcomes in self._specification.overtake(state, self._operations[slow], operations):
-            yield after, left | set(zip((slow, *calls), outcomes, strict=True))
+            yield after, remaining | set(zip((slow, *calls), outcomes, strict=True))
             if len(calls) == 1 and not self._knows_timeouts:
-                yield state, left | {(slow, None), (calls[0], outcomes[1])}
+                yield state, remaining | {(slow, None), (calls[0], outcomes[1])}
 
     def _overtaken_again(self, state: Any, is_open: frozenset[Any], call: int) -> Iterator[tuple[Any, frozenset[Any]]]:
         """Yield the configurations after one more call gives up while the slow call still pauses."""
-        found = self._specification.overtake_again(state, self._operations[call])
-        if found is None:
+        overtaking = self._specification.overtake_again(state, self._operations[call])
+        if overtaking is None:
             return
-        after, operation, outcomes = found
-        for slow, given in is_open:
-            if isinstance(given, Outcome) and self._operations[slow] == operation:
-                yield after, is_open - {(slow, given), (call, None)} | {(slow, outcomes[0]), (call, outcomes[1])}
+        after, operation, outcomes = overtaking
+        for slow, result in is_open:
+            if isinstance(result, Outcome) and self._operations[slow] == operation:
+                yield after, is_open - {(slow, result), (call, None)} | {(slow, outcomes[0]), (call, outcomes[1])}
 
     def _refused(self, state: Any, is_open: frozenset[Any], call: int) -> Iterator[tuple[Any, frozenset[Any]]]:
         """Yield the configurations after a call gives up without an effect while a slow call, done or not, is open."""
-        for slow, given in is_open - {(call, None)}:
-            if not isinstance(given, _Waiting):
+        for slow, result in is_open - {(call, None)}:
+            if not isinstance(result, _Waiting):
                 slow_one, quick_one = self._operations[slow], self._operations[call]
-                for outcome in self._specification.refusals(state, slow_one, quick_one, is_done=given is not None):
+                for outcome in self._specification.refusals(state, slow_one, quick_one, is_done=result is not None):
                     yield state, is_open - {(call, None)} | {(call, outcome)}
 
 

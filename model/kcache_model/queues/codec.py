@@ -37,17 +37,17 @@ def decode_program(data: Any) -> QueueProgram:
     Raises:
         FormatError: ``data`` is not a program.
     """
-    found = fields_of(data, "a program of a queue", {"kind"}, _PROGRAM_FIELDS)
-    options = list_of(found.get("options", []))
+    fields = fields_of(data, "a program of a queue", {"kind"}, _PROGRAM_FIELDS)
+    options = list_of(fields.get("options", []))
     if not set(map(text_of, options)) <= set(_OPTIONS):
         raise FormatError(f"options of queues are {', '.join(_OPTIONS)}")
     return QueueProgram(
-        member_of(QueueKind, found["kind"], "kind of queue"),
+        member_of(QueueKind, fields["kind"], "kind of queue"),
         QueueOptions(**dict.fromkeys(options, True)),
-        tuple(_version(thing) for thing in list_of(found.get("known", []))),
-        tuple(decode_operation(operation) for operation in list_of(found.get("prefix", []))),
-        tuple(tuple(map(decode_operation, list_of(thread))) for thread in list_of(found.get("threads", []))),
-        tuple(member_of(Deviation, name, "deviation") for name in list_of(found.get("deviations", []))),
+        tuple(_version(thing) for thing in list_of(fields.get("known", []))),
+        tuple(decode_operation(operation) for operation in list_of(fields.get("prefix", []))),
+        tuple(tuple(map(decode_operation, list_of(thread))) for thread in list_of(fields.get("threads", []))),
+        tuple(member_of(Deviation, name, "deviation") for name in list_of(fields.get("deviations", []))),
     )
 
 
@@ -86,14 +86,14 @@ def decode_operation(data: Any) -> Operation:
         raise FormatError('an operation needs a field "op"')
     name: CallName = member_of(CallName, data["op"], "operation of a queue")
     required = {"op", "object"} if name in _WITH_OBJECT else {"op"}
-    found = fields_of(data, f"the operation {name.value}", required, _OPTIONAL.get(name, set()))
+    fields = fields_of(data, f"the operation {name.value}", required, _OPTIONAL.get(name, set()))
     return Operation(
         name,
-        decode_thing(found["object"]) if "object" in found else None,
-        tuple(map(_version, list_of(found.get("objects", [])))),
-        text_of(found.get("resource_version", "")),
-        bool(found.get("fails", False)),
-        not found.get("ignored", False),
+        decode_thing(fields["object"]) if "object" in fields else None,
+        tuple(map(_version, list_of(fields.get("objects", [])))),
+        text_of(fields.get("resource_version", "")),
+        bool(fields.get("fails", False)),
+        not fields.get("ignored", False),
     )
 
 
@@ -116,13 +116,13 @@ def decode_thing(data: Any) -> Thing:
         FormatError: ``data`` is neither an object nor a tombstone.
     """
     if isinstance(data, dict) and "tombstone" in data:
-        found = fields_of(data, "a tombstone", {"tombstone"}, {"object"})
-        return Tombstone(text_of(found["tombstone"]), _version(found["object"]) if "object" in found else None)
-    found = fields_of(data, "an object", {"key", "stamp"}, {"rejected", "transformed"})
-    key, transformed = found["key"], found.get("transformed", 0)
+        fields = fields_of(data, "a tombstone", {"tombstone"}, {"object"})
+        return Tombstone(text_of(fields["tombstone"]), _version(fields["object"]) if "object" in fields else None)
+    fields = fields_of(data, "an object", {"key", "stamp"}, {"rejected", "transformed"})
+    key, transformed = fields["key"], fields.get("transformed", 0)
     if not isinstance(key, str | None) or type(transformed) is not int:
         raise FormatError("an object needs a text or null as key")
-    return Version(key, text_of(found["stamp"]), bool(found.get("rejected", False)), transformed)
+    return Version(key, text_of(fields["stamp"]), bool(fields.get("rejected", False)), transformed)
 
 
 def _version(data: Any) -> Version:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .operations import CallName, Operation, Tombstone, Version
-from .queue_model import DELTA_TYPES, QueueModel, deleted, given, key_of, synced
+from .queue_model import DELTA_TYPES, QueueModel, argument_of, deleted, key_of, synced
 from .state import Delta, Entry, State
 
 
@@ -15,7 +15,7 @@ class DeltaFifoModel(QueueModel):
 
     def write(self, state: State, operation: Operation) -> State:
         """The state with one more change; a deletion of an object that is neither queued nor known is ignored."""
-        thing = given(operation)
+        thing = argument_of(operation)
         if operation.name is CallName.DELETE:
             key = key_of(thing, state)
             state = state.written()
@@ -56,6 +56,6 @@ def _with_delta(state: State, key: str, delta: Delta) -> State:
     entry = state.entry(key)
     before = () if entry is None else entry.deltas
     if before and before[-1].type == delta.type == "Deleted":
-        kept = delta if isinstance(before[-1].thing, Tombstone) else before[-1]
-        return state.with_entry(Entry(key, (*before[:-1], kept)))
+        last = delta if isinstance(before[-1].thing, Tombstone) else before[-1]
+        return state.with_entry(Entry(key, (*before[:-1], last)))
     return state.with_entry(Entry(key, (*before, delta)))

@@ -137,7 +137,7 @@ class _Handed:
         self._driver = driver
         self._error = ProcessFailedError("as the program says") if operation.fails else None
         self._applies = operation.applies
-        self._seen: list[tuple[str, ...]] = []
+        self._process_calls: list[tuple[str, ...]] = []
         self._texts: tuple[str, ...] = ()
 
     def process(self, item: Any, is_in_initial_list: bool, mode: str = "") -> None:
@@ -145,7 +145,7 @@ class _Handed:
         changes = self._driver.read(item)
         self._texts = tuple(text for text, _ in changes)
         is_first = is_in_initial_list and Deviation.INITIAL_LIST not in self._driver.deviations
-        self._seen.append((*(["initial"] if is_first else []), *([mode] if mode else []), *self._texts))
+        self._process_calls.append((*(["initial"] if is_first else []), *([mode] if mode else []), *self._texts))
         if self._error is not None:
             raise self._error
         if self._applies:
@@ -170,7 +170,7 @@ class _Handed:
         except ProcessFailedError as error:
             return self._outcome("raised" if error is self._error else "raised what another process function did")
         except Exception:
-            if has_failed and self._seen:
+            if has_failed and self._process_calls:
                 return self._outcome("raised")
             raise
         if self._error is not None:
@@ -181,9 +181,9 @@ class _Handed:
         return self._outcome("" if returns == self._texts else f"but returned [{', '.join(returns)}]")
 
     def _outcome(self, remark: str) -> Outcome:
-        if len(self._seen) != 1:
-            return returned(f"process was called {len(self._seen)} times")
-        return returned((*self._seen[0], *([remark] if remark else [])))
+        if len(self._process_calls) != 1:
+            return returned(f"process was called {len(self._process_calls)} times")
+        return returned((*self._process_calls[0], *([remark] if remark else [])))
 
 
 _NOTHING = object()

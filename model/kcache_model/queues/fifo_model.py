@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from .operations import CallName, Operation, Version
-from .queue_model import Choice, QueueModel, given, key_of
+from .queue_model import Choice, QueueModel, argument_of, key_of
 from .state import Delta, Entry, State
 
 
@@ -16,7 +16,7 @@ class FifoModel(QueueModel):
 
     def write(self, state: State, operation: Operation) -> State:
         """The state after ``add`` or ``update``: the key has the newest object; after ``delete``: it has no object."""
-        thing = given(operation)
+        thing = argument_of(operation)
         key = key_of(thing, state)
         old = state.entry(key)
         state = state.written()
@@ -41,13 +41,13 @@ class FifoModel(QueueModel):
     def choices(self, state: State, operation: Operation) -> Sequence[Choice]:  # noqa: ARG002
         """Any object of the first group, after any number of that group's keys without an object."""
         vacant = [entry for entry in state.queue[0] if not entry.deltas]
-        found = []
+        options = []
         for number in range(len(vacant) + 1):
             before = state
             for entry in vacant[:number]:
                 before = before.without(entry).handed_out()
-            found += [Choice([entry], before, before.without(entry)) for entry in before.queue[0] if entry.deltas]
-        return found
+            options += [Choice([entry], before, before.without(entry)) for entry in before.queue[0] if entry.deltas]
+        return options
 
     def starts(self, state: State) -> tuple[State, ...]:
         """The state, and if a waiting ``pop`` may have skipped keys without an object, the state without these keys."""

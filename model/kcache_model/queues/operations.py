@@ -123,20 +123,20 @@ class Operation:
             return "what the consumer has stored"
         return f"queue.{self.name.value}({', '.join(self.arguments(str))})"
 
-    def arguments(self, shown: Callable[[Thing], str]) -> list[str]:
-        """The arguments as Python code; ``shown`` converts an object to text."""
+    def arguments(self, text_of: Callable[[Thing], str]) -> list[str]:
+        """The arguments as Python code; ``text_of`` converts an object to text."""
         version = [repr(self.resource_version)] if self.resource_version else []
         process = "failing_process" if self.fails else "process" if self.applies else "ignoring_process"
         match self.name:
             case CallName.REPLACE:
-                return [f"[{', '.join(map(shown, self.objects))}]", *version]
+                return [f"[{', '.join(map(text_of, self.objects))}]", *version]
             case CallName.POP:
                 return [process]
             case CallName.POP_BATCH:
                 return [process, process]
             case CallName.BOOKMARK:
                 return [repr(self.resource_version)]
-        return [] if self.thing is None else [shown(self.thing)]
+        return [] if self.thing is None else [text_of(self.thing)]
 
 
 add = partial(Operation, CallName.ADD)

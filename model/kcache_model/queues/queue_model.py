@@ -59,12 +59,12 @@ class QueueModel:
         if operation.name in POPS:
             return self._popped(self.waiting(state), operation)
         try:
-            found = [self._called(state, operation)]
+            effects = [self._called(state, operation)]
         except CallFails as failure:
-            found = [(failure.state, raised(failure.error))]
+            effects = [(failure.state, raised(failure.error))]
         if state.is_closed and operation.name in WRITES and Deviation.WRITES_AFTER_CLOSE in self.deviations:
-            found += [(state, returned()), (state, raised(ErrorKind.CLOSED))]
-        return found
+            effects += [(state, returned()), (state, raised(ErrorKind.CLOSED))]
+        return effects
 
     def _called(self, state: State, operation: Operation) -> tuple[State, Outcome]:
         match operation.name:
@@ -79,7 +79,7 @@ class QueueModel:
             case CallName.KNOWN:
                 return state, returned(tuple(map(str, state.known)))
             case CallName.KEY_OF:
-                return state, returned(key_of(given(operation), state))
+                return state, returned(key_of(argument_of(operation), state))
             case CallName.REPLACE:
                 return self.replace(state, operation), returned()
             case CallName.RESYNC:
@@ -123,13 +123,13 @@ class QueueModel:
     def _popped(self, state: State, operation: Operation) -> Sequence[tuple[State, Outcome]]:
         if not state.queue:
             return [(state, raised(ErrorKind.CLOSED))] if state.is_closed else []
-        found = []
+        effects = []
         for choice in self.choices(state, operation):
             after = choice.after.handed_out(len(choice.batch))
             if operation.applies and not operation.fails:
                 after = after.applied(delta for entry in choice.batch for delta in entry.deltas)
-            found.append((after, self._handed_out(choice, operation)))
-        return found
+            effects.append((after, self._handed_out(choice, operation)))
+        return effects
 
     def _handed_out(self, choice: Choice, operation: Operation) -> Outcome:
         texts = [str(delta) for entry in choice.batch for delta in entry.deltas]
@@ -158,7 +158,7 @@ class Choice(NamedTuple):
     after: State
 
 
-def given(operation: Operation) -> Thing:
+def argument_of(operation: Operation) -> Thing:
     """The object that is the argument of an operation."""
     assert operation.thing is not None, f"{operation.name} needs an object"
     return operation.thing
@@ -191,5 +191,5 @@ def deleted(key: str, last: object) -> Entry:
 def synced(state: State, known: Iterable[Version]) -> State:
     """The state after a resync: a ``Sync`` is queued for each known object that has no entry in the queue."""
     queued = {entry.key for entry in state.entries()}
-    shown = [version for version in known if version.key not in queued]
-    return state.with_group(Entry(version.key, (Delta("Sync", version),)) for version in shown)
+    unqueued = [version for version in known if version.key not in queued]
+    return state.with_group(Entry(version.key, (Delta("Sync", version),)) for version in unqueued)

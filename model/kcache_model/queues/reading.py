@@ -17,13 +17,13 @@ def make_object(thing: Thing) -> Any:
     """Create the object ``{"key": ..., "version": ...}`` of a version, or a tombstone with such an object."""
     if isinstance(thing, Tombstone):
         return DeletedFinalStateUnknown(thing.key, None if thing.obj is None else make_object(thing.obj))
-    made: dict[str, Any] = {} if thing.key is None else {"key": thing.key}
-    made["version"] = thing.stamp
+    obj: dict[str, Any] = {} if thing.key is None else {"key": thing.key}
+    obj["version"] = thing.stamp
     if thing.transformed:
-        made["transformed"] = thing.transformed
+        obj["transformed"] = thing.transformed
     if thing.is_rejected:
-        made["rejected"] = True
-    return made
+        obj["rejected"] = True
+    return obj
 
 
 def key_func(obj: Any) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .operations import CallName, Operation
-from .queue_model import DELTA_TYPES, Choice, QueueModel, deleted, given, key_of, synced
+from .queue_model import DELTA_TYPES, Choice, QueueModel, argument_of, deleted, key_of, synced
 from .state import Delta, Entry, Listing, State
 
 _BATCH = 1000
@@ -20,8 +20,8 @@ class RealFifoModel(QueueModel):
     def write(self, state: State, operation: Operation) -> State:
         """The state with one more change."""
         state = state.written()
-        key = key_of(given(operation), state)
-        thing = self.transformed(state, given(operation))
+        key = key_of(argument_of(operation), state)
+        thing = self.transformed(state, argument_of(operation))
         return state.with_group([Entry(key, (Delta(DELTA_TYPES[operation.name], thing),))])
 
     def replace(self, state: State, operation: Operation) -> State:
@@ -68,13 +68,13 @@ class RealFifoModel(QueueModel):
         """
         if operation.name is CallName.POP:
             return super().choices(state, operation)
-        found = []
+        options = []
         for order in _orders(state):
-            batch, rest = _batch(order, state.left or _BATCH), state
+            batch, rest = _batch(order, state.remaining or _BATCH), state
             for entry in batch:
                 rest = rest.without(entry)
-            found.append(Choice(batch, state, rest))
-        return found
+            options.append(Choice(batch, state, rest))
+        return options
 
 
 def _orders(state: State) -> Iterator[Sequence[Entry]]:

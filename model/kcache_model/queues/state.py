@@ -59,19 +59,19 @@ class State:
         known: the objects that the consumer has stored, sorted by key.
         is_closed: whether the queue was closed.
         is_populated: whether there was any write.
-        left: the number of entries of the first replacement that have not been handed out yet.
+        remaining: the number of entries of the first replacement that have not been handed out yet.
     """
 
     queue: tuple[Group, ...] = ()
     known: tuple[Version, ...] = ()
     is_closed: bool = False
     is_populated: bool = False
-    left: int = 0
+    remaining: int = 0
 
     @property
     def has_synced(self) -> bool:
         """Whether the first replacement was handed out completely, or another write came before it."""
-        return self.is_populated and self.left == 0
+        return self.is_populated and self.remaining == 0
 
     def entries(self) -> Iterable[Entry]:
         """All entries in the queue, the oldest first."""
@@ -86,12 +86,12 @@ class State:
         return replace(self, is_populated=True)
 
     def replaced(self, count: int) -> State:
-        """The state after a replacement that queued ``count`` entries; only the first write of all sets ``left``."""
-        return self if self.is_populated else replace(self, is_populated=True, left=count)
+        """The state after a replacement that queued ``count`` entries; only the very first write sets ``remaining``."""
+        return self if self.is_populated else replace(self, is_populated=True, remaining=count)
 
     def handed_out(self, count: int = 1) -> State:
-        """The state with ``left`` reduced because ``count`` entries left the queue."""
-        return replace(self, left=max(0, self.left - count))
+        """The state with ``remaining`` reduced because ``count`` entries left the queue."""
+        return replace(self, remaining=max(0, self.remaining - count))
 
     def with_group(self, entries: Iterable[Entry]) -> State:
         """The state with new entries at the end, as one group."""

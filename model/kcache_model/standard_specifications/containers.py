@@ -86,10 +86,10 @@ class Multiset(Specifies):
             case "add", (value,):
                 return tuple(sorted((*state, value), key=repr)), None
             case "remove", (value,):
-                left = list(state)
-                if value in left:
-                    left.remove(value)
-                return tuple(left), value in state
+                remaining = list(state)
+                if value in remaining:
+                    remaining.remove(value)
+                return tuple(remaining), value in state
             case "count", (value,):
                 return state, Counter(state)[value]
             case "size", ():

@@ -86,13 +86,13 @@ class MultiRegister(_Keyed):
             case "write", (key, value):
                 return frozenset({**held, key: value}.items()), None
             case "txn", (steps,):
-                found = []
+                values = []
                 for kind, key, *value in steps:
                     if kind == "read":
-                        found.append(held.get(key, self.start))
+                        values.append(held.get(key, self.start))
                     else:
                         (held[key],) = value
-                return frozenset(held.items()), tuple(found)
+                return frozenset(held.items()), tuple(values)
         raise TypeError(f"a multi-register knows no {operation}")
 
     def refusal(self, operation: MethodCall) -> str:
@@ -151,8 +151,8 @@ class Map(_Keyed):
             case "put", (key, value):
                 return frozenset({**held, key: value}.items()), None
             case (("delete" | "pop"), (key,)):
-                found = held.pop(key, self.start)
-                return frozenset(held.items()), found if operation.name == "pop" else None
+                popped = held.pop(key, self.start)
+                return frozenset(held.items()), popped if operation.name == "pop" else None
             case "contains", (key,):
                 return state, key in held
             case "cas", (key, old, new):

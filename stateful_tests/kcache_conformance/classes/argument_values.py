@@ -64,7 +64,7 @@ def first_values(parameter: inspect.Parameter, methods: Sequence[str] = ()) -> V
         return usual_values(parameter)
     if isinstance(annotation, type) and annotation in _VALUES:
         return _VALUES[annotation]
-    from .made_arguments import values_of  # of the fuzzer, which few classes need
+    from .argument_instances import values_of  # of the fuzzer, which few classes need
 
     return values_of(annotation) or usual_values(parameter)
 
@@ -170,6 +170,6 @@ def _meant(annotation: Any) -> Any:
 
 
 def _containers() -> list[Values]:
-    from .made_arguments import argument_of
+    from .argument_instances import argument_of
 
     return [(argument_of({"made": [1, 2]}),), (argument_of({"made": {"a": 1}}),)]

@@ -143,8 +143,8 @@ class Replay:
             itertools.compress(history.calls, is_made),
             itertools.compress(history.idle_before, is_made),
         )
-        made = replace(history, calls=tuple(calls), idle_before=tuple(idle_before))
-        return self._virtual.explains(made, self._with_driver, pulse)
+        called = replace(history, calls=tuple(calls), idle_before=tuple(idle_before))
+        return self._virtual.explains(called, self._with_driver, pulse)
 
     def _with_driver(self, factory: Callable[[], Any], /, **more: Any) -> Driver:
         return self.driver(factory, ObjectProgram(), **more)
@@ -171,9 +171,11 @@ class Replay:
         """Whether the last call may have an outcome because threads of the class are late; false if it starts none."""
         if self._virtual is None or not self._virtual.starts_threads:
             return False
-        made = [call if isinstance(call, CalledBy) else CalledBy(call, PREFIX_THREAD) for call in calls]
-        told = tuple(Call(by.thread, by, 2 * at, 2 * at + 1, real) for at, by in enumerate(made))
-        history = History(told, lambda call, outcome: call != told[-1] or outcome == real, None, (0,) * len(told))
+        called = [call if isinstance(call, CalledBy) else CalledBy(call, PREFIX_THREAD) for call in calls]
+        timed_calls = tuple(Call(by.thread, by, 2 * at, 2 * at + 1, real) for at, by in enumerate(called))
+        history = History(
+            timed_calls, lambda call, outcome: call != timed_calls[-1] or outcome == real, None, (0,) * len(timed_calls)
+        )
         return self._virtual.explains(history, self._with_driver, lambda: None) is not False
 
     def _virtual_calls(self) -> VirtualCalls:

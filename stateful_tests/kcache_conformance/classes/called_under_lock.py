@@ -45,10 +45,10 @@ def methods_called_under_lock(kind: type) -> frozenset[str]:
 
 def _body(kind: type) -> ast.ClassDef | None:
     try:
-        found = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+        statement = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
     except (OSError, TypeError, SyntaxError, IndexError):
         return None
-    return found if isinstance(found, ast.ClassDef) else None
+    return statement if isinstance(statement, ast.ClassDef) else None
 
 
 def _locks(body: ast.ClassDef) -> Iterator[str]:
@@ -83,9 +83,9 @@ def _own(node: ast.AST) -> str:
 
 def advice_of_left_out(left_out: Iterable[str]) -> dict[str, str]:
     """Return the omitted calls, from texts of ``TargetType.not_tested`` -> why findings with them are only advice."""
-    found: dict[str, str] = {}
+    advice: dict[str, str] = {}
     for text in left_out:
         name, _, reason = text.partition(" (")
         if reason and " " not in name:  # ``what NAME returns (...)`` is called, so it is not included
-            found[name] = f"is left out: {reason.removesuffix(')')}"
-    return found
+            advice[name] = f"is left out: {reason.removesuffix(')')}"
+    return advice

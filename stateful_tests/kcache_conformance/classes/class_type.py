@@ -86,8 +86,8 @@ def class_type(name: str) -> TargetType:
         TargetError: there is no such class or model.
     """
     target, model, _ = parse_class_type_name(name)
-    made = load_object(target, wanted="Class")
-    kind = made.func if isinstance(made, Applied) else made
+    instance = load_object(target, wanted="Class")
+    kind = instance.func if isinstance(instance, Applied) else instance
     if not callable(kind):
         raise TargetError(f"{target} is a {type(kind).__name__}, not a class")
     if isinstance(kind, type) and _is_machine(kind):
@@ -134,7 +134,7 @@ def _whole_type(name: str) -> TargetType:
             calls = _of_machine(kind, target, model)
         else:
             calls = _of_class(kind, makes, target, model, leave_out)
-    found = target_type(
+    whole_type = target_type(
         replace(
             object_type(
                 name,
@@ -150,8 +150,8 @@ def _whole_type(name: str) -> TargetType:
         )
     )
     return replace(
-        found,
-        phases={phase: run for phase, run in found.phases.items() if calls.has_checks or phase in _OWN_PHASES},
+        whole_type,
+        phases={phase: run for phase, run in whole_type.phases.items() if calls.has_checks or phase in _OWN_PHASES},
         not_tested=lambda loaded: _left_out(loaded, calls.left_out),
         calls=lambda loaded: tuple(
             one.name for one in calls.vocabulary if one.name not in loaded.unsupported and not one.is_inherited
@@ -187,7 +187,7 @@ def _argument(data: Any) -> Any:
         return plain_argument(data)
     if "callback" in data:
         return decode_callback(data)
-    from .made_arguments import argument_of  # part of the fuzzer, which few classes need
+    from .argument_instances import argument_of  # part of the fuzzer, which few classes need
 
     return argument_of(data)
 
@@ -214,15 +214,15 @@ def _of_machine(kind: Any, target: str, model: str) -> _Calls:
 
 def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, leave_out: Sequence[str] = ()) -> _Calls:
     shared_states(makes)  # recorded before the first object is created
-    made = _made(makes, target)
-    _made(makes, target, "a second object")
-    everything, cannot = public_calls(kind, made)
+    instance = _create(makes, target)
+    _create(makes, target, "a second object")
+    everything, cannot = public_calls(kind, instance)
     everything += _calls_of_shared_state(kind, makes, target)
     _require_methods(target, leave_out, [*(call.name for call in everything), *cannot])
     offered = [call for call in everything if method_name(call.name) not in leave_out]
     left_out = [*leave_out, *(text for text in cannot if method_name(text) not in leave_out)]
     if model and (":" not in model or hasattr(load_object(model), "apply")):
-        return _specified(made, target, model)
+        return _specified(instance, target, model)
     replay = Replay(model or target, _loaded(model)[1] if model else makes, PlainDriver)
     words = vocabulary_of(offered, Sparing(replay))
     if not any(hasattr(kind, next(template.smallest(0)).attribute) for template in words.templates):
@@ -279,11 +279,11 @@ def _require_methods(target: str, leave_out: Sequence[str], known: Sequence[str]
             raise TargetError(f"{target} has no public method {name} that could be left out{hint}")
 
 
-def _specified(made: object, target: str, name: str) -> _Calls:
+def _specified(instance: object, target: str, name: str) -> _Calls:
     """Return the calls of a class that a specification knows, by their names in the specification."""
     specification = specification_named(name)
     known: Vocabulary = getattr(specification, "vocabulary", ())
-    offered = tuple(template for template in known if callable(getattr(made, template.name, None)))
+    offered = tuple(template for template in known if callable(getattr(instance, template.name, None)))
     if not offered:
         calls = ", ".join(template.name for template in known) or "none: give it a vocabulary"
         raise TargetError(f"{target} has none of the calls that {name} knows; these are: {calls}")
@@ -298,7 +298,7 @@ def _loaded(name: str) -> tuple[type, Callable[[], Any]]:
         return kind, makes
     if not callable(kind):
         raise TargetError(f"{name} is a {type(kind).__name__}, not a class")
-    kind = type(_made(makes, name))
+    kind = type(_create(makes, name))
     if kind.__module__ == "builtins":
         raise TargetError(
             f"{name} gives a {kind.__name__}, no object of a class that could be checked; a test is checked by "
@@ -307,7 +307,7 @@ def _loaded(name: str) -> tuple[type, Callable[[], Any]]:
     return kind, makes
 
 
-def _made(makes: Callable[[], Any], name: str, what: str = "an object") -> object:
+def _create(makes: Callable[[], Any], name: str, what: str = "an object") -> object:
     try:
         return makes()
     except (Exception, SystemExit) as error:

@@ -64,10 +64,12 @@ class Machine(RuleBasedStateMachine):
         """Call a rule on the subject and on the model, whose outcomes must be equal; return its bundle values."""
         if self._modelled is _NONE:
             return rule.function(self, self._subject, **arguments)
-        got, expected = (_outcome(rule, self, made, arguments) for made in (self._subject, self._modelled))
+        got, expected = (_outcome(rule, self, subject, arguments) for subject in (self._subject, self._modelled))
         if got != expected:
-            given = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
-            raise AssertionError(f"{rule.function.__name__}({given}) {_told(got)}; the model {_told(expected)}")
+            text = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+            raise AssertionError(
+                f"{rule.function.__name__}({text}) {_described(got)}; the model {_described(expected)}"
+            )
         return multiple() if got[0] else got[1]
 
 
@@ -86,16 +88,16 @@ def rule(**arguments: st.SearchStrategy[Any]) -> Callable[[Callable[..., Any]], 
         known = MachineRule(function, drawn)
 
         @functools.wraps(function)
-        def stepped(self: Machine, *subject: Any, **given: Any) -> Any:
+        def stepped(self: Machine, *subject: Any, **values: Any) -> Any:
             if subject:
-                return function(self, *subject, **given)
-            result = self._step(known, given)
+                return function(self, *subject, **values)
+            result = self._step(known, values)
             return result if len(drawn) < len(arguments) else None  # Hypothesis wants none where there is no bundle
 
         vars(stepped)[_MARK] = known
         del vars(stepped)["__wrapped__"]  # Hypothesis looks at the parameters of what it calls
-        made: Any = hypothesis_rule
-        return made(**arguments)(stepped)
+        hypothesis_decorator: Any = hypothesis_rule
+        return hypothesis_decorator(**arguments)(stepped)
 
     return decorated
 
@@ -126,13 +128,13 @@ def rules_of(kind: type[Machine]) -> dict[str, MachineRule]:
     }
 
 
-def _outcome(rule: MachineRule, machine: Machine, made: Any, arguments: Mapping[str, Any]) -> tuple[str, Any]:
+def _outcome(rule: MachineRule, machine: Machine, subject: Any, arguments: Mapping[str, Any]) -> tuple[str, Any]:
     try:
-        return "", rule.function(machine, made, **arguments)
+        return "", rule.function(machine, subject, **arguments)
     except Exception as error:
         return type(error).__name__, None
 
 
-def _told(outcome: tuple[str, Any]) -> str:
+def _described(outcome: tuple[str, Any]) -> str:
     error, value = outcome
     return f"raised {error}" if error else f"gave {value!r}"

@@ -61,8 +61,8 @@ def machine_of(
     Raises:
         TargetError: no object can be created, no method can be called, or the model lacks a method.
     """
-    made = _made(kind, arguments)
-    offered, cannot = public_calls(kind, made)
+    instance = _create(kind, arguments)
+    offered, cannot = public_calls(kind, instance)
     blocks = [call.name for call in offered if call.form is Form.ENTER]
     words = vocabulary_of([call for call in offered if call.form not in (Form.ENTER, Form.EXIT)])
     reasons = (*cannot, *words.left_out, *(f"{name.partition('.')[0]}(its block: write a rule)" for name in blocks))
@@ -73,8 +73,8 @@ def machine_of(
         raise TargetError(f"{kind.__name__} has no public methods that can be called{what}; write rules of a Machine")
     if unknown:
         names = ", ".join(repr(text.partition("(")[0].strip()) for text in unknown)
-        told = f"machine_of({kind.__name__}) leaves out {', '.join(unknown)}: their values are not known; write rules "
-        warnings.warn(f"{told}in a subclass, and machine_of(..., leave_out=[{names}])", stacklevel=2)
+        text = f"machine_of({kind.__name__}) leaves out {', '.join(unknown)}: their values are not known; write rules "
+        warnings.warn(f"{text}in a subclass, and machine_of(..., leave_out=[{names}])", stacklevel=2)
     parameters = {call.name: [one.name for one in call.parameters or ()] for call in offered}
     if model is not None:
         _require(model(), kind, [next(template.smallest(0)).attribute for template in templates])
@@ -95,7 +95,7 @@ def machine_of(
     return machine
 
 
-def _made(kind: type, arguments: Sequence[Any]) -> object:
+def _create(kind: type, arguments: Sequence[Any]) -> object:
     if not isinstance(kind, type):
         raise TargetError(f"machine_of() takes a class, not {kind!r}")
     try:
@@ -125,9 +125,9 @@ def _called(
     """Return the function of a rule, and the strategies of its arguments."""
     first: MethodCall = next(template.smallest(0))
 
-    def call(machine: Machine, subject: Any, **given: Any) -> Any:
-        made = replace(first, arguments=tuple(given[name] for name in names))
-        return plain_value(_driver(machine, subject).value_of(made, PREFIX_THREAD))
+    def call(machine: Machine, subject: Any, **values: Any) -> Any:
+        method_call = replace(first, arguments=tuple(values[name] for name in names))
+        return plain_value(_driver(machine, subject).value_of(method_call, PREFIX_THREAD))
 
     call.__name__ = call.__qualname__ = template.name
     return call, {name: st.sampled_from(values) for name, values in zip(names, template.arguments, strict=True)}

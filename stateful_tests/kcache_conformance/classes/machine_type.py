@@ -41,7 +41,7 @@ def _template(kind: type[Machine], name: str, rule: MachineRule) -> OperationTem
     if rule.arguments is None:
         return OperationTemplate(name, lambda _: RuleCall(name, (), is_write=False), weight=0.1)
     parameters = tuple(rule.arguments)
-    values = [_values(f"{kind.__name__}.{name}", argument, made) for argument, made in rule.arguments.items()]
+    values = [_values(f"{kind.__name__}.{name}", argument, strategy) for argument, strategy in rule.arguments.items()]
     return OperationTemplate(
         name,
         lambda _number, *chosen: RuleCall(name, chosen, parameters=parameters),
@@ -52,7 +52,7 @@ def _template(kind: type[Machine], name: str, rule: MachineRule) -> OperationTem
 
 def _values(where: str, argument: str, strategy: st.SearchStrategy[Any]) -> tuple[Any, ...]:
     """Return the first distinct values of a strategy, simple ones first."""
-    found: dict[Any, None] = {}
+    values: dict[Any, None] = {}
 
     @settings(
         max_examples=_DRAWN,
@@ -68,7 +68,7 @@ def _values(where: str, argument: str, strategy: st.SearchStrategy[Any]) -> tupl
                 f"{where}: {argument} may be {value!r}, which is not plain; draw a number or a text, and make of it in "
                 "the rule what the subject needs"
             )
-        found[plain_value(value)] = None
+        values[plain_value(value)] = None
 
     try:
         draw()
@@ -77,7 +77,7 @@ def _values(where: str, argument: str, strategy: st.SearchStrategy[Any]) -> tupl
             f"{where}: {argument} cannot be drawn without a run of Hypothesis, which bundles and runner() belong to; "
             "in threads, draw a number or a text, such as st.sampled_from('ab')"
         ) from error
-    return tuple(list(found)[:_MOST_VALUES])
+    return tuple(list(values)[:_MOST_VALUES])
 
 
 class MachineDriver(PlainDriver):

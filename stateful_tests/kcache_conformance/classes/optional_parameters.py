@@ -67,12 +67,12 @@ def values_of_optional(parameter: inspect.Parameter, methods: Sequence[str] = ()
         methods: see :func:`~.argument_values.first_values`.
     """
     default = parameter.default
-    found: list[Any] = []
+    values: list[Any] = []
     for value in _candidates(parameter, methods):
-        is_new = all(type(value) is not type(one) or value != one for one in (default, *found))
+        is_new = all(type(value) is not type(one) or value != one for one in (default, *values))
         if is_new:
-            found.append(value)
-    return found[:_MOST_VALUES]
+            values.append(value)
+    return values[:_MOST_VALUES]
 
 
 def _candidates(parameter: inspect.Parameter, methods: Sequence[str]) -> Sequence[Any]:

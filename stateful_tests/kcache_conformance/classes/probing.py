@@ -164,14 +164,14 @@ class Probed:
         # Only these calls run from here on, in a fixed order: if objects share state, effects of other calls must not
         # look like passing time. Which calls come last depends on how quick they are.
         then = [self._round(changed) for _ in range(2)][-1]
-        left = set(changed)
+        remaining = set(changed)
         for seconds in _CLOCK_TICKS:
-            if not left:
+            if not remaining:
                 return
             time.sleep(seconds)
             now = self._round(changed)
-            drifting = [call for call in changed if call in left and now[call] != then[call]]
-            left.difference_update(drifting)
+            drifting = [call for call in changed if call in remaining and now[call] != then[call]]
+            remaining.difference_update(drifting)
             yield from (call.name for call in drifting)
 
     def _round(self, calls: Iterable[MethodCall]) -> dict[MethodCall, Outcome]:

@@ -62,14 +62,14 @@ class PublicCall:
     optional: tuple[inspect.Parameter, ...] = ()
 
 
-def public_calls(kind: type, made: object) -> tuple[list[PublicCall], list[str]]:
+def public_calls(kind: type, instance: object) -> tuple[list[PublicCall], list[str]]:
     """Return the public calls of a class's objects, and the methods that cannot be called, with the reason.
 
     Static methods and class methods are not included: see :func:`class_calls`.
 
     Args:
         kind: the class.
-        made: one of its objects; its attributes are read without running any of its code.
+        instance: one of its objects; its attributes are read without running any of its code.
     """
     calls: list[PublicCall] = []
     left_out: list[str] = []
@@ -83,7 +83,7 @@ def public_calls(kind: type, made: object) -> tuple[list[PublicCall], list[str]]
     calls = _own_first(kind, calls)
     known = {call.name for call in calls}
     calls += [
-        PublicCall(name, Form.READ, is_write=False, weight=0.5) for name in _attributes(made) if name not in known
+        PublicCall(name, Form.READ, is_write=False, weight=0.5) for name in _attributes(instance) if name not in known
     ]
     return calls, left_out
 
@@ -98,11 +98,11 @@ def _own_first(kind: type, calls: list[PublicCall]) -> list[PublicCall]:
     own = [call for call in calls if call not in inherited]
     if not own or not inherited:
         return calls
-    kept = []
+    weighted = []
     for call in inherited:
         is_of_container = _owner(kind, method_name(call.name)).__module__ in ("builtins", "collections")
-        kept.append(replace(call, weight=0.0 if is_of_container else _INHERITED_WEIGHT, is_inherited=True))
-    return [*own, *kept]
+        weighted.append(replace(call, weight=0.0 if is_of_container else _INHERITED_WEIGHT, is_inherited=True))
+    return [*own, *weighted]
 
 
 def _owner(kind: type, name: str) -> type:
@@ -118,14 +118,14 @@ def _is_inherited(kind: type, name: str) -> bool:
 
 def class_calls(kind: type) -> list[PublicCall]:
     """Return the public class methods and static methods of a class. Most create an object, and share no state."""
-    found = []
+    calls = []
     for name in sorted({name for base in kind.__mro__ for name in vars(base)}):
         owner = next(base for base in kind.__mro__ if name in vars(base))
         declared = vars(owner)[name]
         is_public = not name.startswith("_") and owner.__module__ == kind.__module__
         if is_public and isinstance(declared, (staticmethod, classmethod)) and not _is_async(declared.__func__):
-            found.append(PublicCall(name, Form.CALL, required_parameters(getattr(kind, name), is_bound=True)))
-    return found
+            calls.append(PublicCall(name, Form.CALL, required_parameters(getattr(kind, name), is_bound=True)))
+    return calls
 
 
 def method_name(text: str) -> str:
@@ -250,10 +250,10 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     return hints
 
 
-def _attributes(made: object) -> list[str]:
+def _attributes(instance: object) -> list[str]:
     """Return the names of an object's public attributes with plain values, which users may read."""
     return sorted(
         name
-        for name, value in all_attributes(made).items()
+        for name, value in all_attributes(instance).items()
         if isinstance(name, str) and not name.startswith("_") and issubclass(type(value), _SCALARS)
     )

@@ -22,5 +22,5 @@ class RuleCall(MethodCall):
 
     def code(self, literal: Callable[[object], str] = repr) -> str:
         """Return the Python source of the call; :attr:`making` is the source that comes before."""
-        given = (f"{name}={literal(value)}" for name, value in zip(self.parameters, self.arguments, strict=True))
-        return f"machine.{self.name}({', '.join(('subject', *given))})"
+        arguments = (f"{name}={literal(value)}" for name, value in zip(self.parameters, self.arguments, strict=True))
+        return f"machine.{self.name}({', '.join(('subject', *arguments))})"

@@ -75,15 +75,15 @@ class Sparing:
     def __init__(self, tries: CountingTries) -> None:
         self._tries = tries
         self._waits: Counter[str] = Counter()
-        self._made = 0
+        self._count = 0
         self._allowance = Allowance()
 
     def __call__(self, calls: tuple[MethodCall, ...]) -> Outcome:
         """Return the outcome of the last call, or that it waits, if trying it would cost too much."""
         name = calls[-1].name
-        if self._waits[name] >= _MOST_WAITS or self._allowance.is_spent_by(self._made):
+        if self._waits[name] >= _MOST_WAITS or self._allowance.is_spent_by(self._count):
             return WAITS
-        self._made += 1
+        self._count += 1
         before = self._tries.real_waits
         outcome = self._tries(calls)
         if outcome.waits:
@@ -92,4 +92,4 @@ class Sparing:
 
     def result(self, calls: tuple[MethodCall, ...]) -> object:
         """Return the result of the last call as an object; ``None`` if it did not return, or if the time is spent."""
-        return None if self._allowance.is_spent_by(self._made) else self._tries.result(calls)
+        return None if self._allowance.is_spent_by(self._count) else self._tries.result(calls)

@@ -69,7 +69,7 @@ def vocabulary_of(calls: Sequence[PublicCall], tries: Tries | None = None) -> Cl
         tries: makes calls; without it, the values for annotations and names are used without a trial.
     """
     choice = _Choice(calls, tries)
-    found = ClassVocabulary()
+    vocabulary = ClassVocabulary()
     for call in sorted(calls, key=lambda call: call.parameters != ()):  # calls without parameters come first
         choice.first(call)
     if tries is not None:
@@ -78,10 +78,10 @@ def vocabulary_of(calls: Sequence[PublicCall], tries: Tries | None = None) -> Cl
         choice.optional()
     for call in _producers_first(calls, choice.arguments):
         if call.name in choice.reasons:
-            found.left_out.append(choice.reasons[call.name])
+            vocabulary.left_out.append(choice.reasons[call.name])
         else:
-            found.templates.append(choice.template(call))
-    return found
+            vocabulary.templates.append(choice.template(call))
+    return vocabulary
 
 
 class _Choice:
@@ -152,10 +152,10 @@ class _Choice:
         for call in self._calls:
             if call.name not in self._returns or not call.optional:
                 continue
-            made = self._smallest(call.name)
-            needed = tuple(self._smallest(name) for name in made.needs)
+            smallest = self._smallest(call.name)
+            needed = tuple(self._smallest(name) for name in smallest.needs)
             earlier = [(*needed, *calls) for calls in ((), *self._before(call))]
-            calls = next((calls for calls in earlier if not self._is_wrong(self._outcome((*calls, made)))), None)
+            calls = next((calls for calls in earlier if not self._is_wrong(self._outcome((*calls, smallest)))), None)
             if calls is None:
                 continue
             passed = self.passed[call.name] = {}
@@ -163,7 +163,7 @@ class _Choice:
                 values = [
                     value
                     for value in values_of_optional(parameter, self._callable_back(call))
-                    if not self._is_wrong(self._outcome((*calls, _with(made, {parameter.name: value}))))
+                    if not self._is_wrong(self._outcome((*calls, _with(smallest, {parameter.name: value}))))
                 ]
                 if values and len(passed) < MOST_OPTIONAL:
                     passed[parameter.name] = values
@@ -207,14 +207,14 @@ class _Choice:
         """
         own = values[at]
         others = [next(iter(one)) for one in values]
-        kept = []
+        returning = []
         for value in own:
             if isinstance(value, Callback) and value.behaviour is Behaviour.CALLS_BACK:
-                made = self._call(call, [*others[:at], value, *others[at + 1 :]])
-                if any(self._outcome((*before, made)).waits for before in ((), *self._before(call))):
+                method_call = self._call(call, [*others[:at], value, *others[at + 1 :]])
+                if any(self._outcome((*before, method_call)).waits for before in ((), *self._before(call))):
                     continue
-            kept.append(value)
-        return tuple(kept)
+            returning.append(value)
+        return tuple(returning)
 
     def _try_others(self, call: PublicCall) -> None:
         known = list(call.parameters or ())
@@ -264,20 +264,21 @@ class _Choice:
 
     def _takes(self, call: PublicCall, values: list[Values]) -> bool:
         """Whether a call with the first of these values returns on a new object, or after calls of other methods."""
-        made = self._call(call, [next(iter(own)) for own in values])
-        before = [(self._smallest(name),) for name in made.needs]
+        method_call = self._call(call, [next(iter(own)) for own in values])
+        before = [(self._smallest(name),) for name in method_call.needs]
         after = [(*(one for calls in before for one in calls), *calls) for calls in ((), *self._before(call))]
         if not values:
             return self._returns_once(call, values)
-        return any(not self._is_wrong(self._outcome((*calls, made))) for calls in after)
+        return any(not self._is_wrong(self._outcome((*calls, method_call))) for calls in after)
 
     def _returns_once(self, call: PublicCall, values: list[Values]) -> bool:
         """Whether a call with some of these values returns on a new object, or after one or two other calls."""
         calls = self._before(call, len(self._calls))
-        made = list(itertools.islice(self._made(call, values), _MOST_VALUES))
+        method_calls = list(itertools.islice(self._method_calls(call, values), _MOST_VALUES))
         pairs = itertools.islice(((*one, *other) for one, other in itertools.permutations(calls, 2)), _MOST_PAIRS)
         after = itertools.chain(
-            itertools.product(((), *calls[:_MOST_BEFORE]), made), itertools.product((*calls, *pairs), made[:1])
+            itertools.product(((), *calls[:_MOST_BEFORE]), method_calls),
+            itertools.product((*calls, *pairs), method_calls[:1]),
         )
         return any(not self._is_wrong(self._outcome((*before, one))) for before, one in after)
 
@@ -295,14 +296,14 @@ class _Choice:
         """Yield the calls that return a usable result on a new object, with the result."""
         assert self._tries is not None
         if self._produced is None:
-            found = []
+            produced = []
             for call in self._calls:
                 if call.name in self._returns and call.form in (Form.CALL, Form.READ) and call.is_write:
-                    made = self._smallest(call.name)
-                    value = self._tries.result((made,)) if not made.needs else None
+                    smallest = self._smallest(call.name)
+                    value = self._tries.result((smallest,)) if not smallest.needs else None
                     if value is not None and type(value) is not bool:
-                        found.append((call.name, value))
-            self._produced = found
+                        produced.append((call.name, value))
+            self._produced = produced
         yield from self._produced
 
     def _callable_back(self, call: PublicCall) -> list[str]:
@@ -310,7 +311,7 @@ class _Choice:
         others = [name for name in self._methods if name != call.name]
         return sorted(others, key=lambda name: not name.startswith(("count", "size", "len", "get", "is_", "value")))
 
-    def _made(self, call: PublicCall, values: list[Values]) -> Iterator[MethodCall]:
+    def _method_calls(self, call: PublicCall, values: list[Values]) -> Iterator[MethodCall]:
         for chosen in itertools.product(*map(dict.fromkeys, values)):
             yield self._call(call, list(chosen))
 
@@ -379,10 +380,10 @@ def _producers_first(calls: Sequence[PublicCall], arguments: Mapping[str, list[V
         name: {value.name for own in values for value in own if isinstance(value, ResultOf)}
         for name, values in arguments.items()
     }
-    left, found = list(calls), list[PublicCall]()
-    while left:
-        named = {call.name for call in left}
-        ready = [call for call in left if not (needs.get(call.name, set()) & named - {call.name})] or left[:1]
-        found.append(ready[0])
-        left.remove(ready[0])
-    return found
+    remaining, in_order = list(calls), list[PublicCall]()
+    while remaining:
+        named = {call.name for call in remaining}
+        ready = [call for call in remaining if not (needs.get(call.name, set()) & named - {call.name})] or remaining[:1]
+        in_order.append(ready[0])
+        remaining.remove(ready[0])
+    return in_order

@@ -139,34 +139,34 @@ def by_kind(kind: str) -> Callable[..., FuzzReport]:
     return {Kind.INDEX: fuzz_index_func, Kind.KEY: fuzz_key_func}[Kind(kind)]
 
 
-def _fuzz_options(given: dict[str, Any]) -> FuzzOptions:
-    objects, schema = given["objects"], given["schema"]
+def _fuzz_options(arguments: dict[str, Any]) -> FuzzOptions:
+    objects, schema = arguments["objects"], arguments["schema"]
     spec = objects if isinstance(objects, str) else importable_spec(objects) if isinstance(objects, type) else None
     sources = Sources(
         object_type=spec,
-        given=objects if spec is None else None,
-        samples=tuple(map(str, given["samples"])),
+        type_or_strategy=objects if spec is None else None,
+        samples=tuple(map(str, arguments["samples"])),
         json_schema=None if schema is None else str(schema),
-        json_schema_name=given["schema_name"],
+        json_schema_name=arguments["schema_name"],
     )
     return FuzzOptions(
         sources=sources,
-        seconds=given["seconds"],
-        seed=given["seed"],
-        is_strict=given["strict"],
-        most_values=given.get("most_values"),
-        patience_seconds=given["patience_seconds"],
-        only=tuple(map(Rule, given["only"])),
-        exclude=tuple(map(Rule, given["exclude"])),
-        is_symbolic=given["crosshair"],
-        is_first_enough=given["first"],
+        seconds=arguments["seconds"],
+        seed=arguments["seed"],
+        is_strict=arguments["strict"],
+        most_values=arguments.get("most_values"),
+        patience_seconds=arguments["patience_seconds"],
+        only=tuple(map(Rule, arguments["only"])),
+        exclude=tuple(map(Rule, arguments["exclude"])),
+        is_symbolic=arguments["crosshair"],
+        is_first_enough=arguments["first"],
     )
 
 
 def _fuzz(function: str | Callable[[Any], Any], kind: Kind, options: FuzzOptions) -> FuzzReport:
     __tracebackhide__ = True
     spec = function if isinstance(function, str) else importable_spec(function)
-    if spec is not None and options.sources.given is None:
+    if spec is not None and options.sources.type_or_strategy is None:
         report = fuzz(spec, kind, options)
     else:
         report = fuzz(load_subject(spec, kind) if spec else make_subject(function, kind), kind, options)

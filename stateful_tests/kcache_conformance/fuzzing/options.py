@@ -46,7 +46,7 @@ class FuzzOptions:
 
     def to_json(self) -> dict[str, Any]:
         """Convert the options into JSON, for a child process."""
-        data = asdict(replace(self, sources=replace(self.sources, given=None)))
+        data = asdict(replace(self, sources=replace(self.sources, type_or_strategy=None)))
         return {**data, "only": [rule.value for rule in self.only], "exclude": [rule.value for rule in self.exclude]}
 
     @staticmethod

@@ -74,9 +74,9 @@ def _try(outlet: Outlet, trial: Trial) -> None:
     fuzzed_objects = [FuzzedObject(tree) for tree in trial.trees]
     outlet.watch.note("replay")
 
-    def answer(found: ReplayAnswer, what: str) -> None:
+    def answer(kind: ReplayAnswer, what: str) -> None:
         outlet.watch.rest()
-        outlet.send({"event": "answer", "answer": found.value, "what": what})
+        outlet.send({"event": "answer", "answer": kind.value, "what": what})
 
     match trial.engine:
         case Engine.PROGRAMS:
@@ -98,10 +98,10 @@ def _try(outlet: Outlet, trial: Trial) -> None:
             if result.evidence is not None:
                 answer(ReplayAnswer.REPRODUCED, f"{result.evidence.violation.what}\n{result.evidence.setting}")
             else:
-                done = result.is_complete and not result.reason
+                is_complete = result.is_complete and not result.reason
                 said = f"{result.executions:,} interleavings without it"
                 answer(
-                    ReplayAnswer.FIXED if done else ReplayAnswer.UNKNOWN,
+                    ReplayAnswer.FIXED if is_complete else ReplayAnswer.UNKNOWN,
                     f"{said}; {result.reason}" if result.reason else said,
                 )
         case _:
@@ -115,10 +115,10 @@ def _try(outlet: Outlet, trial: Trial) -> None:
 
 def _perturbed(trial: Trial, patience_seconds: float) -> Replayed:
     def meanings(trees: list[Any], perturbation: Perturbation) -> tuple[Any, ...]:
-        seen = run_perturbed(trial.spec, trial.kind, trees, perturbation, patience_seconds=patience_seconds)
-        if seen.failure:
-            raise TargetError(seen.failure)
-        return seen.meanings
+        run = run_perturbed(trial.spec, trial.kind, trees, perturbation, patience_seconds=patience_seconds)
+        if run.failure:
+            raise TargetError(run.failure)
+        return run.meanings
 
     trees = list(trial.trees)
     if trial.rule is Rule.HISTORY:
@@ -138,10 +138,11 @@ def _perturbation(details: Mapping[str, Any]) -> Perturbation:
         FormatError: the token describes no perturbation.
     """
     try:
-        made = Perturbation(**{**details, "order": Order(details["order"])})
+        perturbation = Perturbation(**{**details, "order": Order(details["order"])})
     except (KeyError, TypeError, ValueError) as error:
         raise FormatError(f"the replay token is damaged; copy all of it ({error})") from None
-    numbers = is_integer(made.hash_seed) and is_integer(made.days) and isinstance(made.is_elsewhere, bool)
-    if not numbers or not 0 <= made.hash_seed < HASH_SEEDS or abs(made.days) > _MOST_DAYS:
-        raise FormatError(f"the replay token is damaged; copy all of it ({made})")
-    return made
+    numbers = is_integer(perturbation.hash_seed) and is_integer(perturbation.days)
+    is_typed = numbers and isinstance(perturbation.is_elsewhere, bool)
+    if not is_typed or not 0 <= perturbation.hash_seed < HASH_SEEDS or abs(perturbation.days) > _MOST_DAYS:
+        raise FormatError(f"the replay token is damaged; copy all of it ({perturbation})")
+    return perturbation

@@ -96,8 +96,8 @@ def print_warning(console: Console, finding: FuzzFinding) -> None:
     where = " for an object that a store should not be given" if finding.tier is InputClass.ADVERSARIAL else ""
     console.print(Text(f"  {finding.rule.value}: {printable(finding.what)}{where}"), soft_wrap=True)
     objects = [line for line in finding.code.splitlines() if line and not line.startswith(("from ", "import "))]
-    shown = objects[:-1] if len(objects) <= 4 else [*objects[:3], "..."]
-    console.out("\n".join(f"      {line}" for line in shown), highlight=False)
+    lines = objects[:-1] if len(objects) <= 4 else [*objects[:3], "..."]
+    console.out("\n".join(f"      {line}" for line in lines), highlight=False)
 
 
 def _print_objects(console: Console, report: FuzzReport) -> None:

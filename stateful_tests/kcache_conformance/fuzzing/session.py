@@ -103,7 +103,7 @@ class _Run:
     is_cut_short: bool = False
     is_interrupted: bool = False
     at_work: EngineReport | None = None
-    kept: list[Tree] = field(default_factory=list)
+    corpus: list[Tree] = field(default_factory=list)
     objects: str = ""
     are_guessed: bool = False
     notes: tuple[str, ...] = ()
@@ -111,21 +111,21 @@ class _Run:
 
     def in_children(self, spec: str) -> None:
         self.spec = spec
-        end = self._child("search_job", self._left())
+        end = self._child("search_job", self._remaining_seconds())
         if end.how in ("hang", "crash") and end.note == "" and not self.evidence:
             # The function hung or crashed on the probe, which is no real object: so this is no finding.
             self.options = replace(self.options, sources=replace(self.options.sources, asks=False))
-            end = self._child("search_job", self._left())
+            end = self._child("search_job", self._remaining_seconds())
         is_stopped = end.how in ("hang", "crash") and self._stopped(end)
         for _ in range(_MOST_RESTARTS):
-            if is_stopped or end.how not in ("hang", "crash") or self._left() < _LEAST_SECONDS:
+            if is_stopped or end.how not in ("hang", "crash") or self._remaining_seconds() < _LEAST_SECONDS:
                 break
-            end = self._child("search_job", self._left())
+            end = self._child("search_job", self._remaining_seconds())
             is_stopped = end.how in ("hang", "crash") and self._stopped(end)
         if not self._is_enough():
             self._perturbations()
         # Deeper search and the solver take longest and find least, so they come last.
-        if not (is_stopped or self._is_enough() or self._left() < _LEAST_SECONDS):
+        if not (is_stopped or self._is_enough() or self._remaining_seconds() < _LEAST_SECONDS):
             self._deeper()
         if not (is_stopped or self._is_enough()):
             self._symbolic()
@@ -137,13 +137,13 @@ class _Run:
         if self.at_work is not None:
             self._engine(replace(self.at_work, missed="it was interrupted"))
 
-    def _left(self) -> float:
+    def _remaining_seconds(self) -> float:
         return max(0.0, self.began + self.options.seconds - time.monotonic())
 
     def _deeper(self) -> None:
         known = [one.symptom for one in self.evidence.values() if one.input_class is InputClass.VALID]
         share = 1.0 - _SYMBOLIC if self.options.is_symbolic else 1.0
-        end = self._child("deep_job", share * self._left(), known=known)
+        end = self._child("deep_job", share * self._remaining_seconds(), known=known)
         if end.how in ("hang", "crash"):
             self._stopped(end)
 
@@ -162,7 +162,7 @@ class _Run:
 
         def work() -> None:
             try:
-                search(subject, self.options, sink, self._left())
+                search(subject, self.options, sink, self._remaining_seconds())
                 ends.put(JobEnd("done"))
             except TargetError as error:
                 ends.put(JobEnd("target_error", str(error)))
@@ -181,8 +181,8 @@ class _Run:
 
     def _child(self, job: str, seconds: float, **arguments: Any) -> JobEnd:
         grace_seconds = _GRACE_SECONDS + self.options.patience_seconds
-        given = {**arguments, "seconds_left": seconds}
-        end = self._job(job, given, self._event, seconds, grace_seconds=grace_seconds)
+        job_arguments = {**arguments, "seconds_left": seconds}
+        end = self._job(job, job_arguments, self._event, seconds, grace_seconds=grace_seconds)
         raise_if_failed(end)
         return end
 
@@ -208,7 +208,7 @@ class _Run:
             case "progress":
                 self._tell(Engine(event["engine"]), event["did"])
             case "evidence":
-                self._found(decode_evidence(event["evidence"]))
+                self._add_evidence(decode_evidence(event["evidence"]))
             case "engine":
                 fields = {name: value for name, value in event.items() if name != "event"}
                 self._engine(EngineReport(**{**fields, "engine": Engine(event["engine"])}))
@@ -222,9 +222,9 @@ class _Run:
                 self.objects, self.are_guessed = event["name"], event["are_guessed"]
                 self.notes = tuple(event["notes"])
             case "kept":
-                self.kept = event["trees"]
+                self.corpus = event["trees"]
 
-    def _found(self, evidence: Evidence) -> None:
+    def _add_evidence(self, evidence: Evidence) -> None:
         """Keep the best evidence for each rule and raising line: prefer valid objects, and evidence with a replay."""
         rule, place, _ = evidence.symptom
         same = [key for key in self.evidence if key[0] is rule]
@@ -244,7 +244,7 @@ class _Run:
 
     def _tell(self, engine: Engine, did: str = "") -> None:
         self.at_work = EngineReport(engine, did)
-        self.progress(engine, did, min(1.0, 1.0 - self._left() / self.options.seconds))
+        self.progress(engine, did, min(1.0, 1.0 - self._remaining_seconds() / self.options.seconds))
 
     def _engine(self, report: EngineReport) -> None:
         self.at_work = None
@@ -275,7 +275,9 @@ class _Run:
         if self.spec is not None:
             self._job("input_class_job", {"tree": trees[0]}, lambda event: input_classes.append(event["input_class"]))
         input_class = InputClass(input_classes[-1])
-        self._found(Evidence(violation, input_class, Engine.HYPOTHESIS, (FuzzedObject(trees[0]),), details=details))
+        self._add_evidence(
+            Evidence(violation, input_class, Engine.HYPOTHESIS, (FuzzedObject(trees[0]),), details=details)
+        )
         self._engine(EngineReport(Engine.HYPOTHESIS, f"ended by a {end.how}", "the other engines of that process"))
         if input_class is not InputClass.VALID:
             self.reasons.append(f"a {end.how} for a hostile object kept the other engines from their work")
@@ -288,16 +290,16 @@ class _Run:
         why = unable(self.options)
         if not why and valid & _FOUND_ANYWAY:
             why = "not needed: what it looks for was found already"
-        elif not why and self._left() < _LEAST_SECONDS:
+        elif not why and self._remaining_seconds() < _LEAST_SECONDS:
             why = "no time was left"
         if why:
             self._engine(EngineReport(Engine.CROSSHAIR, "did not run", why))
             return
         self._tell(Engine.CROSSHAIR)
-        seconds = min(_SYMBOLIC * self.options.seconds, self._left())
+        seconds = min(_SYMBOLIC * self.options.seconds, self._remaining_seconds())
         hints, report = ask_solver(self.spec, self.kind, self.options, seconds)
         if hints:
-            self._child("hints_job", self._left(), trees=hints)
+            self._child("hints_job", self._remaining_seconds(), trees=hints)
         self._engine(report)
 
     def _perturbations(self) -> None:
@@ -313,13 +315,13 @@ class _Run:
             until=self.began + self.options.seconds,
             on_run=lambda number: self._tell(Engine.PERTURBATIONS, f"{number} processes"),
         )
-        fuzzed_objects = [FuzzedObject(tree) for tree in self.kept]
-        found, missed = perturbation_search.run(fuzzed_objects, _PERTURBATIONS * self.options.seconds)
+        fuzzed_objects = [FuzzedObject(tree) for tree in self.corpus]
+        evidences, missed = perturbation_search.run(fuzzed_objects, _PERTURBATIONS * self.options.seconds)
         is_unstable = Rule.REPEATABLE in self._rules_broken
-        for evidence in found:
+        for evidence in evidences:
             # If answers differ between calls in one process, they differ between processes as well.
             if evidence.rule in wanted and not is_unstable:
-                self._found(evidence)
+                self._add_evidence(evidence)
         did = f"{len(fuzzed_objects)} objects in {perturbation_search.runs} processes"
         cut = "not all within the time" if perturbation_search.is_cut_short else ""
         self._engine(EngineReport(Engine.PERTURBATIONS, did, missed or cut, time.monotonic() - began))

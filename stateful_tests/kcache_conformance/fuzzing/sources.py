@@ -32,7 +32,7 @@ class Sources:
         samples: files or folders with manifests, YAML or JSON.
         strategy: ``module:name`` or ``file.py:name`` of a Hypothesis strategy, or of a function that returns one.
         asks: whether to record the function's accesses by a call with a probe, which supports every access.
-        given: a type or a strategy itself; its objects are created only in this process.
+        type_or_strategy: a type or a strategy itself; its objects are created only in this process.
     """
 
     object_type: str | None = None
@@ -41,12 +41,12 @@ class Sources:
     samples: tuple[str, ...] = ()
     strategy: str | None = None
     asks: bool = True
-    given: Any = field(default=None, compare=False)
+    type_or_strategy: Any = field(default=None, compare=False)
 
     def are_guessed(self, subject: Subject) -> bool:
         """Whether there is neither a source nor an annotation, so that the function's accesses decide."""
-        given = (self.given, self.object_type, self.json_schema, self.strategy)
-        return all(one is None for one in given) and not self.samples and subject.annotation is None
+        sources = (self.type_or_strategy, self.object_type, self.json_schema, self.strategy)
+        return all(one is None for one in sources) and not self.samples and subject.annotation is None
 
     def schema(self, subject: Subject, reading: Reading) -> Schema:
         """Return the schema of the objects.
@@ -66,8 +66,8 @@ class Sources:
             raise TargetError(f"{error.filename}: {error.strerror}") from error
 
     def _schema(self, subject: Subject, reading: Reading) -> Schema:
-        if self.given is not None:
-            return given_schema(self.given)
+        if self.type_or_strategy is not None:
+            return schema_of_source(self.type_or_strategy)
         if self.object_type is not None:
             return schema_of_type(load_object(self.object_type, wanted="Class"))
         if self.json_schema is not None:
@@ -78,7 +78,7 @@ class Sources:
                 raise SchemaError(f"{', '.join(self.samples)}: there is no manifest in it")
             return schema_of_samples(samples)
         if self.strategy is not None:
-            return given_schema(load_object(self.strategy, wanted="strategy"))
+            return schema_of_source(load_object(self.strategy, wanted="strategy"))
         if subject.annotation is not None:
             return schema_of_type(subject.annotation)
         if not self.asks:
@@ -86,22 +86,22 @@ class Sources:
         return default_schema(reading, probe(subject.function), subject.function)
 
 
-def given_schema(given: Any) -> Schema:
+def schema_of_source(source: Any) -> Schema:
     """Return the schema of a type, of a strategy, or of a function that returns a strategy.
 
     Raises:
-        SchemaError: ``given`` is none of these.
+        SchemaError: ``source`` is none of these.
     """
     from hypothesis.strategies import SearchStrategy
 
-    if isinstance(given, SearchStrategy):
-        return Given(given)
-    if callable(given) and not isinstance(given, type):
-        made = given()
-        if isinstance(made, SearchStrategy):
-            return Given(made)
-        raise SchemaError(f"{given!r} returned a {type(made).__name__}, not a Hypothesis strategy")
-    return schema_of_type(given)
+    if isinstance(source, SearchStrategy):
+        return Given(source)
+    if callable(source) and not isinstance(source, type):
+        strategy = source()
+        if isinstance(strategy, SearchStrategy):
+            return Given(strategy)
+        raise SchemaError(f"{source!r} returned a {type(strategy).__name__}, not a Hypothesis strategy")
+    return schema_of_type(source)
 
 
 def _document(path: Path) -> Any:

@@ -67,8 +67,8 @@ class Subject:
                 f"parameter {parameter.name!r} has the annotation {parameter.annotation!r}, which cannot be resolved: "
                 f"{error}; say what the objects are with --object-type, --schema, --samples or --strategy"
             ) from error
-        found = hints[parameter.name]
-        return None if _is_vague(found) else found
+        hint = hints[parameter.name]
+        return None if _is_vague(hint) else hint
 
 
 def _inner(function: Any) -> Any:
@@ -81,15 +81,15 @@ def _inner(function: Any) -> Any:
 
 def _with_names_for_checkers(names: dict[str, Any]) -> dict[str, Any]:
     """Return the globals of a module, with its imports under ``if TYPE_CHECKING:``."""
-    found = dict(names)
+    namespace = dict(names)
     with contextlib.suppress(KeyError, OSError, SyntaxError, TypeError):
         for block in ast.parse(inspect.getsource(sys.modules[names["__name__"]])).body:
             if isinstance(block, ast.If) and ast.unparse(block.test).endswith("TYPE_CHECKING"):
                 for line in block.body:
                     if isinstance(line, ast.Import | ast.ImportFrom):
                         with contextlib.suppress(ImportError):
-                            exec(compile(ast.Module([line], []), "<imports for type checkers>", "exec"), found)
-    return found
+                            exec(compile(ast.Module([line], []), "<imports for type checkers>", "exec"), namespace)
+    return namespace
 
 
 def _is_vague(annotation: Any) -> bool:
@@ -108,17 +108,17 @@ def make_subject(function: object, kind: Kind, name: str | None = None, spec: st
     Raises:
         TargetError: the function cannot be called with one object.
     """
-    shown = name or spec or str(getattr(function, "__qualname__", repr(function)))
+    label = name or spec or str(getattr(function, "__qualname__", repr(function)))
     if not callable(function):
-        raise TargetError(f"{shown} is {with_article(type(function).__name__)}; it must be a function of one object")
+        raise TargetError(f"{label} is {with_article(type(function).__name__)}; it must be a function of one object")
     try:
         inspect.signature(function).bind(None)
     except TypeError:
         signature = inspect.signature(function)
-        raise TargetError(f"{shown} takes {signature}; it is called with one object") from None
+        raise TargetError(f"{label} takes {signature}; it is called with one object") from None
     except ValueError:
         pass  # a function of C has no signature
-    return Subject(function, kind, shown, spec)
+    return Subject(function, kind, label, spec)
 
 
 def load_subject(spec: str, kind: Kind) -> Subject:
@@ -127,8 +127,8 @@ def load_subject(spec: str, kind: Kind) -> Subject:
     Raises:
         TargetError: the function does not exist, or belongs to Python; the message says what to do.
     """
-    found = load_object(spec, wanted="function")
-    module = str(getattr(found, "__module__", None) or "").partition(".")[0]
-    if inspect.isbuiltin(found) or module in sys.stdlib_module_names - {"functools"}:
+    function = load_object(spec, wanted="function")
+    module = str(getattr(function, "__module__", None) or "").partition(".")[0]
+    if inspect.isbuiltin(function) or module in sys.stdlib_module_names - {"functools"}:
         raise TargetError(f"{spec} belongs to Python itself; name a function of your own")
-    return make_subject(found, kind, spec=spec)
+    return make_subject(function, kind, spec=spec)

@@ -65,31 +65,31 @@ def kind_of(rule: Rule) -> FindingKind:
     return _KINDS.get(rule, FindingKind.INVARIANT)
 
 
-def finding_of(found: FuzzFinding) -> Finding:
+def finding_of(broken_rule: FuzzFinding) -> Finding:
     """Convert a broken rule into a finding."""
-    text = RULES[found.rule]
-    lines = (f"The rule: it {text.demand}.", text.why, found.setting)
+    text = RULES[broken_rule.rule]
+    lines = (f"The rule: it {text.demand}.", text.why, broken_rule.setting)
     return Finding(
-        kind_of(found.rule),
+        kind_of(broken_rule.rule),
         PHASE,
-        f"{found.rule.value}: {found.what}",
+        f"{broken_rule.rule.value}: {broken_rule.what}",
         detail="\n".join(filter(None, lines)),
-        schedule=found.word,
-        rule=found.rule.value,
-        script=found.code,
+        schedule=broken_rule.word,
+        rule=broken_rule.rule.value,
+        script=broken_rule.code,
     )
 
 
 def report_of(report: FuzzReport, title: str, options: SuiteOptions) -> RunReport:
     """Convert the report of fuzzing into the report of all target types, with a phase for each engine."""
-    failing = [found for found in report.findings if found.severity is Severity.ERROR]
+    failing = [one for one in report.findings if one.severity is Severity.ERROR]
     findings = tuple(map(finding_of, failing)) if report.status is Status.VIOLATION else ()
     phases = [
         PhaseFinished(
             engine.engine.value,
             {},
             inconclusive=engine.missed,
-            finding=next((finding_of(found) for found in failing if found.engine is engine.engine), None),
+            finding=next((finding_of(one) for one in failing if one.engine is engine.engine), None),
         )
         for engine in report.engines
     ]
@@ -102,10 +102,10 @@ def report_of(report: FuzzReport, title: str, options: SuiteOptions) -> RunRepor
         report.seconds,
         is_interrupted=report.is_interrupted,
     )
-    warnings = [found for found in report.findings if found.severity is Severity.WARNING]
+    warnings = [one for one in report.findings if one.severity is Severity.WARNING]
     objects = [f"Objects: {report.shown_objects}."] if report.objects else []
     notes = [f"{note}." for note in report.notes]
-    paragraphs = (*objects, *notes, *(f"Warning: {found.rule.value}: {found.what}." for found in warnings))
+    paragraphs = (*objects, *notes, *(f"Warning: {one.rule.value}: {one.what}." for one in warnings))
     return RunReport("fuzz", title, report.name, options, result, paragraphs=paragraphs)
 
 
@@ -137,13 +137,13 @@ def _replay(token: ReplayToken[Trial], watch: ProgressListener, _: float = 0.0) 
     watch.rest()
     trial = token.program
     encoded = encode_trial(trial)
-    found = replay_trial(encoded)
-    note = f"{trial.rule.value} of {trial.spec}: {found.note}"
+    replayed = replay_trial(encoded)
+    note = f"{trial.rule.value} of {trial.spec}: {replayed.note}"
     finding = None
-    if found.answer is ReplayAnswer.REPRODUCED:
-        summary = f"{trial.rule.value}: {found.note}"
+    if replayed.answer is ReplayAnswer.REPRODUCED:
+        summary = f"{trial.rule.value}: {replayed.note}"
         finding = Finding(kind_of(trial.rule), "replay", summary, schedule=encoded, rule=trial.rule.value)
-    return Replayed(found.answer, note, finding)
+    return Replayed(replayed.answer, note, finding)
 
 
 def _stopped(stopped: Stopped) -> Finding:

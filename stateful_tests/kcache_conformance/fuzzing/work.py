@@ -96,7 +96,7 @@ class Work:
     Attributes:
         schema: the schema of the objects.
         search: the random search; it judges and keeps the objects of other engines, too.
-        found: the rules that valid objects break.
+        broken_rules: the rules that valid objects break.
     """
 
     def __init__(
@@ -120,8 +120,8 @@ class Work:
         sink.watch.note("")
         self.schema: Schema = options.sources.schema(subject, self._reading)
         sink.watch.rest()
-        self.found: set[Rule] = set()
-        self._told = {*known}
+        self.broken_rules: set[Rule] = set()
+        self._symptoms = {*known}
         self._function = _stepping(subject.function, sink.watch)
         self.search = Search(
             Inline(self._function, subject.kind, options.most_values),
@@ -148,7 +148,7 @@ class Work:
 
     def is_enough(self) -> bool:
         """Whether to stop: the run ends at the first violation, and there is one."""
-        failing = {rule for rule in self.found if RULES[rule].severity is Severity.ERROR}
+        failing = {rule for rule in self.broken_rules if RULES[rule].severity is Severity.ERROR}
         return self._options.is_first_enough and bool(failing)
 
     def random_objects(self) -> None:
@@ -179,9 +179,9 @@ class Work:
         began = self._start(Engine.COMPARISONS)
         number = follow_comparisons(
             self._subject.function,
-            self._kept(_MOST_FOLLOWED),
+            self._followed(_MOST_FOLLOWED),
             lambda fuzzed_object: self.hint(fuzzed_object, Engine.COMPARISONS),
-            seconds=self.search.left(self._share * _COMPARISONS * self._options.seconds),
+            seconds=self.search.seconds_within(self._share * _COMPARISONS * self._options.seconds),
             on_call=self._call,
             on_rest=self._sink.watch.rest,
         )
@@ -192,11 +192,11 @@ class Work:
         if Rule.CONSISTENT not in self._rules or self._subject.kind is Kind.KEY:
             return
         began = self._start(Engine.PROGRAMS)
-        fuzzed_objects = self._kept(40)
+        fuzzed_objects = self._followed(40)
         evidence, number = run_programs(
             self._function,
             fuzzed_objects,
-            seconds=self.search.left(_PROGRAMS * self._options.seconds),
+            seconds=self.search.seconds_within(_PROGRAMS * self._options.seconds),
             seed=self._options.seed,
             on_call=self._call,
         )
@@ -209,12 +209,12 @@ class Work:
         """Run the thread engine: calls in several real threads."""
         if Rule.THREAD_SAFE not in self._rules:
             return
-        began, fuzzed_objects = self._start(Engine.THREADS), self._kept(_SMALLEST_RUN)
-        why = "with one thread it already gives different answers" if self.found & _STATEFUL else self._idle()
+        began, fuzzed_objects = self._start(Engine.THREADS), self._followed(_SMALLEST_RUN)
+        why = "with one thread it already gives different answers" if self.broken_rules & _STATEFUL else self._idle()
         if why:
             self._report(Engine.THREADS, "0 calls", why)
             return
-        seconds = self.search.left(_THREADS * self._options.seconds)
+        seconds = self.search.seconds_within(_THREADS * self._options.seconds)
         evidence, calls = run_threads(self._function, self._subject.kind, fuzzed_objects, seconds=seconds)
         self._sink.watch.rest()
         if evidence is not None:
@@ -223,14 +223,14 @@ class Work:
 
     def interleavings(self) -> None:
         """Run the explorer: calls in two virtual threads."""
-        if Rule.THREAD_SAFE not in self._rules or self.found & _STATEFUL:
+        if Rule.THREAD_SAFE not in self._rules or self.broken_rules & _STATEFUL:
             return
         began = self._start(Engine.EXPLORER)
-        seconds = self.search.left(_INTERLEAVINGS * self._options.seconds)
+        seconds = self.search.seconds_within(_INTERLEAVINGS * self._options.seconds)
         with _quiet():
-            result = explore_calls(self._subject, self._kept(40), seconds=seconds)
+            result = explore_calls(self._subject, self._followed(40), seconds=seconds)
         if result.evidence is not None:
-            self._told.discard(result.evidence.symptom)  # report it again: evidence of real threads has no replay
+            self._symptoms.discard(result.evidence.symptom)  # report it again: evidence of real threads has no replay
             self._evidence(result.evidence)
         missed = self._idle() or result.reason
         if not missed and not result.is_complete and result.evidence is None:
@@ -241,7 +241,7 @@ class Work:
         """Judge an object of another engine; report the rules that it breaks, with a smaller object."""
         for input_class, violation in self.search.judge(fuzzed_object):
             shows = _Shows(self.search, violation, input_class)
-            smaller = minimise(fuzzed_object, shows, seconds=self.search.left(1.0))
+            smaller = minimise(fuzzed_object, shows, seconds=self.search.seconds_within(1.0))
             self.search.close(shows.violation.symptom(shows.input_class))
             self._evidence(Evidence(shows.violation, shows.input_class, engine, (smaller,)))
         self._sink.watch.rest()
@@ -252,25 +252,27 @@ class Work:
 
     def _idle(self) -> str:
         """Return the reason why calls cannot show anything; empty if the function accepted an object."""
-        if not self.search.kept:
+        if not self.search.corpus:
             return "there are no objects"
         return "" if self.search.accepted else "it raised for every object"
 
     def objects_for_perturbations(self) -> list[Any]:
         """Return the objects for other processes: kept objects, and objects that look like later states of them."""
-        plain = [fuzzed_object.tree for fuzzed_object in self.search.kept.values() if fuzzed_object.is_plain]
+        plain = [fuzzed_object.tree for fuzzed_object in self.search.corpus.values() if fuzzed_object.is_plain]
         return plain + [later.tree for later in self._later(plain, _MOST_RECOMBINED)]
 
-    def _kept(self, most: int) -> list[FuzzedObject]:
+    def _followed(self, most: int) -> list[FuzzedObject]:
         """Return kept objects (first small ones with different answers), and objects like later states of them."""
-        kept = sorted(self.search.kept.values(), key=lambda fuzzed_object: fuzzed_object.size)
+        ranked = sorted(self.search.corpus.values(), key=lambda fuzzed_object: fuzzed_object.size)
         first: dict[object, FuzzedObject] = {}
-        for fuzzed_object in kept:
+        for fuzzed_object in ranked:
             answer = self.search.answer(fuzzed_object)
             if answer.values:
                 first.setdefault(answer.meaning, fuzzed_object)
         different = evenly_spaced([*first.values()], most)
-        chosen = [*different, *(fuzzed_object for fuzzed_object in kept if fuzzed_object not in first.values())][:most]
+        chosen = [*different, *(fuzzed_object for fuzzed_object in ranked if fuzzed_object not in first.values())][
+            :most
+        ]
         trees = [fuzzed_object.tree for fuzzed_object in chosen if fuzzed_object.is_plain]
         return chosen + self._later(trees, most // 2)
 
@@ -284,11 +286,11 @@ class Work:
 
     def _evidence(self, evidence: Evidence) -> None:
         is_valid = evidence.input_class is InputClass.VALID
-        is_known = evidence.symptom in self._told if is_valid else evidence.rule in self.found
+        is_known = evidence.symptom in self._symptoms if is_valid else evidence.rule in self.broken_rules
         if evidence.rule in self._rules and not is_known:
             if is_valid:
-                self.found.add(evidence.rule)
-                self._told.add(evidence.symptom)
+                self.broken_rules.add(evidence.rule)
+                self._symptoms.add(evidence.symptom)
             if evidence.rule is Rule.TOTAL and self._needs_namespace(evidence.fuzzed_objects[-1]):
                 what = f"{evidence.violation.what}; with a metadata.namespace it is accepted: {_CLUSTER_SCOPED}"
                 evidence = replace(evidence, violation=replace(evidence.violation, what=what))
@@ -347,10 +349,10 @@ class _Shows:
     input_class: InputClass
 
     def __call__(self, candidate: FuzzedObject) -> bool:
-        for input_class, found in self.search.judge(candidate):
-            is_same = (found.rule, found.place) == (self.violation.rule, self.violation.place)
+        for input_class, violation in self.search.judge(candidate):
+            is_same = (violation.rule, violation.place) == (self.violation.rule, self.violation.place)
             if is_same and input_class in (self.input_class, InputClass.VALID):
-                self.violation, self.input_class = found, input_class
+                self.violation, self.input_class = violation, input_class
                 return True
         return False
 

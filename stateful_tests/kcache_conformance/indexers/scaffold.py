@@ -101,7 +101,7 @@ class Scaffold:
         ]
         if self.declared:
             lines.append("    unsupported=[")
-            lines += [f'        "{name}",  # {seen}' for name, seen in self.declared.items()]
+            lines += [f'        "{name}",  # {reason}' for name, reason in self.declared.items()]
             lines.append("    ],")
         return "\n".join([*lines, ")", ""])
 
@@ -201,8 +201,8 @@ def _python_path(module: str, folder: Path, installed: list[str]) -> str:
     of_conftest = (path for path in where.usual if (Path(path) / "conftest.py").is_file())
     if PathFinder.find_spec(module, [str(folder), *of_conftest, *where.configured, *installed]) is not None:
         return ""
-    found = next((path for path in where.usual if PathFinder.find_spec(module, [path]) is not None), None)
-    return "" if found is None else _from_here(Path(found)).as_posix()
+    path_of_module = next((path for path in where.usual if PathFinder.find_spec(module, [path]) is not None), None)
+    return "" if path_of_module is None else _from_here(Path(path_of_module)).as_posix()
 
 
 def with_declarations(scaffold: Scaffold) -> tuple[Scaffold, int]:

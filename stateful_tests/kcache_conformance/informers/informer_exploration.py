@@ -31,7 +31,7 @@ from kcache_stress.target.scenario_runner import AS_FOUND, CallSequence, Load, S
 from kcache_stress.trace.renderer import Texts, render_interleaving
 
 from .findings import InformerToken, bare_finding, finding_of
-from .judging import told_text, what_is_wrong
+from .judging import run_text, what_is_wrong
 from .quiet import quiet
 from .real import RealInformer, noted
 from .target import InformerTarget, load_informer_target, make_informer_target
@@ -65,9 +65,9 @@ class InformerRunner(ScenarioRunner):
         """The informer of the last execution."""
         return self.pipeline.informer
 
-    def told(self) -> str:
-        """Describe the last execution, see :func:`~.judging.told_text`."""
-        return told_text(self.pipeline)
+    def run_text(self) -> str:
+        """Describe the last execution, see :func:`~.judging.run_text`."""
+        return run_text(self.pipeline)
 
     def run(self, strategy: Strategy) -> Execution[object]:
         """Run the program once under ``strategy``."""
@@ -131,9 +131,9 @@ class InformerExplorationTarget:
     def at(self, granularity: Granularity) -> InformerExplorationTarget:
         """Return the same informer at another granularity; each is built once."""
         if granularity not in self._others:
-            made = InformerExplorationTarget(self._spec, self._instrument, granularity)
-            made._others = self._others
-            self._others[granularity] = made
+            target = InformerExplorationTarget(self._spec, self._instrument, granularity)
+            target._others = self._others
+            self._others[granularity] = target
         return self._others[granularity]
 
     def announce(self, program: InformerProgram, watch: ProgressListener) -> None:
@@ -192,23 +192,23 @@ class InformerExplorationTarget:
         self,
         program: InformerProgram,
         problem: Problem,
-        found: Counterexample[object] | None = None,
+        counterexample: Counterexample[object] | None = None,
         *,
         strict_errors: bool = False,
         detail: str = "",
     ) -> Finding:
         """Create the finding of a problem, with the interleaving of the counterexample if there is one."""
         del strict_errors
-        if found is None:
+        if counterexample is None:
             return bare_finding("explorer", problem, self._spec, program)
         self._watch.rest()  # tracing each step may exceed the patience for a call, and the schedule is known to end
         self._watch = NoProgress()
         runner = InformerRunner(self, program)
         steps = [["start()", *map(str, thread), "settle, stop()"] for thread in program.threads[:1]]
         steps += [["wait for start()", *map(str, thread), "done"] for thread in program.threads[1:]]
-        told = render_interleaving(
+        rendered = render_interleaving(
             runner,
-            found.schedule,
+            counterexample.schedule,
             Texts(
                 called="informer",
                 made=lambda: runner.made,
@@ -224,31 +224,31 @@ class InformerExplorationTarget:
             self._spec,
             program,
             problem.kind,
-            found.schedule,
+            counterexample.schedule,
             self.granularity,
             fingerprint_of(runner.sandbox.sources),
             self._instrument,
         )
-        lines = filter(None, (str(program), runner.told(), detail))
-        return finding_of("explorer", problem, token, detail="\n".join(lines), interleaving=told)
+        lines = filter(None, (str(program), runner.run_text(), detail))
+        return finding_of("explorer", problem, token, detail="\n".join(lines), interleaving=rendered)
 
     def confirmation(
         self,
         program: InformerProgram,
         finding: Finding,
-        found: Counterexample[Any],
+        counterexample: Counterexample[Any],
         watch: ProgressListener,
         *,
         is_seen: bool,
         strict_errors: bool,
     ) -> Confirmation:
         """Run a program on real threads a few times, unless the explorer observed all code of its counterexample."""
-        del found, strict_errors
+        del counterexample, strict_errors
         if is_seen:
             return Confirmation(Answer.NOT_TRIED)
         real = RealInformer(self.target, watch)
-        shown = next(filter(None, (real.run(program) for _ in range(_CONFIRMING_RUNS))), None)
-        return answer_of_runs(finding.kind, None if shown is None else shown.kind)
+        problem = next(filter(None, (real.run(program) for _ in range(_CONFIRMING_RUNS))), None)
+        return answer_of_runs(finding.kind, None if problem is None else problem.kind)
 
     def _searched(self, program: InformerProgram) -> SearchResult[object]:
         with self.open_runner(program) as (runner, judge):

@@ -18,14 +18,14 @@ def what_is_wrong(pipeline: Any) -> BrokenRule | None:
     return next(broken_rules(_story(pipeline)), None)
 
 
-def told_text(pipeline: Any) -> str:
+def run_text(pipeline: Any) -> str:
     """Describe a run: the changes of the server, then the calls of each handler."""
     story = _story(pipeline)
     lines = ["the server:"]
     lines += [f"  {version}{' deleted' if is_deletion else ''}" for version, is_deletion in story.server.changes]
     for handler in story.handlers:
         lines.append(f"{handler.name} was told:")
-        lines += [f"  {told}" for told in handler.told] or ["  (nothing)"]
+        lines += [f"  {call}" for call in handler.calls] or ["  (nothing)"]
     return "\n".join(lines)
 
 
@@ -50,12 +50,12 @@ def _story(pipeline: Any) -> PipelineStory:
         handlers=tuple(
             HandlerStory(
                 observer.name,
-                tuple(_demanded(told, known, unsupported) for told in list(observer.told)),
+                tuple(_demanded(call, known, unsupported) for call in list(observer.calls)),
                 observer.is_first,
                 not observer.is_removed and not observer.is_blocked,
                 observer.settled_after,
                 observer.stopped_after,
-                observer.most_told,
+                observer.most_calls,
                 None if observer.is_removed else observer.synced_after,
             )
             for observer in pipeline.observers
@@ -63,14 +63,14 @@ def _story(pipeline: Any) -> PipelineStory:
     )
 
 
-def _demanded(told: Told, changes: Collection[tuple[Version, bool]], unsupported: frozenset[str]) -> Told:
+def _demanded(call: Told, changes: Collection[tuple[Version, bool]], unsupported: frozenset[str]) -> Told:
     """Return the call of a handler without the data that the informer need not pass."""
-    is_tombstone = told.is_tombstone
-    if told.kind is ToldKind.DELETE and "tombstones" in unsupported:
-        is_tombstone = (told.obj, True) not in changes
+    is_tombstone = call.is_tombstone
+    if call.kind is ToldKind.DELETE and "tombstones" in unsupported:
+        is_tombstone = (call.obj, True) not in changes
     return replace(
-        told,
-        old=None if "old_objects" in unsupported else told.old,
+        call,
+        old=None if "old_objects" in unsupported else call.old,
         is_tombstone=is_tombstone,
-        stored=None if "store_first" in unsupported else told.stored,
+        stored=None if "store_first" in unsupported else call.stored,
     )

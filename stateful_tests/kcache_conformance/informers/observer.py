@@ -71,7 +71,7 @@ class Observer(DirectedHandler):
         is_first: whether it is added before the start.
 
     Attributes:
-        told: its calls so far.
+        calls: its calls so far.
         is_removed: whether it was removed, or is about to be removed.
         settled_after: this and the following attributes are those of
             :class:`~kcache_model.informers.stories.HandlerStory`.
@@ -80,11 +80,11 @@ class Observer(DirectedHandler):
     def __init__(self, name: str, stored: Callable[[Any], Any], is_first: bool) -> None:
         super().__init__(name)
         self.is_first = is_first
-        self.told: list[Told] = []
+        self.calls: list[Told] = []
         self.is_removed = False
         self.settled_after: int | None = None
         self.stopped_after: int | None = None
-        self.most_told: int | None = None
+        self.most_calls: int | None = None
         self.synced_after: int | None = None
         self._stored = stored
 
@@ -103,7 +103,7 @@ class Observer(DirectedHandler):
     def _note(self, kind: ToldKind, obj: Any, old: Any = None, is_in_initial_list: bool = False) -> None:
         stored = self._stored(obj)
         is_tombstone = isinstance(obj, DeletedFinalStateUnknown)
-        self.told.append(
+        self.calls.append(
             Told(
                 kind,
                 version_of(obj.obj if is_tombstone else obj),

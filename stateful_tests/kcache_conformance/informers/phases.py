@@ -71,10 +71,10 @@ def stateful(context: PhaseContext) -> PhaseOutcome:
     for batch, (examples, fraction) in enumerate(context.steps(at_once=at_once)):
         context.on_progress(fraction, PhaseOutcome(counts))
         run = real.run if virtual is None else _watched(context, virtual)
-        found = run_examples(run, examples, context.seed * 1_000_003 + batch)
+        failure = run_examples(run, examples, context.seed * 1_000_003 + batch)
         counts.update(programs=examples)
-        if found is not None:
-            program, problem = found
+        if failure is not None:
+            program, problem = failure
             if virtual is None:
                 return PhaseOutcome(counts, real.finding("stateful", program, problem))
             finding = _once(context, virtual, "stateful", program)

@@ -117,8 +117,8 @@ class Pipeline:
 
     def _end(self) -> None:
         self._catch_up()
-        for done in self._others_done:
-            done.wait()
+        for other in self._others_done:
+            other.wait()
         self._release_all()
         if self._is_stopped:
             self.story.store = None
@@ -132,21 +132,21 @@ class Pipeline:
         self.story.watches_left = self.server.open_watches
 
     def _other(self, number: int) -> list[Callable[[], None]]:
-        done = self._others_done[number - 1]
+        finished = self._others_done[number - 1]
 
         def unless_it_fails(call: Callable[[], None]) -> Callable[[], None]:
             def attempt() -> None:
                 try:
                     call()
                 except BaseException:
-                    done.set()
+                    finished.set()
                     raise
 
             return attempt
 
         def end() -> None:
             self._catch_up()
-            done.set()
+            finished.set()
 
         steps = map(self._step, self.program.threads[number])
         return [self._await_start, *map(unless_it_fails, (*steps, end))]
@@ -266,8 +266,8 @@ class Pipeline:
                 observer.is_removed = True
                 observer.release()
                 self.informer.remove_event_handler(observer.registration)
-                if observer.most_told is None:
-                    observer.most_told = len(observer.told) + 1  # one call may be under way
+                if observer.most_calls is None:
+                    observer.most_calls = len(observer.calls) + 1  # one call may be under way
             case S.BLOCK_HANDLER:
                 observer.block()
             case S.FAIL_HANDLER:
@@ -293,7 +293,7 @@ class Pipeline:
         if not self._has_stopped:
             self._has_stopped = True
             for observer in self.observers:
-                observer.stopped_after = len(observer.told)
+                observer.stopped_after = len(observer.calls)
 
     def _release_all(self) -> None:
         for observer in self.observers:
@@ -313,8 +313,8 @@ class Pipeline:
                 self.story.unsettled = self._unsettled()
         self.story.open_watches = max(self.story.open_watches, self.server.open_watches)
         for observer in self.observers:
-            if observer.most_told is not None:
-                observer.most_told = min(observer.most_told, len(observer.told))
+            if observer.most_calls is not None:
+                observer.most_calls = min(observer.most_calls, len(observer.calls))
 
     def _looks_settled(self) -> bool:
         return self._is_stopped or self._unsettled() is None
@@ -330,7 +330,7 @@ class Pipeline:
         self.story.store = store = self._stored_versions()
         observers = self.observers[:]
         for observer in observers:
-            observer.settled_after = len(observer.told)
+            observer.settled_after = len(observer.calls)
         self._look_at_sync(self.story.has_synced, store)
         if not self.story.has_synced:
             return "has_synced()"
@@ -340,7 +340,7 @@ class Pipeline:
             if not (
                 observer.is_removed
                 or observer.is_blocked
-                or known_after(observer.told[: observer.settled_after]) == content
+                or known_after(observer.calls[: observer.settled_after]) == content
             ):
                 blocked = [other.name for other in self.observers if other.is_blocked]
                 return f"{observer.name}{f', while {blocked[0]} was slow' if blocked else ''}"
@@ -376,13 +376,13 @@ class Pipeline:
     def _wait_for(self, condition: Callable[[], Any], pauses: int | None = None, times: int = 1) -> bool:
         """Wait until the condition holds in ``times`` consecutive checks; return false after ``pauses`` pauses."""
         pause_seconds = self._patience.pause_seconds
-        left, held = pauses or self._patience.pauses, 0
+        remaining, held = pauses or self._patience.pauses, 0
         while True:
             held = held + 1 if condition() else 0
-            if held == times or (not left and not held):
+            if held == times or (not remaining and not held):
                 return held == times
             time.sleep(pause_seconds)
-            left = max(0, left - 1)
+            remaining = max(0, remaining - 1)
             pause_seconds = min(_LONGEST_PAUSE_SECONDS, pause_seconds * self._patience.growth)
 
     def _threads_left(self) -> list[str]:

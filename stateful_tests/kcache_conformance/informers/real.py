@@ -131,7 +131,9 @@ class RealInformer:
                 self._target.unsupported,
             )
             threads = [
-                threading.Thread(target=_kept(calls, number, errors), name=f"{PROGRAM_THREAD} {number}", daemon=True)
+                threading.Thread(
+                    target=_recorded(calls, number, errors), name=f"{PROGRAM_THREAD} {number}", daemon=True
+                )
                 for number, calls in enumerate(pipeline.calls(), 1)
             ]
             for thread in threads:
@@ -161,7 +163,7 @@ class RealInformer:
         return not any(thread.is_alive() for thread in threads)
 
 
-def _kept(
+def _recorded(
     calls: Sequence[Callable[[], None]], number: int, errors: list[tuple[int, BaseException]]
 ) -> Callable[[], None]:
     def run() -> None:
@@ -177,17 +179,17 @@ def _kept(
 @contextmanager
 def _unhandled() -> Iterator[list[BaseException]]:
     """Collect the errors that end threads within the ``with`` block, where threads are switched often."""
-    found: list[BaseException] = []
+    errors: list[BaseException] = []
 
     def note(failed: threading.ExceptHookArgs) -> None:
         if failed.exc_value is not None and not isinstance(failed.exc_value, SystemExit):
-            found.append(failed.exc_value)
+            errors.append(failed.exc_value)
 
     hook, threading.excepthook = threading.excepthook, note
     interval = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)
     try:
-        yield found
+        yield errors
     finally:
         sys.setswitchinterval(interval)
         threading.excepthook = hook

@@ -41,24 +41,24 @@ def _parts(text: str) -> list[str]:
 
 
 def _label_requirement(text: str) -> Selects:
-    if found := _SET.fullmatch(text):
-        label, operator, listed = found.groups()
+    if match := _SET.fullmatch(text):
+        label, operator, listed = match.groups()
         values = frozenset(value.strip() for value in listed.split(","))
         return _one_of(_label(label), values, negated=operator == "notin")
-    if found := _EQUALITY.fullmatch(text):
-        label, operator, value = found.groups()
+    if match := _EQUALITY.fullmatch(text):
+        label, operator, value = match.groups()
         return _one_of(_label(label), frozenset({value}), negated=operator == "!=")
-    if found := _EXISTENCE.fullmatch(text):
-        negation, label = found.groups()
+    if match := _EXISTENCE.fullmatch(text):
+        negation, label = match.groups()
         return _one_of(_label(label), frozenset({None}), negated=not negation)
     raise bad_request(f"unable to parse requirement: {text!r}")
 
 
 def _field_requirement(text: str) -> Selects:
-    found = _EQUALITY.fullmatch(text)
-    if found is None:
+    match = _EQUALITY.fullmatch(text)
+    if match is None:
         raise bad_request(f"invalid field selector: {text!r}")
-    path, operator, value = found.groups()
+    path, operator, value = match.groups()
     return _one_of(_field(path), frozenset({value}), negated=operator == "!=")
 
 

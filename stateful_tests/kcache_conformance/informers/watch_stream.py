@@ -94,7 +94,7 @@ class WatchStream:
                 if entry.error is not None:
                     raise copy.copy(entry.error)
                 return entry.event
-            if (event := self._seen(entry)) is not None:
+            if (event := self._selected(entry)) is not None:
                 return event
         return None
 
@@ -107,7 +107,7 @@ class WatchStream:
             return position < self._opened_at
         return position >= self._opened_at and (entry.audience is Audience.OPEN or self._takes_bookmarks)
 
-    def _seen(self, entry: Entry) -> WatchEvent | None:
+    def _selected(self, entry: Entry) -> WatchEvent | None:
         """The event for a client that sees only the selected objects; new labels may add or delete an object for it."""
         event = entry.event
         if self._selects is None or event is None or not entry.is_change:

@@ -33,15 +33,15 @@ def ways(target: QueueTarget) -> list[QueueProgram]:
         QueueOptions(**dict(zip(names, flags, strict=True)))
         for flags in itertools.product((False, True), repeat=len(names))
     ]
-    found = []
+    configurations = []
     for options in chosen:
         transformed = int(options.transformer)
         stored = tuple(Version(key, f"{key}0", transformed=transformed) for key in "ab")
         for known in ((), stored[:1], stored) if options.known_objects else ((),):
             way = QueueProgram(target.kind, options, known, deviations=target.deviations)
             if way.is_coherent and target.allows(way):
-                found.append(way)
-    return found
+                configurations.append(way)
+    return configurations
 
 
 _KNOWN: Final = (Version("k", "k0"),)

@@ -37,8 +37,10 @@ _OPTIONAL: Final[Mapping[QueueKind, frozenset[str]]] = {
 _MAY_BE_MISSING: Final = frozenset({"resync", "is_closed", "has_synced", TOMBSTONES})
 
 _FAILURES: Final[Mapping[str, Callable[[Operation], bool]]] = {
-    "failing_key_functions": lambda operation: any(thing.key is None for thing in _given(operation)),
-    "failing_transformers": lambda operation: any(getattr(thing, "is_rejected", False) for thing in _given(operation)),
+    "failing_key_functions": lambda operation: any(thing.key is None for thing in _objects_of(operation)),
+    "failing_transformers": lambda operation: any(
+        getattr(thing, "is_rejected", False) for thing in _objects_of(operation)
+    ),
     "failing_process": lambda operation: operation.fails,
 }
 """Declaration -> whether a call makes a function of the user fail; with the declaration, the call is left out."""
@@ -128,7 +130,7 @@ def plain_options(target: QueueTarget) -> QueueOptions:
     return QueueOptions(known_objects=True) if target.supports("known_objects") else QueueOptions(atomic_events=True)
 
 
-def _given(operation: Operation) -> tuple[Thing, ...]:
+def _objects_of(operation: Operation) -> tuple[Thing, ...]:
     return operation.objects if operation.thing is None else (operation.thing, *operation.objects)
 
 
@@ -141,11 +143,11 @@ def _require_options(target: QueueTarget) -> None:
         signature = inspect.signature(target.factory)
     except (TypeError, ValueError):
         return
-    asked = {name: None for name in sorted(_OPTIONS[target.kind]) if target.supports(name)}
+    options = {name: None for name in sorted(_OPTIONS[target.kind]) if target.supports(name)}
     try:
-        signature.bind(None, **asked)
+        signature.bind(None, **options)
     except TypeError:
-        missing = [name for name in asked if not _takes(signature, name)]
+        missing = [name for name in options if not _takes(signature, name)]
         hint = f"; add {', '.join(missing)}, or declare factory.kcache_unsupported = {missing!r}" if missing else ""
         raise TargetError(f"the factory takes {signature}; it is called as {_signature(target.kind)}{hint}") from None
 
@@ -168,8 +170,8 @@ def _probed(target: QueueTarget) -> QueueTarget:
         raise TargetError(why) from error
     missing = [name for name in _REQUIRED if target.supports(name) and not callable(getattr(queue, name, None))]
     if missing:
-        kept = [name for name in missing if name in _MAY_BE_MISSING]
-        hint = f", or declare factory.kcache_unsupported = {kept!r}" if kept == missing else ""
+        optional = [name for name in missing if name in _MAY_BE_MISSING]
+        hint = f", or declare factory.kcache_unsupported = {optional!r}" if optional == missing else ""
         raise TargetError(
             f"the {type(queue).__name__} that {target.name} returned has no {', '.join(missing)}; implement what is "
             f"missing{hint}"

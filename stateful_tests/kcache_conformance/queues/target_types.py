@@ -21,8 +21,8 @@ def _target_type(object_type: ObjectType) -> TargetType:
     def declared(factory: Any, unsupported: Iterable[str]) -> QueueTarget:
         return make_queue_target(factory, QueueKind(object_type.name), unsupported=unsupported)
 
-    found = target_type(object_type, partial(queue_gallery, object_type.name))
-    return replace(found, declared=declared, spare=_spare)
+    queue_type = target_type(object_type, partial(queue_gallery, object_type.name))
+    return replace(queue_type, declared=declared, spare=_spare)
 
 
 def _spare(target: QueueTarget, names: frozenset[str]) -> QueueTarget:

@@ -21,7 +21,7 @@ def certificate_rows(certificate: Certificate, methods: MethodsReport | None = N
     bound, tally = certificate.bound, certificate.tally
     total = "more than could be counted in time" if certificate.programs is None else certificate.programs
     generation = {} if certificate.semantics is None else {"semantics": certificate.semantics.value}
-    made_with = versions()
+    tools = versions()
     named = f"fingerprint {fingerprint_of_digests(tally.sources)[:16]} of {len(tally.sources)} files"
     sources = {"sources": named} if tally.sources else {}
     return {
@@ -36,7 +36,7 @@ def certificate_rows(certificate: Certificate, methods: MethodsReport | None = N
         "audited": f"{tally.audited} of them, of code as it is, switched at opcodes",
         **({"no proof": "; ".join(tally.notes)} if tally.notes else {}),
         **sources,
-        "made with": f"kcache {made_with['kcache']}, {made_with['implementation']} {made_with['python']}",
+        "made with": f"kcache {tools['kcache']}, {tools['implementation']} {tools['python']}",
         **_when(certificate),
         "seconds": f"{certificate.seconds:.1f} ({tally.seconds:.1f} of processes)",
     }
@@ -83,7 +83,7 @@ def encode_certificate(certificate: Certificate, methods: MethodsReport | None =
         ],
         "resume": {
             "setting": dict(certificate.part.setting),
-            "done": [list(ends) for ends in certificate.part.done],
+            "done": [list(ends) for ends in certificate.part.explored],
             "signature": list(certificate.part.signature),
             "loaded": _files(description.loaded),
             "found": tally.finding is not None,
@@ -101,5 +101,5 @@ def _when(certificate: Certificate) -> Mapping[str, str]:
     dates = [run.began.isoformat(" ", "seconds") for run in certificate.runs]
     if len(dates) == 1:
         return {"date": dates[0]}
-    told = "; ".join(f"{date}, {run.programs} programs" for date, run in zip(dates, certificate.runs, strict=True))
-    return {"runs": f"{len(dates)}: {told}"}
+    runs = "; ".join(f"{date}, {run.programs} programs" for date, run in zip(dates, certificate.runs, strict=True))
+    return {"runs": f"{len(dates)}: {runs}"}

@@ -123,5 +123,5 @@ def write_text(report: RunReport, file: Path) -> None:
 
 
 def _text(report: RunReport, finding: Finding) -> str:
-    told = partial(print_finding, finding=finding, target=report.target, strict_errors=report.options.strict_errors)
-    return printable(captured(told)[1:])
+    print_to = partial(print_finding, finding=finding, target=report.target, strict_errors=report.options.strict_errors)
+    return printable(captured(print_to)[1:])

@@ -22,7 +22,9 @@ def coverage_table(counts: ByOutcome, overlapped: ByOutcome) -> Padding:
     for operation, outcomes in sorted(counts.items()):
         name = operation
         for outcome in sorted(outcomes, key=lambda outcome: (outcome != "ok", outcome)):
-            count, met = outcomes[outcome], overlapped.get(operation, {}).get(outcome, 0)
-            table.add_row(name, outcome.replace("_", " "), f"{count:,}", f"{met:,}", f"{100 * met / count:.0f}")
+            count, overlapping = outcomes[outcome], overlapped.get(operation, {}).get(outcome, 0)
+            table.add_row(
+                name, outcome.replace("_", " "), f"{count:,}", f"{overlapping:,}", f"{100 * overlapping / count:.0f}"
+            )
             name = ""
     return Padding(table, (0, 0, 0, 2), expand=False)

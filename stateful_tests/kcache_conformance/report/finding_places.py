@@ -29,12 +29,12 @@ class Place:
 
 def place_of_finding(finding: Finding, target: str) -> Place:
     """Return where the target raised, or was interrupted; otherwise the first line of the file in its name."""
-    told = finding.location
-    if not told and finding.interleaving is not None:
-        told = finding.interleaving.interrupted_at
-    found = _PLACE.fullmatch(told)
-    if found is not None:
-        return Place(found[1], int(found[2]))
+    location = finding.location
+    if not location and finding.interleaving is not None:
+        location = finding.interleaving.interrupted_at
+    match = _PLACE.fullmatch(location)
+    if match is not None:
+        return Place(match[1], int(match[2]))
     file = target.rpartition(":")[0]
     return Place(file, 1) if file.endswith(".py") and Path(file).is_file() else Place("", 1)
 

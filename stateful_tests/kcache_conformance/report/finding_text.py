@@ -122,13 +122,14 @@ def _parts(finding: Finding, width: int, *, is_whole: bool) -> Iterator[Renderab
 
 def _summary(finding: Finding) -> Iterator[RenderableType]:
     """Yield the fault and its cause, for a reader who reads no further."""
-    told, story = finding.interleaving, story_sentences(finding.interleaving)
-    is_standstill = bool(story and told is not None and told.waiting)  # the story has the summary and the lock holders
+    interleaving, story = finding.interleaving, story_sentences(finding.interleaving)
+    # The story of a standstill has the summary and the lock holders.
+    is_standstill = bool(story and interleaving is not None and interleaving.waiting)
     yield _indented(Text(" ".join(story) if is_standstill else printable(finding.summary)))
     if finding.location and finding.kind is not FindingKind.DATA_RACE:
         yield _whole(f"at {printable(finding.location)}")
-    elif told is not None and told.interrupted_at:
-        yield _whole(f"interrupted at {printable(told.interrupted_at)}")
+    elif interleaving is not None and interleaving.interrupted_at:
+        yield _whole(f"interrupted at {printable(interleaving.interrupted_at)}")
     if story and not is_standstill:
         yield _title("In short:")
         yield _indented(Text(" ".join(story)))

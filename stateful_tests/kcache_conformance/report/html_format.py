@@ -38,9 +38,9 @@ def page_of_report(report: RunReport) -> Page:
         table for table in (_certificate(report), _phases(result), _coverage(result), _overlaps(result)) if table.rows
     )
     reasons = (*report.paragraphs, *(f"{reason}." for reason in result.reasons))
-    told = [tested_line(result.tested)] if result.tested else []
-    told += lines_about_methods(report.options.kind, result)
-    reasons += tuple(f"{text[:1].upper()}{text[1:]}." for text in told)
+    lines = [tested_line(result.tested)] if result.tested else []
+    lines += lines_about_methods(report.options.kind, result)
+    reasons += tuple(f"{text[:1].upper()}{text[1:]}." for text in lines)
     if result.findings:
         page = page_of_finding(
             result.findings[0], report.target, title=report.title, tables=tables, strict_errors=strict_errors
@@ -85,10 +85,10 @@ def _phases(result: SuiteResult) -> Table:
 def _overlaps(result: SuiteResult) -> Table:
     """Return how often calls really overlapped a call of another thread."""
     rows = tuple(
-        (operation, outcome.replace("_", " "), f"{count:,}", f"{met:,}", f"{100 * met / count:.0f}")
+        (operation, outcome.replace("_", " "), f"{count:,}", f"{overlapping:,}", f"{100 * overlapping / count:.0f}")
         for phase in result.phases
         for operation, outcomes in sorted(phase.overlapped.items())
-        for outcome, met in sorted(outcomes.items())
+        for outcome, overlapping in sorted(outcomes.items())
         if (count := phase.coverage.get(operation, {}).get(outcome, 0))
     )
     columns = ("call", "outcome", "calls", "overlapped another", "%")

@@ -38,7 +38,7 @@ def interleaving_text(interleaving: Interleaving, width: int = WIDTH, *, is_whol
     return "\n".join(line.rstrip() for line in lanes.lines()) + "\n"
 
 
-def event_text(told: Interleaving, event: InterleavingEvent) -> str:
+def event_text(interleaving: Interleaving, event: InterleavingEvent) -> str:
     """Return the accessed location and the kind of access: ``read account.left -> 1``."""
     what = f"{event.subject}{event.slot}"
     value, after = event.value, event.after
@@ -56,24 +56,24 @@ def event_text(told: Interleaving, event: InterleavingEvent) -> str:
         return f"this line {event.slot}"
     if event.kind != "call":
         return f"{'start' if event.kind == 'spawn' else event.kind} {what}"
-    return _library_call(told, event, what)
+    return _library_call(interleaving, event, what)
 
 
-def switch_text(told: Interleaving, switch: Switch) -> str:
+def switch_text(interleaving: Interleaving, switch: Switch) -> str:
     """Return how a thread was left: ``thread 1 is interrupted here, holding account.lock``."""
-    name = thread_label(told, switch.thread)
+    name = thread_label(interleaving, switch.thread)
     if switch.ended:
         return f"{name} is done"
     if switch.is_preemption:
         return f"{name} is interrupted here" + (f", holding {_and(switch.holding)}" if switch.holding else "")
-    return f"{name} {_waits(told, switch.waits_for, switch.holder)}"
+    return f"{name} {_waits(interleaving, switch.waits_for, switch.holder)}"
 
 
-def thread_label(told: Interleaving, thread: int) -> str:
+def thread_label(interleaving: Interleaving, thread: int) -> str:
     """Return the label of a thread's lane, also used in sentences: its number, and its name if it has one."""
     if thread < 0:
         return "a call outside the threads"
-    name = told.thread_names.get(thread)
+    name = interleaving.thread_names.get(thread)
     return f"thread {thread + 1}" + (f" ({printable(name)[:20]})" if name else "")
 
 
@@ -85,7 +85,7 @@ class _Lanes:
         self._width, self._lane = width, int(_LANE * width)
         wrong = interleaving.wrong_call
         self._wrong = None if wrong is None or wrong >= len(interleaving.calls) else interleaving.calls[wrong]
-        self._shown = rows_to_show(interleaving, is_whole=is_whole) | named_positions(interleaving)
+        self._displayed = rows_to_show(interleaving, is_whole=is_whole) | named_positions(interleaving)
         self._most_lines = None if is_whole else _MOST_SOURCE_LINES
         self._hidden: list[int] = []
         count = max(interleaving.threads, 1)
@@ -121,7 +121,7 @@ class _Lanes:
         begin = {call.first: call for call in calls if call.first <= call.last}
         end = {call.last: call for call in calls if call.first <= call.last and call.outcome is not None}
         switch = events[stretch[0]].switch
-        if switch is not None and any(at in self._shown or at in begin or at in end for at in stretch):
+        if switch is not None and any(at in self._displayed or at in begin or at in end for at in stretch):
             yield from self._fold()
             yield from self._rule(switch)
         for at in stretch:
@@ -129,7 +129,7 @@ class _Lanes:
             if at in begin:
                 yield from self._fold()
                 yield from self._begin(begin[at])
-            if at in self._shown:
+            if at in self._displayed:
                 yield from self._fold()
                 yield from self._event(events[at])
             else:
@@ -230,22 +230,22 @@ class _Lanes:
         return thread * self._step
 
 
-def _library_call(told: Interleaving, event: InterleavingEvent, what: str) -> str:
+def _library_call(interleaving: Interleaving, event: InterleavingEvent, what: str) -> str:
     if not event.begins or not event.ends:
         what += " begins" if event.begins else " returns" if event.ends else " goes on"
     if event.slot in (".set()", ".clear()", ".is_set()") and event.ends:
         what += f" -> {event.after}"
     if event.wakes:
-        what += f", wakes {_and([thread_label(told, thread) for thread in event.wakes])}"
+        what += f", wakes {_and([thread_label(interleaving, thread) for thread in event.wakes])}"
     elif event.slot.startswith(".notify") and event.ends:
         what += ", wakes nobody"
     return what
 
 
-def _waits(told: Interleaving, what: str, holder: int | None) -> str:
+def _waits(interleaving: Interleaving, what: str, holder: int | None) -> str:
     if what.endswith("()"):
         return f"waits in {what}"
-    return f"waits for {what}" + (f", held by {thread_label(told, holder)}" if holder is not None else "")
+    return f"waits for {what}" + (f", held by {thread_label(interleaving, holder)}" if holder is not None else "")
 
 
 def _and(texts: Sequence[str]) -> str:

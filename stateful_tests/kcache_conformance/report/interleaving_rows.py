@@ -62,20 +62,20 @@ def _second_thread_begins(events: Sequence[InterleavingEvent]) -> int:
 
 def _with_the_rest(positions: set[int], events: Sequence[InterleavingEvent]) -> set[int]:
     """Add further writes of the same source line that follow directly: half of the line would be misleading."""
-    found = set(positions)
+    rows = set(positions)
     for at in range(1, len(events)):
         one, other = events[at - 1], events[at]
         same_line = (one.thread, one.where, one.kind) == (other.thread, other.where, other.kind)
-        if at - 1 in found and same_line and one.kind == "write":
-            found.add(at)
-    return found
+        if at - 1 in rows and same_line and one.kind == "write":
+            rows.add(at)
+    return rows
 
 
 def _with_single_ones(positions: Iterable[int], count: int) -> set[int]:
     """Add single omitted rows: a row is as short as the remark that it is left out."""
-    found = set(positions)
-    fence = found | {-1, count}
-    return found | {at for at in range(count) if at - 1 in fence and at + 1 in fence}
+    rows = set(positions)
+    fence = rows | {-1, count}
+    return rows | {at for at in range(count) if at - 1 in fence and at + 1 in fence}
 
 
 def _synchronises(event: InterleavingEvent) -> bool:

@@ -49,23 +49,23 @@ def issue_text(word: str, token: ReplayToken[Any], finding: Finding) -> str:
         finding: the finding that it reproduces.
     """
     name = target_name(token.target)
-    told = finding.interleaving
+    interleaving = finding.interleaving
     sections = (
-        ("What is promised", _promise(token, told)),
-        ("Versions", "\n".join(f"* {line}" for line in versions(token.target, told))),
+        ("What is promised", _promise(token, interleaving)),
+        ("Versions", "\n".join(f"* {line}" for line in versions(token.target, interleaving))),
         ("Scenario", _scenario(token, finding)),
-        ("What happens", _what_happens(finding, told)),
+        ("What happens", _what_happens(finding, interleaving)),
         ("Confirmation", _confirmation(finding)),
-        ("To see it", _steps(word, token, told)),
+        ("To see it", _steps(word, token, interleaving)),
     )
     title = f"# {name.attribute}: {short_summary(finding)}"
     return printable(title) + "\n" + "".join(f"\n## {head}\n\n{body}\n" for head, body in sections if body)
 
 
-def _promise(token: ReplayToken[Any], told: Interleaving | None) -> str:
+def _promise(token: ReplayToken[Any], interleaving: Interleaving | None) -> str:
     """Return sentences about threads in docstrings of the target and of the code that ran; a test promises nothing."""
     name = target_name(token.target)
-    places = _places(told)
+    places = _places(interleaving)
     own = file_of(name)
     if isinstance(token.program, InterleavedProgram):
         places.pop(own, None)
@@ -86,13 +86,13 @@ def file_of(name: TargetName) -> str:
     return short_path(path) if path else ""
 
 
-def _places(told: Interleaving | None) -> dict[str, set[int]]:
+def _places(interleaving: Interleaving | None) -> dict[str, set[int]]:
     """Return the files of the target that have events, each with the lines."""
-    found: dict[str, set[int]] = {}
-    for event in () if told is None else told.events:
+    places: dict[str, set[int]] = {}
+    for event in () if interleaving is None else interleaving.events:
         if event.path:
-            found.setdefault(event.path, set()).add(int(event.where.rpartition(":")[2]))
-    return found
+            places.setdefault(event.path, set()).add(int(event.where.rpartition(":")[2]))
+    return places
 
 
 def _about_threads(file: Path, lines: Iterable[int], name: str) -> Iterator[tuple[str, str]]:
@@ -108,9 +108,9 @@ def _about_threads(file: Path, lines: Iterable[int], name: str) -> Iterator[tupl
         and (node.name == name or any(node.lineno <= line <= (node.end_lineno or 0) for line in lines))
     ]
     for where, node in (*around, (file.name, tree)):
-        for told in _SENTENCE_ENDS.split(ast.get_docstring(node) or ""):
-            if _ABOUT_THREADS.search(told):
-                yield where, " ".join(told.split())
+        for sentence in _SENTENCE_ENDS.split(ast.get_docstring(node) or ""):
+            if _ABOUT_THREADS.search(sentence):
+                yield where, " ".join(sentence.split())
 
 
 @functools.cache
@@ -118,21 +118,21 @@ def _distributions() -> dict[str, list[str]]:
     return dict(packages_distributions())
 
 
-def _packages(target: str, told: Interleaving | None) -> list[str]:
+def _packages(target: str, interleaving: Interleaving | None) -> list[str]:
     """Return ``NAME==VERSION`` of the installed packages whose code is the target, or ran."""
     module = target_name(target).module
     names = [] if module is None else [module.partition(".")[0]]
-    for path in _places(told):
-        _, found, within = Path(path).as_posix().rpartition("/site-packages/")
-        if found:
+    for path in _places(interleaving):
+        _, separator, within = Path(path).as_posix().rpartition("/site-packages/")
+        if separator:
             names.append(within.partition("/")[0].removesuffix(".py"))
     installed = dict.fromkeys(name for package in names for name in _distributions().get(package, ()))
     return [f"{name}=={version(name)}" for name in installed if name != "kcache"]
 
 
-def versions(target: str, told: Interleaving | None) -> Iterator[str]:
+def versions(target: str, interleaving: Interleaving | None) -> Iterator[str]:
     """Yield the packages whose code is the target or ran, the interpreter, and kcache, each with its version."""
-    yield from (package.replace("==", " ") for package in _packages(target, told))
+    yield from (package.replace("==", " ") for package in _packages(target, interleaving))
     yield f"{interpreter.name()}, {platform.system()}"
     yield f"kcache {kcache.__version__}"
 
@@ -143,10 +143,10 @@ def _scenario(token: ReplayToken[Any], finding: Finding) -> str:
 
 def scenario_lines(token: ReplayToken[Any], finding: Finding) -> list[str]:
     """Return the calls before the threads start, and the calls of each thread."""
-    told = finding.interleaving
-    if told is not None and told.calls:
-        before = [f"before: {text} -> {outcome}" for text, outcome in told.before]
-        return [*before, *(f"thread {call.thread + 1}: {call.text}" for call in told.calls)]
+    interleaving = finding.interleaving
+    if interleaving is not None and interleaving.calls:
+        before = [f"before: {text} -> {outcome}" for text, outcome in interleaving.before]
+        return [*before, *(f"thread {call.thread + 1}: {call.text}" for call in interleaving.calls)]
     program = token.program
     if not isinstance(program, CallProgram):
         return []
@@ -157,10 +157,10 @@ def scenario_lines(token: ReplayToken[Any], finding: Finding) -> list[str]:
     return [", ".join(before), *threads] if before else threads
 
 
-def _what_happens(finding: Finding, told: Interleaving | None) -> str:
+def _what_happens(finding: Finding, interleaving: Interleaving | None) -> str:
     parts = [EXPLANATIONS.get(finding.kind, ""), printable(finding.summary)]
-    if told is not None:
-        parts += [" ".join(story_sentences(told)), _block("\n".join(story_lines(told)))]
+    if interleaving is not None:
+        parts += [" ".join(story_sentences(interleaving)), _block("\n".join(story_lines(interleaving)))]
     return "\n\n".join(filter(None, parts))
 
 
@@ -176,9 +176,9 @@ def _confirmation(finding: Finding) -> str:
     return printable(f"{text[:1].upper()}{text[1:]}.")
 
 
-def _steps(word: str, token: ReplayToken[Any], told: Interleaving | None) -> str:
+def _steps(word: str, token: ReplayToken[Any], interleaving: Interleaving | None) -> str:
     location = target_name(token.target).location
-    install = " ".join((*_packages(token.target, told), f"kcache=={kcache.__version__}"))
+    install = " ".join((*_packages(token.target, interleaving), f"kcache=={kcache.__version__}"))
     where = f"With the file `{location}` in place:\n\n" if location.endswith(".py") else ""
     return where + _block(f"$ pip install {install}\n$ {ReplayRequest((word,)).command}", "console")
 

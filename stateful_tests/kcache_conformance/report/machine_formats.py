@@ -74,17 +74,19 @@ def write_junit(report: RunReport, file: Path) -> None:
     wrong = [finding for finding in result.findings if finding.status is Status.VIOLATION]
     phases = {phase.phase: phase.inconclusive or phase.refused for phase in result.phases}
     for name in dict.fromkeys((*phases, *(finding.phase for finding in wrong))):
-        found = [finding for finding in wrong if finding.phase == name]
-        for finding in found:
+        findings = [finding for finding in wrong if finding.phase == name]
+        for finding in findings:
             place = place_of_finding(finding, target)
-            case = _case(suite, target, name if len(found) == 1 else f"{name}: {finding.rule}")
+            case = _case(suite, target, name if len(findings) == 1 else f"{name}: {finding.rule}")
             if place.file:
                 case.set("file", place.file)
                 case.set("line", str(place.line))
             failure = ElementTree.SubElement(case, "failure", type=finding.rule, message=printable(finding.summary))
-            told = partial(print_finding, finding=finding, target=target, strict_errors=report.options.strict_errors)
-            failure.text = printable(captured(told)[1:] + "\n")
-        if not found:
+            print_to = partial(
+                print_finding, finding=finding, target=target, strict_errors=report.options.strict_errors
+            )
+            failure.text = printable(captured(print_to)[1:] + "\n")
+        if not findings:
             case = _case(suite, target, name)
             if phases[name]:
                 ElementTree.SubElement(case, "skipped", message=phases[name])

@@ -80,16 +80,16 @@ def badge(runs: Sequence[WrittenRun]) -> str:
     """Return a small self-contained picture in SVG, in the colour of the worst status."""
     message = sum_text(runs)
     label_length, message_length = _LETTER_WIDTH * len(_LABEL), _LETTER_WIDTH * len(message)
-    left, right = label_length + 16, message_length + 16
+    label_width, right = label_length + 16, message_length + 16
     return _BADGE.format(
-        width=left + right,
-        left=left,
+        width=label_width + right,
+        left=label_width,
         right=right,
         label=_LABEL,
         message=message,
         label_length=label_length,
         message_length=message_length,
-        message_x=left + 8,
+        message_x=label_width + 8,
         colour=_COLOURS[worst_status(runs)],
     )
 

@@ -58,9 +58,9 @@ def pytest_files(file: Path, word: str, token: ReplayToken[Any], finding: Findin
     """
     name = target_name(token.target)
     if finding is not None and finding.kind is not FindingKind.DATA_RACE:
-        found = _body(token, name) if isinstance(token.program, InterleavedProgram) else _calls(token, name, word)
-        if found is not None:
-            imports, test, lines = found
+        body = _body(token, name) if isinstance(token.program, InterleavedProgram) else _calls(token, name, word)
+        if body is not None:
+            imports, test, lines = body
             head = (*_comment(token, finding), f"# {ReplayRequest((word,)).command}", *_sorted(imports))
             yield PytestFile(_joined(head, lines), test, is_search=True)
     yield _following(file, word, token, finding)
@@ -73,9 +73,9 @@ def _following(file: Path, word: str, token: ReplayToken[Any], finding: Finding 
     is_here = "site-packages" not in Path(file_of(name)).parts
     imports = ["from pathlib import Path", "", _KCACHE] if is_here else [_KCACHE]
     lines = [f"def {test}(monkeypatch):" if is_here else f"def {test}():"]
-    told = "" if finding is None else "; ".join(scenario_lines(token, finding))
-    if told and not isinstance(token.program, InterleavedProgram):
-        quoted = told.replace("\\", "\\\\").replace('"""', "'''")
+    scenario = "" if finding is None else "; ".join(scenario_lines(token, finding))
+    if scenario and not isinstance(token.program, InterleavedProgram):
+        quoted = scenario.replace("\\", "\\\\").replace('"""', "'''")
         mark = '"""'
         lines += _wrapped(f"{mark}{quoted}{' ' * quoted.endswith(chr(34))}{mark}", "    ")
     if is_here:
@@ -89,11 +89,11 @@ def _following(file: Path, word: str, token: ReplayToken[Any], finding: Finding 
 
 def _comment(token: ReplayToken[Any], finding: Finding | None) -> list[str]:
     """Return a comment with the fault and the versions."""
-    told = None if finding is None else finding.interleaving
+    interleaving = None if finding is None else finding.interleaving
     what = f"{token.kind.value} in {token.target}, once"
     if finding is not None:
         what = short_summary(finding)
-    return _wrapped(f"{what}: {', '.join(versions(token.target, told))}", "# ")
+    return _wrapped(f"{what}: {', '.join(versions(token.target, interleaving))}", "# ")
 
 
 def _wrapped(text: str, begins: str) -> list[str]:
@@ -137,31 +137,31 @@ def _calls(token: ReplayToken[Any], name: TargetName, word: str) -> tuple[set[st
         return None
     first = name.attribute.partition(".")[0]
     test = _identifier(name)
-    made = test if test != first and not keyword.iskeyword(test) and not hasattr(builtins, test) else "made"
-    before = [f"    {_called(made, call)}" for call in program.prefix]
-    works = [f"lambda: {_called(made, thread[0])}" for thread in program.threads]
+    subject = test if test != first and not keyword.iskeyword(test) and not hasattr(builtins, test) else "made"
+    before = [f"    {_called(subject, call)}" for call in program.prefix]
+    works = [f"lambda: {_called(subject, thread[0])}" for thread in program.threads]
     one_line = f"    kt.run({', '.join(works)}, serializable=True)"
     run = [one_line]
     if len(one_line) > _WIDTH:
         run = ["    kt.run(", *(f"        {work}," for work in (*works, "serializable=True")), "    )"]
     makes = f"{name.attribute}{name.call or '()'}"
     is_rule = isinstance(program.threads[0][0], RuleCall)
-    making = [f"    {line.format(makes)}" for line in (RuleCall.making if is_rule else (f"{made} = {{}}",))]
+    making = [f"    {line.format(makes)}" for line in (RuleCall.making if is_rule else (f"{subject} = {{}}",))]
     lines = [_marked(token), f"def test_{test}():", *making]
     module = name.module or Path(name.location).stem
     return {_KCACHE, f"from {module} import {first}", *imports_of(program)}, f"test_{test}", [*lines, *before, *run]
 
 
-def _called(made: str, call: MethodCall) -> str:
+def _called(subject: str, call: MethodCall) -> str:
     """Return a call as Python source."""
     if isinstance(call, RuleCall):
         return call.code(_literal)
     arguments = [_literal(value) for value in call.arguments]
     if call.is_attribute:
-        return f"{made}.{call.name}"
+        return f"{subject}.{call.name}"
     if call.name in _OPERATORS:
-        return _OPERATORS[call.name].format(made, *arguments)
-    return f"{made}.{call.name}({', '.join(arguments)})"
+        return _OPERATORS[call.name].format(subject, *arguments)
+    return f"{subject}.{call.name}({', '.join(arguments)})"
 
 
 def _literal(value: object) -> str:

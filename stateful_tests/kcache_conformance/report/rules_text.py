@@ -32,12 +32,12 @@ _TITLES: Final = {
 def all_rules() -> Mapping[str, Mapping[str, Rule]]:
     """Return title -> rules: the rules of every target type, then the additional rules of each type."""
     common = common_rules()
-    found = {"Every target type": common}
+    rules_by_title = {"Every target type": common}
     for name in TARGET_TYPES:
         own = {rule_id: rule for rule_id, rule in target_type_named(name).rules.items() if rule_id not in common}
         if own:
-            found[_TITLES.get(name, name)] = own
-    return found
+            rules_by_title[_TITLES.get(name, name)] = own
+    return rules_by_title
 
 
 def rule_lines(rule: Rule) -> Iterator[str]:

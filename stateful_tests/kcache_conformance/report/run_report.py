@@ -45,24 +45,24 @@ class RunReport:
     def brief(self) -> str:
         """The outcome in one line: ``TARGET: violation, 2 findings (rule, rule), 12.3 s``."""
         result = self.result
-        told = [finding for finding in result.findings if not finding.is_waived]
-        wrong = [finding.rule for finding in told if not finding.is_advice]
-        advice = [finding.rule for finding in told if finding.is_advice]
+        reported = [finding for finding in result.findings if not finding.is_waived]
+        wrong = [finding.rule for finding in reported if not finding.is_advice]
+        advice = [finding.rule for finding in reported if finding.is_advice]
         parts = [result.verdict]
         if wrong:
             parts.append(f"{len(wrong)} finding{'s' * (len(wrong) > 1)} ({', '.join(dict.fromkeys(wrong))})")
         if advice:
             parts.append(f"advice ({', '.join(dict.fromkeys(advice))})")
         parts.append(f"{result.seconds:.1f} s")
-        shown = result.shown if result.status is Status.OK else ""
-        reasons = "".join(f": {text}" for text in filter(None, ("; ".join(result.reasons), shown)))
+        evidence = result.shown if result.status is Status.OK else ""
+        reasons = "".join(f": {text}" for text in filter(None, ("; ".join(result.reasons), evidence)))
         return " ".join(printable(f"{self.target}: {', '.join(parts)}{reasons}").split())
 
 
 def verdict_line(result: SuiteResult) -> str:
     """Return the last line of a run: the verdict, its evidence, and the duration of the run."""
-    shown = f": {result.shown}," if result.status is Status.OK and result.shown else ""
-    return f"{result.verdict}{shown} after {result.seconds:.1f} s"
+    evidence = f": {result.shown}," if result.status is Status.OK and result.shown else ""
+    return f"{result.verdict}{evidence} after {result.seconds:.1f} s"
 
 
 def tested_line(tested: str) -> str:

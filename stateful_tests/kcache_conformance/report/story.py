@@ -53,77 +53,86 @@ class _Cycle(NamedTuple):
     last: int
 
 
-def story_sentences(told: Interleaving | None) -> tuple[str, ...]:
+def story_sentences(interleaving: Interleaving | None) -> tuple[str, ...]:
     """Return sentences that are true of the interleaving; empty if it has no known pattern."""
-    if told is None or not told.events:
+    if interleaving is None or not interleaving.events:
         return ()
-    return tuple(printable(text) for text in (*_without_preemption(told), *_what_happened(told)))
+    return tuple(printable(text) for text in (*_without_preemption(interleaving), *_what_happened(interleaving)))
 
 
-def named_positions(told: Interleaving) -> set[int]:
+def named_positions(interleaving: Interleaving) -> set[int]:
     """Return the events in the sentences, and accesses to the same locations at the lines that the finding names."""
-    cycle = _worst_cycle(told)
-    noticed = (_notices(told, one) for one in told.waiting)
-    named = {at for found in noticed for at in found}
+    cycle = _worst_cycle(interleaving)
+    noticed = (_notices(interleaving, one) for one in interleaving.waiting)
+    named = {at for positions in noticed for at in positions}
     named |= set() if cycle is None else {cycle.first, *cycle.between, cycle.last}
     lines: dict[tuple[int, str, str], int] = {}
-    for at, event in enumerate(told.events):
+    for at, event in enumerate(interleaving.events):
         what = f"{event.subject}{event.slot}"
-        if event.where and what and event.where in told.summary and what in told.summary:
+        if event.where and what and event.where in interleaving.summary and what in interleaving.summary:
             lines[event.thread, event.where, event.kind] = at
     return named | set(lines.values())
 
 
-def story_lines(told: Interleaving) -> tuple[str, ...]:
+def story_lines(interleaving: Interleaving) -> tuple[str, ...]:
     """Return a line for each line of source and for each switch of threads, from the first preemption on."""
-    events = told.events
+    events = interleaving.events
     turn = next((at for at, event in enumerate(events) if event.switch is not None and event.switch.is_preemption), 0)
     start = max(turn - 1, 0)
-    shown = rows_to_show(told)
+    displayed = rows_to_show(interleaving)
     lines: list[str] = []
     for at in range(start, len(events)):
         event, before = events[at], events[at - 1] if at > start else None
         if event.switch is not None and before is not None and event.switch.is_preemption:
             lines.append(f"-- thread {event.switch.thread + 1} is interrupted --")
-        if at in shown and event.where and (before is None or event.arrives or before.thread != event.thread):
-            lines.append(f"{_label(told, at)}  {event.where}  {event.code}")
+        if at in displayed and event.where and (before is None or event.arrives or before.thread != event.thread):
+            lines.append(f"{_label(interleaving, at)}  {event.where}  {event.code}")
     left_out = len(lines) - _MOST_LINES
     lines = [*lines[:_MOST_LINES], *([f"... {left_out} more lines"] if left_out > 0 else [])]
-    waiting = {one.thread: one for one in told.waiting}
-    ends = (f"{_named(told, one.thread)} {_waits(one, waiting)}" for one in told.waiting)
+    waiting = {one.thread: one for one in interleaving.waiting}
+    ends = (f"{_named(interleaving, one.thread)} {_waits(one, waiting)}" for one in interleaving.waiting)
     return tuple(printable(line) for line in (*lines, *ends))
 
 
-def _what_happened(told: Interleaving) -> Iterator[str]:
-    standstill = tuple(_standstill(told))
+def _what_happened(interleaving: Interleaving) -> Iterator[str]:
+    standstill = tuple(_standstill(interleaving))
     if len(standstill) < 2:
-        yield from _conflicts(told)
+        yield from _conflicts(interleaving)
     yield from standstill
 
 
-def _worst_cycle(told: Interleaving) -> _Cycle | None:
-    found = (cycle for cycle in _cycles(told.events, told.calls) if _ordered_sides(told.events, cycle) < _SIDES)
-    return min(found, key=lambda cycle: _rank(told, cycle), default=None)
+def _worst_cycle(interleaving: Interleaving) -> _Cycle | None:
+    cycles = (
+        cycle
+        for cycle in _cycles(interleaving.events, interleaving.calls)
+        if _ordered_sides(interleaving.events, cycle) < _SIDES
+    )
+    return min(cycles, key=lambda cycle: _rank(interleaving, cycle), default=None)
 
 
-def _conflicts(told: Interleaving) -> Iterator[str]:
-    cycle = _worst_cycle(told)
+def _conflicts(interleaving: Interleaving) -> Iterator[str]:
+    cycle = _worst_cycle(interleaving)
     if cycle is None:
         return
-    first, last = told.events[cycle.first], told.events[cycle.last]
-    yield _sentence(f"{_who(told, cycle.first)} {_did(first)}")
-    done = " and ".join(_did(told.events[at]) for at in cycle.between)
+    first, last = interleaving.events[cycle.first], interleaving.events[cycle.last]
+    yield _sentence(f"{_who(interleaving, cycle.first)} {_did(first)}")
+    actions = " and ".join(_did(interleaving.events[at]) for at in cycle.between)
     again = " again" if last.kind == "read" and _accesses(first) == _accesses(last) else ""
-    yield _sentence(f"then, before it {_did(last, again)}, {_who(told, cycle.between[0])} {done}")
+    yield _sentence(f"then, before it {_did(last, again)}, {_who(interleaving, cycle.between[0])} {actions}")
 
 
-def _without_preemption(told: Interleaving) -> Iterator[str]:
+def _without_preemption(interleaving: Interleaving) -> Iterator[str]:
     """Yield the sentence that no preemption is needed, if that is so."""
-    if told.is_interrupted:
+    if interleaving.is_interrupted:
         return
-    order = list(dict.fromkeys(event.thread for event in told.events))
-    switches = [event.switch for event in told.events if event.switch is not None]
-    if len(order) > 1 and not told.omitted and len(switches) < len(order) and all(one.ended for one in switches):
+    order = list(dict.fromkeys(event.thread for event in interleaving.events))
+    switches = [event.switch for event in interleaving.events if event.switch is not None]
+    if (
+        len(order) > 1
+        and not interleaving.omitted
+        and len(switches) < len(order)
+        and all(one.ended for one in switches)
+    ):
         threads = ", then ".join(f"thread {thread + 1}" for thread in order)
         yield f"No preemption is needed: the threads run one after another, {threads}."
     else:
@@ -172,9 +181,9 @@ def _cycles_between(
             return
 
 
-def _rank(told: Interleaving, cycle: _Cycle) -> tuple[float, ...]:
+def _rank(interleaving: Interleaving, cycle: _Cycle) -> tuple[float, ...]:
     """Return a sort key: the best explanation has the smallest."""
-    events, thread = told.events, told.events[cycle.first].thread
+    events, thread = interleaving.events, interleaving.events[cycle.first].thread
     own = sum(event.thread == thread and _is_access(event) for event in events[cycle.first : cycle.last])
     involved = [events[at] for at in (cycle.first, *cycle.between, cycle.last)]
     last = events[cycle.last]
@@ -182,9 +191,9 @@ def _rank(told: Interleaving, cycle: _Cycle) -> tuple[float, ...]:
     is_locked = bool(frozenset.intersection(*(frozenset(event.held) for event in involved)))
     return (
         _ordered_sides(events, cycle),
-        max(_of_test(told, event) for event in involved),
+        max(_of_test(interleaving, event) for event in involved),
         any(event.subject == CLOCK for event in involved),
-        not any(_is_named(event, told.summary) for event in involved),
+        not any(_is_named(event, interleaving.summary) for event in involved),
         finds_something,
         is_locked,
         own,
@@ -199,11 +208,11 @@ def _is_named(event: InterleavingEvent, summary: str) -> bool:
     return bool(name) and re.search(rf"\b{re.escape(name)}\b", summary) is not None
 
 
-def _of_test(told: Interleaving, event: InterleavingEvent) -> int:
+def _of_test(interleaving: Interleaving, event: InterleavingEvent) -> int:
     """Return how close an event is to the test body: 0 in another file, 1 in its file, 2 within its lines."""
-    if told.test is None or event.path != told.test[0]:
+    if interleaving.test is None or event.path != interleaving.test[0]:
         return 0
-    _, first, last = told.test
+    _, first, last = interleaving.test
     return 2 if first <= int(event.where.rpartition(":")[2]) <= last else 1
 
 
@@ -252,15 +261,15 @@ def _accesses(event: InterleavingEvent) -> tuple[str, str, str]:
 # Standstills
 
 
-def _standstill(told: Interleaving) -> Iterator[str]:
+def _standstill(interleaving: Interleaving) -> Iterator[str]:
     """Yield which thread waits for which, if no thread can go on."""
-    waiting = {one.thread: one for one in told.waiting}
-    chosen = _in_a_ring(waiting) or list(told.waiting[:_MOST_WAITING])
+    waiting = {one.thread: one for one in interleaving.waiting}
+    chosen = _in_a_ring(waiting) or list(interleaving.waiting[:_MOST_WAITING])
     for one in chosen:
         held = [name for name in one.holding if name != one.what]
         holding = f" holds {' and '.join(held)} and" if held else ""
-        yield _sentence(f"{_waiter(told, one)}{holding} {_waits(one, waiting)}")
-    yield from itertools.islice((text for one in chosen for text in _lost_wakeup(told, one)), 1)
+        yield _sentence(f"{_waiter(interleaving, one)}{holding} {_waits(one, waiting)}")
+    yield from itertools.islice((text for one in chosen for text in _lost_wakeup(interleaving, one)), 1)
 
 
 def _in_a_ring(waiting: dict[int, Waiting]) -> list[Waiting]:
@@ -287,10 +296,10 @@ def _waits(one: Waiting, waiting: dict[int, Waiting]) -> str:
     return f"waits for {one.what}{at}, which {holder} {holds}"
 
 
-def _notices(told: Interleaving, one: Waiting) -> list[int]:
+def _notices(interleaving: Interleaving, one: Waiting) -> list[int]:
     """Return the call that notified before the wait began, and the call that then reset it; or nothing."""
     subject, _, method = one.what.rpartition(".")
-    events = told.events
+    events = interleaving.events
     own = [at for at, event in enumerate(events) if (event.thread, event.slot) == (one.thread, f".{method}")]
     began = next((at for at in reversed(own) if events[at].subject == subject and events[at].begins), 0)
     earlier = [at for at in range(began) if events[at].kind == "call" and _same(events[at], events[began])]
@@ -301,18 +310,18 @@ def _notices(told: Interleaving, one: Waiting) -> list[int]:
     return [last, *cleared[-1:]]
 
 
-def _lost_wakeup(told: Interleaving, one: Waiting) -> Iterator[str]:
+def _lost_wakeup(interleaving: Interleaving, one: Waiting) -> Iterator[str]:
     """Yield the sentence that the notification came before the wait, if that is so."""
-    events, found = told.events, _notices(told, one)
-    if not found:
+    events, notices = interleaving.events, _notices(interleaving, one)
+    if not notices:
         return
-    last, *cleared = found
-    before = f"before {_named(told, one.thread)} began to wait"
+    last, *cleared = notices
+    before = f"before {_named(interleaving, one.thread)} began to wait"
     if cleared:
-        then = f"then {_who(told, cleared[0])} {_did(events[cleared[0]])}"
-        yield _sentence(f"{before}, {_who(told, last)} {_did(events[last])}, {then}")
+        then = f"then {_who(interleaving, cleared[0])} {_did(events[cleared[0]])}"
+        yield _sentence(f"{before}, {_who(interleaving, last)} {_did(events[last])}, {then}")
     elif events[last].slot != ".set()" and not events[last].wakes:
-        yield _sentence(f"{before}, {_who(told, last)} {_did(events[last])}, which woke nobody")
+        yield _sentence(f"{before}, {_who(interleaving, last)} {_did(events[last])}, which woke nobody")
 
 
 # Words
@@ -326,8 +335,8 @@ def _did(event: InterleavingEvent, again: str = "") -> str:
         return f"called {what}{at}"
     if event.kind == "read":
         was = "there was" if event.value == NOTHING else "it was"
-        told = "" if event.value in ("", what) else f" ({was} {event.value})"
-        return f"read {what}{again}{told}{at}"
+        value_text = "" if event.value in ("", what) else f" ({was} {event.value})"
+        return f"read {what}{again}{value_text}{at}"
     if event.after == NOTHING:
         return f"removed {what}{' (it was not there)' if event.value == NOTHING else ''}{at}"
     return f"wrote {what} = {event.after}{at}"
@@ -337,25 +346,25 @@ def _call_at(calls: Sequence[InterleavedCall], thread: int, at: int) -> Interlea
     return next((call for call in calls if call.thread == thread and call.first <= at <= call.last), None)
 
 
-def _who(told: Interleaving, at: int) -> str:
-    thread = told.events[at].thread
-    call = _call_at(told.calls, thread, at)
-    return _named(told, thread) if call is None else f"thread {thread + 1}, in {_short(call.text)},"
+def _who(interleaving: Interleaving, at: int) -> str:
+    thread = interleaving.events[at].thread
+    call = _call_at(interleaving.calls, thread, at)
+    return _named(interleaving, thread) if call is None else f"thread {thread + 1}, in {_short(call.text)},"
 
 
-def _waiter(told: Interleaving, one: Waiting) -> str:
-    call = next((call for call in told.calls if call.thread == one.thread and call.outcome is None), None)
-    return _named(told, one.thread) if call is None else f"thread {one.thread + 1}, in {_short(call.text)},"
+def _waiter(interleaving: Interleaving, one: Waiting) -> str:
+    call = next((call for call in interleaving.calls if call.thread == one.thread and call.outcome is None), None)
+    return _named(interleaving, one.thread) if call is None else f"thread {one.thread + 1}, in {_short(call.text)},"
 
 
-def _label(told: Interleaving, at: int) -> str:
-    thread = told.events[at].thread
-    call = _call_at(told.calls, thread, at)
-    return _named(told, thread) if call is None else f"thread {thread + 1}: {_short(call.text)}"
+def _label(interleaving: Interleaving, at: int) -> str:
+    thread = interleaving.events[at].thread
+    call = _call_at(interleaving.calls, thread, at)
+    return _named(interleaving, thread) if call is None else f"thread {thread + 1}: {_short(call.text)}"
 
 
-def _named(told: Interleaving, thread: int) -> str:
-    name = told.thread_names.get(thread)
+def _named(interleaving: Interleaving, thread: int) -> str:
+    name = interleaving.thread_names.get(thread)
     return "a call outside the threads" if thread < 0 else f"thread {thread + 1}" + (f" ({name})" if name else "")
 
 

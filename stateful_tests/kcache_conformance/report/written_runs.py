@@ -112,21 +112,21 @@ def _refusal(schema: object) -> str:
         return f"is {shown(schema)}, which kcache {kcache.__version__} cannot read: take the kcache that wrote it"
     if family in ("kcache/events", "kcache/history"):
         return f"is {shown(schema)}, a recording: `kcache judge FILE --json OUTCOME` writes its outcome"
-    found = "without a schema of kcache" if schema is None else f"of the schema {shown(schema)}"
-    return f"is a document {found}, no outcome of a run: {_GIVE}"
+    description = "without a schema of kcache" if schema is None else f"of the schema {shown(schema)}"
+    return f"is a document {description}, no outcome of a run: {_GIVE}"
 
 
 def _result(data: Any) -> WrittenRun:
     """Read an outcome of ``kcache check`` and similar commands."""
-    options, status, found = data["options"], _status(data), list_of(data["findings"])
-    findings = tuple(map(_finding, found))
+    options, status, finding_data = data["options"], _status(data), list_of(data["findings"])
+    findings = tuple(map(_finding, finding_data))
     phases = tuple(_phase(phase, findings, len(data["phases"])) for phase in list_of(data["phases"]))
     words = list(map(phase_verdict, phases))
     if words == ["ok"]:  # a single phase has the same verdict as the run
         words = [_WORDS[status]]
     rows = [WrittenPhase(phase.phase, word, counts_text(phase)) for phase, word in zip(phases, words, strict=True)]
-    done = {phase.phase for phase in phases}
-    rows += [WrittenPhase(name, "not over") for name in texts_of(options["phases"]) if name not in done]
+    run_phases = {phase.phase for phase in phases}
+    rows += [WrittenPhase(name, "not over") for name in texts_of(options["phases"]) if name not in run_phases]
     reasons = texts_of(data["reasons"])
     return WrittenRun(
         text_of(data["target"]),
@@ -136,7 +136,7 @@ def _result(data: Any) -> WrittenRun:
         reasons,
         findings,
         tuple(replace(row, name=PHASE_TITLES.get(row.name, row.name)) for row in rows),
-        _replays(findings, found),
+        _replays(findings, finding_data),
         text_of(data["versions"]["kcache"]),
         _integer(options["seed"]),
     )
@@ -144,8 +144,8 @@ def _result(data: Any) -> WrittenRun:
 
 def _fuzzed(data: Any) -> WrittenRun:
     """Read an outcome of ``kcache fuzz``: the engines are its phases, and warnings its advice."""
-    status, found = _status(data), list_of(data["findings"])
-    findings = tuple(map(_broken_rule, found))
+    status, finding_data = _status(data), list_of(data["findings"])
+    findings = tuple(map(_broken_rule, finding_data))
     return WrittenRun(
         text_of(data["function"]),
         f"{text_of(data['kind'])}-function",
@@ -154,7 +154,7 @@ def _fuzzed(data: Any) -> WrittenRun:
         texts_of(data["reasons"]),
         findings,
         tuple(_engine(engine, findings) for engine in list_of(data["engines"])),
-        _replays(findings, found),
+        _replays(findings, finding_data),
         text_of(data.get("versions", {}).get("kcache", "")),
         _integer(data["seed"]) if "seed" in data else None,
     )
@@ -223,14 +223,14 @@ def _broken_rule(data: Any) -> Finding:
 def _phase(data: Any, findings: Sequence[Finding], phases: int) -> PhaseFinished:
     """Return a phase with its worst finding; a single phase has all findings."""
     name = text_of(data["phase"])
-    found = [finding for finding in findings if finding.phase == name or phases == 1]
+    findings_of_phase = [finding for finding in findings if finding.phase == name or phases == 1]
     return PhaseFinished(
         name,
         {text_of(counted): _integer(count) for counted, count in data["counts"].items()},
         inconclusive=text_of(data["inconclusive"]),
         refused=text_of(data["refused"]),
         no_proof=text_of(data["no_proof"]),
-        finding=max(found, key=lambda finding: SEVERITY.index(finding.status), default=None),
+        finding=max(findings_of_phase, key=lambda finding: SEVERITY.index(finding.status), default=None),
     )
 
 

@@ -241,14 +241,14 @@ def describe(
         TargetError: it cannot be loaded.
         HarnessError: the harness failed.
     """
-    found: list[Description] = []
+    descriptions: list[Description] = []
 
     def on_event(event: Data) -> None:
         if event["event"] == "description":
-            told: Data = event["description"]
-            fields: Data = {name: tuple(value) if isinstance(value, list) else value for name, value in told.items()}
-            fields["loaded"] = frozenset(map(tuple, told["loaded"]))
-            found.append(Description(**fields))
+            data: Data = event["description"]
+            fields: Data = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+            fields["loaded"] = frozenset(map(tuple, data["loaded"]))
+            descriptions.append(Description(**fields))
 
     end = run_job(
         f"{__name__}:_describe_job",
@@ -259,9 +259,9 @@ def describe(
     )
     if end.how == "target_error":
         raise TargetError(end.message)
-    if not found:
+    if not descriptions:
         raise HarnessError(end.message or f"the target could not be loaded: {end.how}")
-    return found[0]
+    return descriptions[0]
 
 
 def _describe_job(outlet: Outlet, target: str, instrument: list[str], granularity: str, type: str) -> None:
@@ -270,14 +270,14 @@ def _describe_job(outlet: Outlet, target: str, instrument: list[str], granularit
     except CannotExploreError as error:
         description = Description(refused=str(error))
     else:
-        seen = exploration_target.sandbox.seen
+        observed = exploration_target.sandbox.seen
         description = Description(
             tuple(sorted(exploration_target.target.unsupported)),
             "",
-            tuple(name.removeprefix(TARGET_PREFIX) for name in seen.instrumented),
-            seen.virtual,
-            tuple(sorted({*seen.opaque, *seen.native})),
-            tuple(f"{unit} ({parts_in_c(unit)[0]})" for unit in seen.native if parts_in_c(unit)),
+            tuple(name.removeprefix(TARGET_PREFIX) for name in observed.instrumented),
+            observed.virtual,
+            tuple(sorted({*observed.opaque, *observed.native})),
+            tuple(f"{unit} ({parts_in_c(unit)[0]})" for unit in observed.native if parts_in_c(unit)),
             target_type_named(type).not_tested(exploration_target.target) if type.startswith(PREFIX) else (),
             digests_of({**loaded_modules(), **exploration_target.sandbox.sources}),
             describe_tested(target),
@@ -330,11 +330,11 @@ def work_on(outlet: Outlet, data: Data, work: Callable[[BatchJob], Tally]) -> No
         exploration_target = exploring_of(batch.type).exploration_target(
             batch.target, batch.instrument, batch.options.granularity
         )
-        done = work(BatchJob(batch, exploration_target, began + batch.seconds, outlet.watch, on_finding, on_tally))
+        outcome = work(BatchJob(batch, exploration_target, began + batch.seconds, outlet.watch, on_finding, on_tally))
     except CannotExploreError as error:
         outlet.send({"event": "tally", "tally": encode_tally(Tally(refused=str(error)), batch.type)})
         return
-    send(done)
+    send(outcome)
 
 
 def _batch_job(outlet: Outlet, batch: Data) -> None:
@@ -359,25 +359,29 @@ def _explored(job: BatchJob) -> Tally:
         )
         if known.findings and not batch.programs:
             options = replace(options, executions=min(options.executions, _BEHIND_EXECUTIONS))
-        executions, found = 0, known
+        executions, known_findings = 0, known
         watch.reset()
         while True:  # after a known finding, the search of the same program continues
-            explored = explore_for_more(Search(job.exploration_target, program, options), found, watch, job.on_finding)
+            explored = explore_for_more(
+                Search(job.exploration_target, program, options), known_findings, watch, job.on_finding
+            )
             executions += explored.executions
             if explored.finding is not None:
-                found = found.adding(explored.finding)
-            left = job.deadline - time.monotonic()
-            if explored.finding is None or len(found.findings) >= batch.most_findings or left <= 0:
+                known_findings = known_findings.adding(explored.finding)
+            remaining = job.deadline - time.monotonic()
+            if explored.finding is None or len(known_findings.findings) >= batch.most_findings or remaining <= 0:
                 break
             most = options.executions if batch.programs else _BEHIND_EXECUTIONS
-            options = replace(options, seconds=min(options.seconds, left), executions=min(options.executions, most))
-        is_cut = found is known and not explored.is_exhausted and left <= 0
+            options = replace(
+                options, seconds=min(options.seconds, remaining), executions=min(options.executions, most)
+            )
+        is_cut = known_findings is known and not explored.is_exhausted and remaining <= 0
         if is_cut and batch.is_whole:
             break
-        new, known = found.findings[len(known.findings) :], found
+        new, known = known_findings.findings[len(known.findings) :], known_findings
         tally = tally.plus(replace(explored, executions=executions, finding=None)).merged(Tally(findings=new))
         is_stuck = job.exploration_target.sandbox.scheduler.is_stuck
-        if len(known.findings) >= batch.most_findings or is_stuck or left <= 0:
+        if len(known.findings) >= batch.most_findings or is_stuck or remaining <= 0:
             break
         job.on_tally(tally)
     return tally

@@ -107,10 +107,10 @@ class Examples:
         """Yield the seed of each round, and its number of examples."""
         first, count = self._batch.seeds
         for number in itertools.count():
-            left = count - number * _ROUND_EXAMPLES
-            if left <= 0 or time.monotonic() > self._deadline:
+            remaining = count - number * _ROUND_EXAMPLES
+            if remaining <= 0 or time.monotonic() > self._deadline:
                 return
-            yield first + number, min(left, _ROUND_EXAMPLES)
+            yield first + number, min(remaining, _ROUND_EXAMPLES)
 
     def _round(self, number: int, examples: int) -> None:
         threads, operations = self._batch.shape

@@ -155,7 +155,7 @@ class Part:
 
     Attributes:
         setting: the settings that must be equal in the later run: name -> text.
-        done: the explored programs, by their positions in the enumeration.
+        explored: the explored programs, by their positions in the enumeration.
         programs: the number of programs of the bound; ``None`` if they were not counted.
         signature: of the enumeration.
         tally: the sum of their results.
@@ -164,7 +164,7 @@ class Part:
     """
 
     setting: Mapping[str, str]
-    done: Ranges = ()
+    explored: Ranges = ()
     programs: int | None = None
     signature: Signature = NOTHING_SIGNED
     tally: Tally = field(default_factory=Tally)

@@ -91,9 +91,9 @@ def carried(before: Sources, now: Sources) -> Sources:
     return frozenset((path, digest) for path, digest in before if (file_name(path), digest) not in known)
 
 
-def left_of(items: Iterable[T], done: Ranges) -> Iterator[tuple[int, T]]:
+def remaining_items(items: Iterable[T], explored: Ranges) -> Iterator[tuple[int, T]]:
     """Yield the items, with their positions, that are not done."""
-    ranges = iter(done)
+    ranges = iter(explored)
     start, stop = next(ranges, (-1, -1))
     for position, item in enumerate(items):
         if position == stop:
@@ -109,13 +109,13 @@ def as_ranges(positions: Iterable[int]) -> Ranges:
 
 def joined(ranges: Iterable[tuple[int, int]]) -> Ranges:
     """Return the same numbers in as few ranges as possible, ascending."""
-    found: list[tuple[int, int]] = []
+    ranges_so_far: list[tuple[int, int]] = []
     for start, stop in sorted(ranges):
-        if found and found[-1][1] == start:
-            found[-1] = (found[-1][0], stop)
+        if ranges_so_far and ranges_so_far[-1][1] == start:
+            ranges_so_far[-1] = (ranges_so_far[-1][0], stop)
         else:
-            found.append((start, stop))
-    return tuple(found)
+            ranges_so_far.append((start, stop))
+    return tuple(ranges_so_far)
 
 
 def first_of(ranges: Ranges, size: int) -> Iterator[tuple[int, int]]:
@@ -146,15 +146,15 @@ def _decoded(data: Any) -> Part:
         audited=_count(data["audited"]),
         sources=_files(data["sources"]["files"]),
     )
-    done = joined((_count(start), _count(stop)) for start, stop in list_of(resume["done"]))
-    ends = [number for both in done for number in both]
-    if ends != sorted(set(ends)) or size_of(done) != tally.programs:
+    explored = joined((_count(start), _count(stop)) for start, stop in list_of(resume["done"]))
+    ends = [number for both in explored for number in both]
+    if ends != sorted(set(ends)) or size_of(explored) != tally.programs:
         raise FormatError('"done" does not tell the programs that were explored')
     total = programs["all"]
     setting = {text_of(name): text_of(value) for name, value in resume["setting"].items()}
     size, digest = list_of(resume["signature"])
     total, signature = None if total is None else _count(total), (_count(size), text_of(digest))
-    return Part(setting, done, total, signature, tally, runs, _files(resume["loaded"]))
+    return Part(setting, explored, total, signature, tally, runs, _files(resume["loaded"]))
 
 
 def _refuse_over(name: str, certificate: Any) -> None:
@@ -174,10 +174,10 @@ def _files(data: Any) -> Sources:
 
 
 def _by_name(sources: Collection[tuple[str, str]]) -> Mapping[str, set[str]]:
-    found: dict[str, set[str]] = defaultdict(set)
+    by_name: dict[str, set[str]] = defaultdict(set)
     for path, digest in sources:
-        found[file_name(path)].add(digest)
-    return found
+        by_name[file_name(path)].add(digest)
+    return by_name
 
 
 def _count(data: object) -> int:

@@ -16,7 +16,7 @@ from kcache_stress.interruption import is_interrupted
 from ..target_types import target_type_named
 from .batch import Batch
 from .outcomes import Part, Ranges, Tally
-from .parts import as_ranges, first_of, joined, left_of, size_of
+from .parts import as_ranges, first_of, joined, remaining_items, size_of
 
 _BATCH_PROGRAMS: Final = 600
 _FEWEST_PROGRAMS: Final = 50
@@ -40,7 +40,7 @@ class Scope:
         self._template, self._programs, self._deadline, self._part = template, programs, deadline, part
         self._encode = target_type_named(template.type).codec.encode_program
         self._dealt: dict[int, Ranges] = {}
-        self._done = list(part.done)
+        self._explored = list(part.explored)
         self._count, self._digest, self._signature = 0, hashlib.sha256(), part.signature
         self._total = part.programs
         share = _BATCH_PROGRAMS if self._total is None or jobs == 1 else self._total // (jobs * _BATCHES_PER_JOB)
@@ -52,9 +52,9 @@ class Scope:
         Raises:
             FormatError: the programs differ from the programs of earlier runs.
         """
-        left = left_of(self._enumerated(), self._part.done)
+        remaining = remaining_items(self._enumerated(), self._part.explored)
         for number in count():
-            some = tuple(islice(left, self._batch_programs))
+            some = tuple(islice(remaining, self._batch_programs))
             if not some:
                 break
             self._dealt[number] = as_ranges(position for position, _ in some)
@@ -66,15 +66,15 @@ class Scope:
 
     def note(self, number: int, tally: Tally) -> None:
         """Record the tally of a batch: its first programs were explored, in their order."""
-        self._done += first_of(self._dealt.pop(number), tally.programs)
+        self._explored += first_of(self._dealt.pop(number), tally.programs)
 
     def reached(self) -> Part:
         """Return the work of all runs."""
         signed = max(self._signature, (self._count, self._digest.hexdigest()))
-        done, total = joined(self._done), self._total
-        if size_of(done) == total and self._count < self._signature[0]:
+        explored, total = joined(self._explored), self._total
+        if size_of(explored) == total and self._count < self._signature[0]:
             total = None  # nothing is left, but that these are the programs of earlier runs nobody has seen
-        return replace(self._part, done=done, programs=total, signature=signed)
+        return replace(self._part, explored=explored, programs=total, signature=signed)
 
     def _enumerated(self) -> Iterator[Any]:
         for program in self._programs:

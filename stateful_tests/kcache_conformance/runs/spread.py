@@ -68,9 +68,9 @@ def spread(
             data = encode_batch(
                 replace(batch, known=known, most_findings=most_findings) if most_findings > 1 else batch
             )
-            told = () if executor is not None else (partial(parts.__setitem__, number),)
+            listeners = () if executor is not None else (partial(parts.__setitem__, number),)
             work = run_batch if executor is not None else partial(_within, deadline)
-            running[pool.submit(work, data, *told)] = number
+            running[pool.submit(work, data, *listeners)] = number
 
         try:
             while True:
@@ -89,8 +89,8 @@ def spread(
                         total, is_over = replace(total, lost=_text(error)), True
                 if not running:
                     return total, is_complete and not is_over
-                done, _ = wait(running, _POLL_SECONDS, return_when=FIRST_COMPLETED)
-                for future in done:
+                finished, _ = wait(running, _POLL_SECONDS, return_when=FIRST_COMPLETED)
+                for future in finished:
                     number = running.pop(future)
                     try:
                         tally = decode_tally(future.result())
@@ -118,10 +118,10 @@ def _is_enough(total: Tally, most_findings: int) -> bool:
     return is_ended or len(total.findings) >= most_findings
 
 
-def _within(deadline: float, data: Data, *told: Callable[[Tally], None]) -> Data:
+def _within(deadline: float, data: Data, *listeners: Callable[[Tally], None]) -> Data:
     """Run a batch that may have waited in a queue, within the time that is left now."""
     seconds = min(data["seconds"], max(0.0, deadline - time.monotonic()))
-    return run_batch({**data, "seconds": seconds}, *told)
+    return run_batch({**data, "seconds": seconds}, *listeners)
 
 
 def _begun(running: dict[Future[Data], int]) -> dict[Future[Data], int]:

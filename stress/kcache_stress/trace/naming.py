@@ -108,7 +108,7 @@ class Names:
         if kind in _SIMPLE:
             return _cut(repr(value))
         if is_a(value, Stamped):
-            return value.told()
+            return value.label()
         if is_a(value, type):
             return value.__name__
         if is_any(value, (types.FunctionType, types.BuiltinFunctionType, types.MethodType)):

@@ -11,7 +11,7 @@ from ..just_in_time.contents import ABSENT, Event
 from ..just_in_time.reads import Get, KeysRead, ObjectsRead, ValuesRead
 from ..just_in_time.writes import Write
 from ..program import History
-from .clauses import Clause, Edge, Option, last_shown, under_way
+from .clauses import Clause, Edge, Option, last_explaining_write, under_way
 from .facts import Fact, FactKind, Writes, put_by
 from .precedence import Precedence
 from .refutation import Refutation
@@ -97,7 +97,7 @@ def argument(refutation: Refutation, naming: Naming, writes: Writes) -> str:
     """
     if sum(1 for _ in refutation.leaves()) > _MOST_LEAVES:
         raise TooLong
-    text = _Teller(naming, writes).told(refutation)
+    text = _Teller(naming, writes).text(refutation)
     if len(text) > _MOST_CHARACTERS:
         raise TooLong
     return text
@@ -110,7 +110,7 @@ class _Teller:
         self._known: set[Edge] = set()
         self._steps = 0
 
-    def told(self, refutation: Refutation) -> str:
+    def text(self, refutation: Refutation) -> str:
         if not refutation.cases:
             return self._contradiction(refutation.order, refutation.clause)
         parts = []
@@ -118,7 +118,7 @@ class _Teller:
         for option, case in refutation.cases:
             known = self._known.copy()
             self._known.update(option.edges)
-            parts.append(f"if {self._supposition(clause, option)}, then {self.told(case)}")
+            parts.append(f"if {self._supposition(clause, option)}, then {self.text(case)}")
             self._known = known
         supposed = [option for option, _ in refutation.cases]
         others = self._exclusions(refutation.order, [option for option in clause.options if option not in supposed])
@@ -157,13 +157,13 @@ class _Teller:
 
     def _exclusions(self, order: Precedence, options: Sequence[Option]) -> list[str]:
         """Explain why each option is impossible; options that are not forbidden by the order are left out."""
-        found = []
+        exclusions = []
         for option in options:
             for first, second in option.edges:
                 if order.forbids((first, second)):
-                    found.append(f"not {self._name(first)}, as {self._why(order, second, first)}")
+                    exclusions.append(f"not {self._name(first)}, as {self._why(order, second, first)}")
                     break
-        return found
+        return exclusions
 
     def _meanwhile(self, fact: Fact) -> str:
         writes = under_way(fact, self._writes)
@@ -190,13 +190,13 @@ class _Teller:
             reasons.append(f"{self._name(first)} came later, as {self._why(order, second, first)}")
         if reasons:
             return f"nothing of the kind was there: {_listed(reasons)}"
-        gone = last_shown(fact, self._writes)
+        gone = last_explaining_write(fact, self._writes)
         if gone is None:
             return "no write that had begun by then put it there"
-        shown, remover = gone
+        write, remover = gone
         return (
             f"{self._name(remover)} had returned before {self._name(fact.read)} began, and came after "
-            f"{self._name(shown)}, the last to put it there"
+            f"{self._name(write)}, the last to put it there"
         )
 
     def _not_between(self, order: Precedence, option: Option, write: Write) -> str:

@@ -99,14 +99,14 @@ def _nothing_between(
 
 def _lacked(fact: Fact, key: str, writes: Sequence[Write]) -> Iterator[Clause]:
     read = fact.read
-    removers, shown = _split(key, writes, fact.allows)
+    removers, writers = _split(key, writes, fact.allows)
     removers = [write for write in removers if not _precedes(read, write)]
     surely_gone = max((write.invoked for write in removers if _precedes(write, read)), default=-NEVER)
-    shown = [write for write in shown if not _precedes(read, write) and write.returned >= surely_gone]
+    writers = [write for write in writers if not _precedes(read, write) and write.returned >= surely_gone]
     certain = [
-        write for write in shown if _precedes(write, read) and all(_precedes(remover, write) for remover in removers)
+        write for write in writers if _precedes(write, read) and all(_precedes(remover, write) for remover in removers)
     ]
-    for write in [_last(certain)] if certain else shown:
+    for write in [_last(certain)] if certain else writers:
         between = [Option(((write, remover), (remover, read))) for remover in removers if not _precedes(remover, write)]
         yield Clause(fact, key, write, (Option(((read, write),)), *between))
 
@@ -131,7 +131,7 @@ def _had(fact: Fact, keys: Iterable[str], writes: Writes) -> Clause:
     return Clause(fact, fact.key, None, tuple(options))
 
 
-def last_shown(fact: Fact, writes: Writes) -> tuple[Write, Write] | None:
+def last_explaining_write(fact: Fact, writes: Writes) -> tuple[Write, Write] | None:
     """Return the last write that explained the fact, and a write that had replaced it before the read began.
 
     ``None`` if there is no such pair.
@@ -139,10 +139,10 @@ def last_shown(fact: Fact, writes: Writes) -> tuple[Write, Write] | None:
     keys = writes.keys if fact.key is None else [fact.key]
     gone = []
     for key in keys:
-        shown, removers = _split(key, writes.of_key(key), fact.allows)
+        writers, removers = _split(key, writes.of_key(key), fact.allows)
         remover = max((w for w in removers if _precedes(w, fact.read)), key=lambda w: w.invoked, default=None)
         if remover is not None:
-            gone += [(write, remover) for write in shown if _precedes(write, remover)]
+            gone += [(write, remover) for write in writers if _precedes(write, remover)]
     return max(gone, key=lambda pair: pair[0].invoked, default=None)
 
 

@@ -74,10 +74,10 @@ class Explainer:
                 )
                 return Explanation(anomaly, text, (call,))
         facts = [fact for read in reads for fact in facts_of(read, self._writes)]
-        found = refuted_by_fewest(facts, self._writes, seconds)
-        if found is None:
+        result = refuted_by_fewest(facts, self._writes, seconds)
+        if result is None:
             return None
-        few, refutation = found
+        few, refutation = result
         end = max(fact.read.returned for fact in few)
         was_shown = functools.partial(self._was_shown, end)
         anomaly = classify(few, refutation, self._writes, was_shown, self._terms)

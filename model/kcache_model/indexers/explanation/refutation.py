@@ -152,9 +152,9 @@ def refuted_by_fewest(facts: Sequence[Fact], writes: Writes, seconds: float) -> 
     deadline = time.monotonic() + seconds
     clauses: dict[Fact, list[Clause]] = {}
     for fact in facts:
-        found = clauses_of(fact, writes)
-        if found:
-            clauses[fact] = found
+        alternatives = clauses_of(fact, writes)
+        if alternatives:
+            clauses[fact] = alternatives
         if time.monotonic() > deadline:
             break
     for chosen in _small_sets(list(clauses)):
@@ -182,9 +182,9 @@ def _after_leaving_out(
     start = 0
     while length and time.monotonic() < deadline:
         rest = [*facts[:start], *facts[start + length :]]
-        found = _refuted(rest, clauses, deadline)
-        if found is not None:
-            facts, refutation = rest, found
+        smaller = _refuted(rest, clauses, deadline)
+        if smaller is not None:
+            facts, refutation = rest, smaller
         else:
             start += length
         if start >= len(facts):

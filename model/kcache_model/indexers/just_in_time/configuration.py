@@ -80,16 +80,16 @@ class Configuration(Contents):
         """Record the invocation of the wide write ``write``."""
         self.wide_writes[write] = write.is_seen or write.returned != NEVER
 
-    def begin_put(self, put: Put) -> None:
-        """Record the invocation of ``put``; it is owed if it is unseen and has a response."""
-        self.puts[put] = None
-        if put.version.seen_until != UNSEEN or put.returned == NEVER:
+    def begin_put(self, write: Put) -> None:
+        """Record the invocation of ``write``; it is owed if it is unseen and has a response."""
+        self.puts[write] = None
+        if write.version.seen_until != UNSEEN or write.returned == NEVER:
             return
-        key = put.key
+        key = write.key
         if key in self.alternatives:
-            self.alternatives[key] = tuple([(version, (*owed, put)) for version, owed in self.alternatives[key]])
+            self.alternatives[key] = tuple([(version, (*owed, write)) for version, owed in self.alternatives[key]])
         else:
-            self.owed[key] = (*self.owed.get(key, NOTHING_OWED), put)
+            self.owed[key] = (*self.owed.get(key, NOTHING_OWED), write)
 
     def take(self, write: Write) -> None:
         """Let ``write`` take effect. Other open unseen writes of the same keys may have been hidden just before."""
@@ -109,23 +109,23 @@ class Configuration(Contents):
             if not other.is_seen and other.is_covered_by(write):
                 self.wide_writes[other] = False
 
-    def take_put(self, put: Put) -> None:
-        """Let ``put`` take effect, as :meth:`take`."""
-        del self.puts[put]
-        self._set(put.key, put.version)
+    def take_put(self, write: Put) -> None:
+        """Let ``write`` take effect, as :meth:`take`."""
+        del self.puts[write]
+        self._set(write.key, write.version)
 
     def _set(self, key: str, version: Version) -> None:
         if key in self.owed:
             del self.owed[key]
         if self.alternatives:
             self.alternatives.pop(key, None)
-        self.put(key, version)
+        self.store(key, version)
 
     def restrict(self, key: str, alternatives: tuple[Alternative, ...]) -> None:
         """Set the alternatives of ``key`` to ``alternatives``; there must be at least one."""
         present = self.cells.get(key, ABSENT)
         if present not in [version for version, _ in alternatives]:
-            self.put(key, alternatives[0][0])
+            self.store(key, alternatives[0][0])
         if len(alternatives) > 1:
             self.owed.pop(key, None)
             self.alternatives[key] = alternatives
@@ -145,7 +145,7 @@ class Configuration(Contents):
             only the alternatives that agree with it are kept.
         """
         key = version.key
-        if any(put.version is version for put in self.puts):
+        if any(write.version is version for write in self.puts):
             return True
         for wide in self.wide_writes:
             if wide.at(key) is version:

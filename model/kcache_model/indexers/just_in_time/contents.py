@@ -91,7 +91,7 @@ class Contents:
         self.index: dict[str, dict[str, dict[str, Version]]] = {name: {} for name in indexes}
         self.mark = 0
 
-    def put(self, key: str, version: Version) -> None:
+    def store(self, key: str, version: Version) -> None:
         """Store ``version`` under ``key``; :data:`ABSENT` deletes the object. O(values of both versions)."""
         cells = self.cells
         old = cells.get(key, ABSENT)
@@ -105,11 +105,11 @@ class Contents:
         index = self.index
         for name, value in old.terms:
             values = index[name]
-            found = values[value]
-            if len(found) == 1:
+            keys = values[value]
+            if len(keys) == 1:
                 del values[value]
             else:
-                del found[key]
+                del keys[key]
         for name, value in version.terms:
             values = index[name]
             if value in values:
@@ -125,6 +125,6 @@ class Contents:
         """Replace the contents by a copy of the contents of ``other``. O(number of objects)."""
         self.cells = other.cells.copy()
         self.index = {
-            name: {value: found.copy() for value, found in values.items()} for name, values in other.index.items()
+            name: {value: keys.copy() for value, keys in values.items()} for name, values in other.index.items()
         }
         self.mark = other.mark

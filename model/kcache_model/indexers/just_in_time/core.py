@@ -60,7 +60,7 @@ def small_core(history: History, position: int, *, strict_errors: bool = False, 
         if start >= len(before):
             is_minimal = length == 1
             start, length = 0, max(1, length // 2)
-    return sorted([history.calls[kept] for kept in (*before, position)], key=_invocation)
+    return sorted([history.calls[at] for at in (*before, position)], key=_invocation)
 
 
 def _last_calls(positions: Sequence[int], history: History, last: Call) -> Iterator[list[int]]:
@@ -111,9 +111,9 @@ class _Part:
         self._writes = {call.position: call for call in window.begun if isinstance(call, Write)}
         self._alike = self._grouped()
 
-    def is_impossible(self, kept: Sequence[int]) -> bool:
-        """Whether no order explains the calls at the positions ``kept``, even if other writes may take effect."""
-        calls = [*[self._calls[at] for at in kept], *self._helpful(frozenset(kept))]
+    def is_impossible(self, positions: Sequence[int]) -> bool:
+        """Whether no order explains the calls at ``positions``, even if other writes may take effect."""
+        calls = [*[self._calls[at] for at in positions], *self._helpful(frozenset(positions))]
         history = replace(self._history, calls=tuple(sorted(calls, key=_invocation)))
         result = judge_history(history, strict_errors=self._strict_errors, budget=_ONE_ATTEMPT)
         return result.status is Status.VIOLATION
@@ -130,28 +130,30 @@ class _Part:
                 alike[key, version is ABSENT, version.terms].append((at, version))
         return alike
 
-    def _helpful(self, kept: frozenset[int]) -> list[Call]:
+    def _helpful(self, positions: frozenset[int]) -> list[Call]:
         """Writes that the kept reads may need besides the kept writes, as pending calls that set one key each.
 
         A write of several keys becomes several writes, which explain everything that it explains. The writes suffice
         whose versions a kept read returned; and of each group of alike writes that some read allows, as many unseen
         writes as there are kept reads. In a group, the writes that began first explain the most.
         """
-        reads = [self._reads[at] for at in kept if at in self._reads]
-        seen = {version for read in reads for version in read.versions}
-        keys = {version.key for version in seen}
-        keys.update(key for at in kept if at in self._writes for key, _ in self._writes[at].effects())
+        reads = [self._reads[at] for at in positions if at in self._reads]
+        returned = {version for read in reads for version in read.versions}
+        keys = {version.key for version in returned}
+        keys.update(key for at in positions if at in self._writes for key, _ in self._writes[at].effects())
         all_keys = any(isinstance(read, KeysRead | ValuesRead) for read in reads)
-        found: dict[tuple[int, str], Version] = {}
+        versions: dict[tuple[int, str], Version] = {}
         for (key, _, _), group in self._alike.items():
-            others = [(at, version) for at, version in group if at not in kept]
+            others = [(at, version) for at, version in group if at not in positions]
             for at, version in others:
-                if version in seen:
-                    found[at, key] = version
-            unseen = [(at, version) for at, version in islice(others, len(reads) + len(seen)) if version not in seen]
+                if version in returned:
+                    versions[at, key] = version
+            unseen = [
+                (at, version) for at, version in islice(others, len(reads) + len(returned)) if version not in returned
+            ]
             if unseen and (all_keys or key in keys) and _is_allowed(key, unseen[0][1], reads):
-                found.update({(at, key): version for at, version in unseen[: len(reads)]})
-        return [self._optional(at, key, version) for (at, key), version in found.items()]
+                versions.update({(at, key): version for at, version in unseen[: len(reads)]})
+        return [self._optional(at, key, version) for (at, key), version in versions.items()]
 
     def _optional(self, at: int, key: str, version: Version) -> Call:
         operation = op.delete(Item(key, "")) if version is ABSENT else op.add(self._items[version.stamp])

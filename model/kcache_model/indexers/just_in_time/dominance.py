@@ -15,7 +15,7 @@ def undominated(configurations: list[Configuration]) -> list[Configuration]:
     groups: dict[int, list[Configuration]] = defaultdict(list)
     for configuration in configurations:
         groups[configuration.mark].append(configuration)
-    kept: list[Configuration] = []
+    survivors: list[Configuration] = []
     for group in groups.values():
         best: list[Configuration] = []
         for configuration in group:
@@ -25,8 +25,8 @@ def undominated(configurations: list[Configuration]) -> list[Configuration]:
             else:
                 best = [other for other in best if not dominates(configuration, other)]
                 best.append(configuration)
-        kept += best
-    return kept
+        survivors += best
+    return survivors
 
 
 def dominates(one: Configuration, other: Configuration) -> bool:
@@ -61,8 +61,10 @@ def _leaves_no_less_open(one: Configuration, other: Configuration) -> bool:
         return True
     if not other.puts.keys() <= one.puts.keys():
         return False
-    for put in one.puts:
-        if put not in other.puts and (put.is_seen or any(put in owed for _, owed in one.alternatives_of(put.key))):
+    for write in one.puts:
+        if write not in other.puts and (
+            write.is_seen or any(write in owed for _, owed in one.alternatives_of(write.key))
+        ):
             return False
     return True
 
@@ -83,4 +85,4 @@ def _covers_alternatives(one: Configuration, other: Configuration) -> bool:
 
 
 def _are_among(owed: Owed, more: Owed) -> bool:
-    return not owed or owed == more or all(put in more for put in owed)
+    return not owed or owed == more or all(write in more for write in owed)

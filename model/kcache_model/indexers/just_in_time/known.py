@@ -35,9 +35,9 @@ class KnownStore:
 
     def keep(self, versions: Iterable[Version]) -> None:
         """Forget all versions except ``versions``."""
-        kept = {version.stamp: version for version in versions}
+        retained = {version.stamp: version for version in versions}
         self.by_stamp.clear()
-        self.by_stamp.update(kept)
+        self.by_stamp.update(retained)
 
     def foresee(self, versions: Iterable[Version]) -> None:
         """Record the versions of later writes; reads that are open may have returned them."""

@@ -135,7 +135,9 @@ class Linearization:
                 after += linearizer.read(configuration, call) if call in configuration.unsatisfied else (configuration,)
         elif isinstance(call, Put):
             for configuration in configurations:
-                after += linearizer.put(configuration, call) if call in configuration.puts else (configuration,)
+                after += (
+                    linearizer.single_write(configuration, call) if call in configuration.puts else (configuration,)
+                )
         elif isinstance(call, WideWrite):
             for configuration in configurations:
                 after += (
@@ -162,11 +164,11 @@ class Linearization:
 
     def _versions(self) -> set[Version]:
         """The versions that may be in the store, now or as soon as an open write takes effect."""
-        found = {version for configuration in self._configurations for version in configuration.versions()}
+        versions = {version for configuration in self._configurations for version in configuration.versions()}
         for call in self._open:
             if isinstance(call, Write):
-                found.update(call.versions())
-        return found
+                versions.update(call.versions())
+        return versions
 
     def checkpoint(self) -> Checkpoint:
         """Return a checkpoint from which to continue later with other calls. O(configurations * objects)."""

@@ -47,18 +47,18 @@ class Linearizer:
         """Return all configurations in which ``read``, unsatisfied so far, has taken effect by now."""
         return self._satisfy(configuration, read, (), ())
 
-    def put(self, configuration: Configuration, put: Put) -> Sequence[Configuration]:
-        """Return all configurations in which ``put``, open so far, has taken effect by now."""
+    def single_write(self, configuration: Configuration, write: Put) -> Sequence[Configuration]:
+        """Return all configurations in which ``write``, open so far, has taken effect by now."""
         if configuration.unsatisfied or configuration.wide_writes:
-            if put.is_seen:
-                return self._linearize(configuration, put, (), ())
-            return self._unseen_put(configuration, put)
-        can_stay = configuration.cells.get(put.key, ABSENT).seen_until <= self.now
-        if put.version.seen_until == UNSEEN:
-            return _settled(configuration, put, can_hide=configuration.can_hide(put), can_stay=can_stay)
+            if write.is_seen:
+                return self._linearize(configuration, write, (), ())
+            return self._unseen_put(configuration, write)
+        can_stay = configuration.cells.get(write.key, ABSENT).seen_until <= self.now
+        if write.version.seen_until == UNSEEN:
+            return _settled(configuration, write, can_hide=configuration.can_hide(write), can_stay=can_stay)
         if not can_stay:
             return ()
-        configuration.take_put(put)
+        configuration.take_put(write)
         return (configuration,)
 
     def wide_write(self, configuration: Configuration, write: WideWrite) -> list[Configuration]:
@@ -75,7 +75,7 @@ class Linearizer:
         or_hide: bool = False,
     ) -> list[Configuration]:
         """Return all configurations in which ``write`` has just taken effect; with ``or_hide``, or is hidden."""
-        found: list[Configuration] = []
+        configurations: list[Configuration] = []
         todo = [(start, postponed)]
         barred = (*barred, write)
         while todo:
@@ -88,13 +88,13 @@ class Linearizer:
                 possible, hurt = self._first_hurt(configuration, write, postponed)
             if not possible:
                 if hideable:
-                    found.append(_hidden(configuration, write))
+                    configurations.append(_hidden(configuration, write))
                 continue
             if hurt is not None:
                 if may_hold_after(configuration, hurt, write, self.now, self._upcoming):
                     todo.append((configuration.copy(), (*postponed, hurt)))
                 elif hideable:
-                    found.append(_hidden(configuration.copy(), write))
+                    configurations.append(_hidden(configuration.copy(), write))
                 todo += [(each, postponed) for each in self._satisfy(configuration, hurt, barred, postponed)]
                 continue
             wide = None
@@ -106,10 +106,10 @@ class Linearizer:
                 todo += [(each, postponed) for each in self._linearize(configuration, wide, barred, postponed)]
                 continue
             if hideable:
-                found.append(_hidden(configuration.copy(), write))
+                configurations.append(_hidden(configuration.copy(), write))
             configuration.take(write)
-            found.append(configuration)
-        return found
+            configurations.append(configuration)
+        return configurations
 
     def _first_hurt(self, configuration: Configuration, write: Write, postponed: Postponed) -> tuple[bool, Read | None]:
         """Return whether the write can be linearized at all, and a read whose order with the write is undecided.
@@ -172,12 +172,12 @@ class Linearizer:
 
         If possible, one configuration represents both cases.
         """
-        found: list[Configuration] = []
+        configurations: list[Configuration] = []
         wide_writes = tuple(configuration.wide_writes)
         for wide in wide_writes:
             if wide.at(write.key) is not None and configuration.can_overwrite(wide, self.now):
                 for each in self._linearize(configuration.copy(), wide, (write,), ()):
-                    found += self._unseen_put(each, write)
+                    configurations += self._unseen_put(each, write)
         can_hide = configuration.can_hide(write)
         can_stay = configuration.can_overwrite(write, self.now)
         matters = False
@@ -185,9 +185,9 @@ class Linearizer:
             can_stay, matters = self._what_reads_say(configuration, write)
         if matters:
             if can_hide:
-                found.append(_hidden(configuration.copy(), write))
-            return found + self._linearize(configuration, write, (), wide_writes, or_hide=not can_hide)
-        return [*found, *_settled(configuration, write, can_hide=can_hide, can_stay=can_stay)]
+                configurations.append(_hidden(configuration.copy(), write))
+            return configurations + self._linearize(configuration, write, (), wide_writes, or_hide=not can_hide)
+        return [*configurations, *_settled(configuration, write, can_hide=can_hide, can_stay=can_stay)]
 
     def _what_reads_say(self, configuration: Configuration, write: Put) -> tuple[bool, bool]:
         """Return whether ``write`` may stay, and whether some read may come before it.
@@ -231,14 +231,14 @@ def _repairs(configuration: Configuration, read: Read, barred: Barred) -> list[W
     return []
 
 
-def _settled(configuration: Configuration, put: Put, *, can_hide: bool, can_stay: bool) -> Sequence[Configuration]:
-    """Process the response of ``put`` if no read and no wide write depends on it: one configuration for both cases."""
+def _settled(configuration: Configuration, write: Put, *, can_hide: bool, can_stay: bool) -> Sequence[Configuration]:
+    """Process the response of ``write`` if no read or wide write depends on it: one configuration for both cases."""
     if can_stay and can_hide:
-        configuration.add_alternative(put)
+        configuration.add_alternative(write)
     elif can_stay:
-        configuration.take_put(put)
+        configuration.take_put(write)
     elif can_hide:
-        configuration.hide(put)
+        configuration.hide(write)
     else:
         return ()
     return (configuration,)

@@ -26,12 +26,12 @@ class Selection:
         """The versions that are selected from ``contents``."""
         if self._terms is None:
             return contents.cells
-        found = contents.index[self._name].get(self._value, NOTHING)
+        versions = contents.index[self._name].get(self._value, NOTHING)
         if self._more:
-            found = found.copy()
+            versions = versions.copy()
             for term in self._more:
-                found.update(contents.under(term))
-        return found
+                versions.update(contents.under(term))
+        return versions
 
     def takes(self, version: Version) -> bool:
         """Whether ``version`` is selected."""
@@ -137,30 +137,30 @@ class Get(Read):
 class ObjectsRead(Read):
     """``list``, ``by_index`` and ``index``: the selected objects."""
 
-    __slots__ = ("_found", "selection", "versions")
+    __slots__ = ("_selected", "selection", "versions")
 
-    def __init__(self, position: int, call: Call, selection: Selection, found: Found) -> None:
+    def __init__(self, position: int, call: Call, selection: Selection, versions: Found) -> None:
         Event.__init__(self, position, call)
         self.selection = selection
-        self._found = found
-        self.versions = found.values()
+        self._selected = versions
+        self.versions = versions.values()
 
     def holds(self, contents: Contents) -> bool:
         """See :class:`Read`."""
-        return self.selection.of(contents) == self._found
+        return self.selection.of(contents) == self._selected
 
     def allows(self, key: str, version: Version) -> bool:
         """See :class:`Read`."""
-        found = self._found.get(key)
-        return not self.selection.takes(version) if found is None else found is version
+        selected = self._selected.get(key)
+        return not self.selection.takes(version) if selected is None else selected is version
 
     def expected(self, key: str) -> Version | None:
         """See :class:`Read`."""
-        return self._found.get(key)
+        return self._selected.get(key)
 
     def stray_key(self, contents: Contents) -> str:
         """See :class:`Read`."""
-        return next(key for key in self.selection.of(contents) if key not in self._found)
+        return next(key for key in self.selection.of(contents) if key not in self._selected)
 
 
 class KeysRead(Read):
@@ -214,9 +214,9 @@ class ValuesRead(Read):
 
     def stray_key(self, contents: Contents) -> str | None:
         """See :class:`Read`."""
-        for value, found in contents.index[self.index].items():
+        for value, keys in contents.index[self.index].items():
             if value not in self.values:
-                return next(iter(found))
+                return next(iter(keys))
         return None
 
     def missing_value(self, contents: Contents) -> str:

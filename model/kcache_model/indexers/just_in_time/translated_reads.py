@@ -52,10 +52,10 @@ class ReadTranslation:
         lookup = self._lookup(call.operation)
         if lookup is None:
             return self._constant(position, call)
-        found = lookup.objects(outcome.value, self._known)
-        if found is None or outcome.error is not None:
+        versions = lookup.objects(outcome.value, self._known)
+        if versions is None or outcome.error is not None:
             return Impossible(position, call)
-        read = ObjectsRead(position, call, lookup.selection, found)
+        read = ObjectsRead(position, call, lookup.selection, versions)
         return read if lookup.written <= read.returned else Impossible(position, call)
 
     def _keys(self, position: int, call: Call, outcome: Outcome) -> Read | None:
@@ -88,11 +88,11 @@ class ReadTranslation:
             values = (operation.value or "",) if item is None else item.values.get(index, ())
             if not values or index not in self._indexes:
                 return None
-        found = self._lookups.get((index, values))
-        if found is None:
+        lookup = self._lookups.get((index, values))
+        if lookup is None:
             terms = None if index is None or values is None else tuple([(index, value) for value in values])
-            found = self._lookups[index, values] = _Lookup(Selection(terms))
-        return found
+            lookup = self._lookups[index, values] = _Lookup(Selection(terms))
+        return lookup
 
 
 class _Lookup:
@@ -103,13 +103,13 @@ class _Lookup:
         written: the time of the last invocation among the writes of the last objects that :meth:`objects` returned.
     """
 
-    __slots__ = ("_found", "_keys", "_listed", "_stamps", "selection", "written")
+    __slots__ = ("_keys", "_listed", "_stamps", "_versions", "selection", "written")
 
     def __init__(self, selection: Selection) -> None:
         self.selection = selection
         self.written: Time = -NEVER
         self._stamps: Value = ()
-        self._found: Found = {}
+        self._versions: Found = {}
         self._listed: Value = ()
         self._keys: frozenset[str] = frozenset()
 
@@ -119,31 +119,31 @@ class _Lookup:
         That is: it is no tuple, is not sorted, repeats a key, or has a stamp that is unknown or not selected.
         """
         if stamps == self._stamps:
-            return self._found
+            return self._versions
         if not isinstance(stamps, tuple):
             return None
-        found: dict[str, Version] = {}
+        versions: dict[str, Version] = {}
         written, takes = -NEVER, self.selection.takes
         for stamp in stamps:
             version = known.get(stamp)
             if version is None or not takes(version):
                 return None
-            found[version.key] = version
+            versions[version.key] = version
             if version.written > written:
                 written = version.written
-        if len(found) < len(stamps) or list(stamps) != sorted(stamps):
+        if len(versions) < len(stamps) or list(stamps) != sorted(stamps):
             return None
-        self.written, self._stamps, self._found = written, stamps, found
-        return found
+        self.written, self._stamps, self._versions = written, stamps, versions
+        return versions
 
     def keys(self, keys: Value) -> frozenset[str] | None:
         """``keys`` as a set; ``None`` if they are not sorted or not distinct."""
         if keys == self._listed:
             return self._keys
-        found = _distinct(keys)
-        if found is not None:
-            self._listed, self._keys = keys, found
-        return found
+        distinct = _distinct(keys)
+        if distinct is not None:
+            self._listed, self._keys = keys, distinct
+        return distinct
 
 
 def _distinct(value: Value) -> frozenset[str] | None:

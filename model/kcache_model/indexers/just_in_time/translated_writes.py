@@ -34,7 +34,7 @@ class WriteTranslation:
         """Clear the cache of index values."""
         self._terms_by_values.clear()
 
-    def _put(self, position: int, call: Call) -> Write | Impossible | None:
+    def _single_write(self, position: int, call: Call) -> Write | Impossible | None:
         item, outcome = call.operation.item, call.outcome
         assert item is not None, f"{call.operation.name} needs an item"
         key, terms = item.key, self._terms(item)
@@ -79,8 +79,8 @@ class WriteTranslation:
         if call.outcome is not None and not call.outcome.agrees_with(expected, strict_errors=strict_errors):
             return Impossible(position, call)
         effect = {
-            key: ABSENT if put is None else self._store.new(key, put[0].stamp, put[1], call)
-            for key, put in last_of_key.items()
+            key: ABSENT if stored is None else self._store.new(key, stored[0].stamp, stored[1], call)
+            for key, stored in last_of_key.items()
         }
         if len(effect) == 1:
             return Put(position, call, *effect.popitem())
@@ -91,8 +91,8 @@ class WriteTranslation:
 
     def _terms(self, item: Item) -> tuple[Term, ...] | None:
         """The index values of ``item``, each once; ``None`` if an index function fails."""
-        given = item.values
-        values = tuple([given.get(name, ()) for name in self._indexes])
+        by_index = item.values
+        values = tuple([by_index.get(name, ()) for name in self._indexes])
         try:
             return self._terms_by_values[values]
         except KeyError:
@@ -116,8 +116,8 @@ def _succeeded(outcome: Outcome | None) -> bool:
 
 WRITERS: Final[dict[OperationName, Callable[[WriteTranslation, int, Call], Write | Impossible | None]]] = {
     **dict.fromkeys(WRITES, WriteTranslation._constant),
-    OperationName.ADD: WriteTranslation._put,
-    OperationName.UPDATE: WriteTranslation._put,
+    OperationName.ADD: WriteTranslation._single_write,
+    OperationName.UPDATE: WriteTranslation._single_write,
     OperationName.DELETE: WriteTranslation._delete,
     OperationName.REPLACE: WriteTranslation._replace,
     OperationName.TRANSACTION: WriteTranslation._transaction,

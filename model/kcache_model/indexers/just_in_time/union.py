@@ -16,14 +16,14 @@ def united(configurations: list[Configuration], now: Time) -> list[Configuration
         configurations: all possible configurations.
         now: the present time. A version is no alternative if a read that begins later returns it.
     """
-    kept: list[Configuration] = []
+    unions: list[Configuration] = []
     for configuration in configurations:
-        for other in kept:
+        for other in unions:
             if _take_in(other, configuration, now):
                 break
         else:
-            kept.append(configuration)
-    return kept
+            unions.append(configuration)
+    return unions
 
 
 def _take_in(one: Configuration, other: Configuration, now: Time) -> bool:

@@ -129,7 +129,7 @@ class Replace(WideWrite):
         super().__init__(position, call, effect)
         self.contents = Contents(indexes)
         for key, version in effect.items():
-            self.contents.put(key, version)
+            self.contents.store(key, version)
 
     def at(self, key: str) -> Version:
         """See :class:`Write`."""

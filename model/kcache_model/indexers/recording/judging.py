@@ -74,11 +74,11 @@ def judge_recording(
         OSError: the recording cannot be read.
     """
     budget = SearchBudget(seconds, megabytes=megabytes)
-    found = _judged(lines, on_calls, strict_errors=strict_errors, budget=budget)
-    if found.verdict.status is Status.OK and found.calls == found.pending:
+    result = _judged(lines, on_calls, strict_errors=strict_errors, budget=budget)
+    if result.verdict.status is Status.OK and result.calls == result.pending:
         reason = "it holds no call that has ended, so it says nothing; see that the recorder is told of calls"
-        return replace(found, verdict=Verdict(Status.UNKNOWN, reason=reason))
-    return found
+        return replace(result, verdict=Verdict(Status.UNKNOWN, reason=reason))
+    return result
 
 
 def _judged(
@@ -161,8 +161,8 @@ def _explained(lines: OpenLines, stream: _Stream, result: HistoryVerdict, *, str
         history, where = _history(recording.header, assembled(recording.events, until=position))
         verdict = violation_at(history, position, strict_errors=strict_errors, steps=result.tried)
         return stream.verdict(verdict, history, where)
-    found = assembled(recording.events, until=position, keep=lambda at: at == position)
-    history, where = _history(recording.header, found)
+    located = assembled(recording.events, until=position, keep=lambda at: at == position)
+    history, where = _history(recording.header, located)
     (call,) = history.calls
     reason = (
         f"{brief_text(call.operation)} {result_text(call.outcome)}, which no sequential order of the calls gives: it "
@@ -183,9 +183,9 @@ def _judged_as_a_whole(recording: Recording, *, strict_errors: bool, budget: Sea
 def _located(recording: Recording) -> list[LocatedCall]:
     if recording.calls is None:
         return assembled(recording.events or ())
-    found = sorted(recording.calls, key=_invoked)
-    require_one_at_a_time((lines.begin, call) for lines, call in found)
-    return found
+    calls = sorted(recording.calls, key=_invoked)
+    require_one_at_a_time((lines.begin, call) for lines, call in calls)
+    return calls
 
 
 def _invoked(located: LocatedCall) -> int:
@@ -193,6 +193,6 @@ def _invoked(located: LocatedCall) -> int:
 
 
 def _history(header: History, located: Iterable[LocatedCall]) -> tuple[History, tuple[Lines, ...]]:
-    found = sorted(located, key=_invoked)
-    calls = tuple([call for _, call in found])
-    return replace(header, calls=calls), tuple([line for line, _ in found])
+    in_order = sorted(located, key=_invoked)
+    calls = tuple([call for _, call in in_order])
+    return replace(header, calls=calls), tuple([line for line, _ in in_order])

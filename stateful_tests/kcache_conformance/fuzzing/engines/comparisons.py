@@ -43,7 +43,7 @@ def follow_comparisons(
         on_rest: is called when the function has returned.
     """
     end, number = time.monotonic() + seconds, 0
-    seen = {fuzzed_object.identity for fuzzed_object in fuzzed_objects}
+    identities = {fuzzed_object.identity for fuzzed_object in fuzzed_objects}
     known: set[frozenset[tuple[Path, str]]] = set()
     todo: deque[tuple[Tree, list[Wish]]] = deque()
     tables = Reachable(function).tables
@@ -63,10 +63,10 @@ def follow_comparisons(
     while todo and time.monotonic() < end:
         tree, wishes = todo.popleft()
         for path, value in wishes[:_MOST_PER_OBJECT]:
-            candidate = FuzzedObject(_put(tree, path, value))
-            if candidate.identity in seen or not _can_be_made(candidate):
+            candidate = FuzzedObject(_with_value(tree, path, value))
+            if candidate.identity in identities or not _can_be_made(candidate):
                 continue
-            seen.add(candidate.identity)
+            identities.add(candidate.identity)
             number += 1
             judge(candidate)
             consider(candidate)
@@ -105,18 +105,18 @@ def _flips(tree: Tree, path: Path = ()) -> Iterator[Wish]:
             yield from _flips(value, (*path, number))
 
 
-def _put(tree: Tree, path: Path, value: Any) -> Tree:
+def _with_value(tree: Tree, path: Path, value: Any) -> Tree:
     """Return a copy of the tree with ``value`` at ``path``; a new key of a dict is added."""
     if not path:
         return value
     head, *rest = path
     if isinstance(tree, list) and isinstance(head, int) and head < len(tree):
-        return [*tree[:head], _put(tree[head], tuple(rest), value), *tree[head + 1 :]]
+        return [*tree[:head], _with_value(tree[head], tuple(rest), value), *tree[head + 1 :]]
     if isinstance(tree, dict):
         if isinstance(head, str) and head.startswith(KEY):
             old = head.removeprefix(KEY)
             return {value if key == old else key: part for key, part in tree.items()}
         if rest and head not in tree:
             return tree
-        return {**tree, head: _put(tree.get(head), tuple(rest), value) if rest else value}
+        return {**tree, head: _with_value(tree.get(head), tuple(rest), value) if rest else value}
     return tree

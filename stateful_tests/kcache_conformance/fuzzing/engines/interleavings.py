@@ -55,13 +55,13 @@ def explore_calls(subject: Subject, fuzzed_objects: Sequence[FuzzedObject], *, s
         return Interleavings(reason="there are no two objects that it accepts")
     end, executions, complete = time.monotonic() + seconds, 0, True
     for one, other in pairs[:_MOST_PAIRS]:
-        left = end - time.monotonic()
-        if left < 0.05:
+        remaining_seconds = end - time.monotonic()
+        if remaining_seconds < 0.05:
             complete = False
             break
         try:
             scenario = _scenario(subject, one, other)
-            result = explore_scenario(scenario, seconds=min(left, _SECONDS_PER_PAIR))
+            result = explore_scenario(scenario, seconds=min(remaining_seconds, _SECONDS_PER_PAIR))
         except CannotExploreError as error:
             return Interleavings(executions=executions, reason=str(error))
         except Exception as error:
@@ -120,10 +120,10 @@ def _scenario(subject: Subject, *pair: FuzzedObject) -> Scenario:
         return lambda: answer_of(function, subject.kind, obj)[0]
 
     def setup(load: Load) -> Sequence[Callable[[], object]]:
-        found: Any = load(module)
+        function: Any = load(module)
         for part in name.split("."):
-            found = getattr(found, part)
-        return [call(found, fuzzed_object.fresh()) for fuzzed_object in pair]
+            function = getattr(function, part)
+        return [call(function, fuzzed_object.fresh()) for fuzzed_object in pair]
 
     def check(answers: list[Any]) -> str | None:
         if [answer.meaning for answer in answers] in allowed:
@@ -139,14 +139,14 @@ def _scenario(subject: Subject, *pair: FuzzedObject) -> Scenario:
 
 def _in_both_orders(subject: Subject, pair: Sequence[FuzzedObject]) -> list[list[Any]]:
     """Return the answers of the calls in both sequential orders: another rule checks functions with state."""
-    found = []
+    meanings_of_orders = []
     for order in ((0, 1), (1, 0)):
         function = load_subject(str(subject.spec), subject.kind).function
         meanings: list[Any] = [None, None]
         for position in order:
             meanings[position] = answer_of(function, subject.kind, pair[position].fresh())[0].meaning
-        found.append(meanings)
-    return found
+        meanings_of_orders.append(meanings)
+    return meanings_of_orders
 
 
 def _values(meaning: Any) -> str:

@@ -66,7 +66,7 @@ class PerturbationSearch:
         if usual.failure:
             return [], f"the usual world gave no answer: {usual.failure.splitlines()[0]}"
         again = self._run_perturbed(trees, UNPERTURBED)
-        found: dict[Rule, Evidence] = {}
+        by_rule: dict[Rule, Evidence] = {}
         unstable = _differing(usual, again)
         if unstable:
             return [self._unstable(trees, unstable[0], usual, again)], ""
@@ -76,11 +76,11 @@ class PerturbationSearch:
                 break
             other = self._run_perturbed(trees, perturbation)
             if other.failure:
-                return list(found.values()), f"with {perturbation.difference()}: {other.failure.splitlines()[0]}"
+                return list(by_rule.values()), f"with {perturbation.difference()}: {other.failure.splitlines()[0]}"
             if _differing(usual, other):
-                for evidence in self._single(trees, usual, perturbation, end, frozenset(found)):
-                    found[evidence.rule] = evidence
-        return list(found.values()), ""
+                for evidence in self._single(trees, usual, perturbation, end, frozenset(by_rule)):
+                    by_rule[evidence.rule] = evidence
+        return list(by_rule.values()), ""
 
     def _run_perturbed(self, trees: list[Tree], perturbation: Perturbation) -> PerturbedRun:
         self.runs += 1
@@ -113,7 +113,7 @@ class PerturbationSearch:
         if not _differing(*first):
             what = f"other values with {perturbation.difference()}, after calls for other objects"
             return _evidence(rule, what, [tree], perturbation.difference())
-        shown = first[0].meanings[0], first[1].meanings[0]
+        meanings = first[0].meanings[0], first[1].meanings[0]
         for _ in range(_ROUNDS):
             candidates = self._smaller(tree)[:_MOST_CANDIDATES]
             if not candidates or time.monotonic() > end:
@@ -123,8 +123,8 @@ class PerturbationSearch:
             if not better:
                 break
             tree = candidates[better[0]]
-            shown = usual.meanings[better[0]], other.meanings[better[0]]
-        what = f"{_text(shown[0])}, but {_text(shown[1])} with {perturbation.difference()}"
+            meanings = usual.meanings[better[0]], other.meanings[better[0]]
+        what = f"{_text(meanings[0])}, but {_text(meanings[1])} with {perturbation.difference()}"
         return _evidence(rule, what, [tree], perturbation.difference(), asdict(perturbation))
 
     def _smaller(self, tree: Tree) -> list[Tree]:
@@ -146,8 +146,8 @@ class PerturbationSearch:
             sequence = trees[: position + 1]
 
         def last(calls: list[Tree]) -> Meaning:
-            seen = self._run_perturbed(calls, UNPERTURBED)
-            return seen.meanings[-1] if seen.meanings else alone
+            result = self._run_perturbed(calls, UNPERTURBED)
+            return result.meanings[-1] if result.meanings else alone
 
         if last(sequence) != alone:
             sequence = _fewest(sequence, lambda calls: time.monotonic() < end and last(calls) != alone)
@@ -183,7 +183,7 @@ def _fewest(sequence: list[Tree], shows: Callable[[list[Tree]], bool]) -> list[T
 
 def _differing(one: PerturbedRun, other: PerturbedRun) -> list[int]:
     pairs = zip(one.meanings, other.meanings, strict=False)
-    return [number for number, (left, right) in enumerate(pairs) if left != right]
+    return [number for number, (one_meaning, other_meaning) in enumerate(pairs) if one_meaning != other_meaning]
 
 
 def _size(tree: Tree) -> int:
@@ -200,5 +200,5 @@ def _text(meaning: Meaning) -> str:
 
 
 def _listed(values: list[Any]) -> str:
-    shown = repr(values[:5])
-    return shown if len(values) <= 5 else f"{shown[:-1]}, ... {len(values) - 5} more]"
+    text = repr(values[:5])
+    return text if len(values) <= 5 else f"{text[:-1]}, ... {len(values) - 5} more]"

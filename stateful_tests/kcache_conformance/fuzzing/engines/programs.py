@@ -90,10 +90,10 @@ def run_programs(
         fault = _fault(function, program)
         if fault is not None:
             program = _fewest(function, program)
-            shown = _fault(function, program) or fault
+            minimal_fault = _fault(function, program) or fault
             steps = ", ".join(step.text() for step in program)
             return Evidence(
-                Violation(Rule.CONSISTENT, shown),
+                Violation(Rule.CONSISTENT, minimal_fault),
                 InputClass.VALID,
                 Engine.PROGRAMS,
                 tuple(step.fuzzed_object for step in program if step.fuzzed_object is not None),

@@ -85,7 +85,7 @@ class Search:
         is_cut_short: whether the time was up before the minimum number of objects was tried.
         examples: the number of objects that were tried.
         missed: the reason why no objects could be generated; else empty.
-        kept: valid objects with different answers, for the other engines.
+        corpus: valid objects with different answers, for the other engines.
         valid: the number of valid objects that were judged.
         accepted: the number of valid objects for which the function did not raise.
     """
@@ -105,12 +105,12 @@ class Search:
     is_cut_short: bool = False
     examples: int = 0
     missed: str = ""
-    kept: dict[str, FuzzedObject] = field(default_factory=dict)
+    corpus: dict[str, FuzzedObject] = field(default_factory=dict)
     valid: int = 0
     accepted: int = 0
     _drawn: set[str] = field(default_factory=set)
     _answers: dict[Any, int] = field(default_factory=dict)
-    _done: set[Symptom] = field(default_factory=set)
+    _reported: set[Symptom] = field(default_factory=set)
     _best: dict[Symptom, tuple[FuzzedObject, Violation]] = field(default_factory=dict)
     _fewest: int = 0
     _seconds: float = 0.0
@@ -137,16 +137,16 @@ class Search:
             fewest: the minimum number of objects, even if they take some more time.
             are_corrupted: whether the objects are corrupted, so that the user's strategy does not vouch for them.
         """
-        left = examples
+        remaining = examples
         self._fewest, self._seconds, self._end = self.examples + fewest, seconds, math.inf
-        while left > 0 and self._may_go_on() and not self.is_enough():
+        while remaining > 0 and self._may_go_on() and not self.is_enough():
             before = self.examples
-            found = self._round(objects, min(left, _EXAMPLES_PER_ROUND), are_corrupted)
+            symptom = self._round(objects, min(remaining, _EXAMPLES_PER_ROUND), are_corrupted)
             self.on_round()
             self._begin()  # where not a single object could be made
-            left -= max(1, min(self.examples - before, _EXAMPLES_PER_ROUND))
-            if found is not None:
-                self._report(found)
+            remaining -= max(1, min(self.examples - before, _EXAMPLES_PER_ROUND))
+            if symptom is not None:
+                self._report(symptom)
 
     def _may_go_on(self) -> bool:
         """Whether there is time left. An early finding may have used it up; then the minimum number is still tried."""
@@ -163,14 +163,14 @@ class Search:
             self._end = min(now + self._seconds, self.until)
             self._last = max(min(now + 3 * self._seconds, self.until), now + _PATIENT_SECONDS)
 
-    def left(self, seconds: float) -> float:
+    def seconds_within(self, seconds: float) -> float:
         """Return ``seconds``, or the remaining time if that is less; a minimum remains to minimise a finding."""
         return max(min(seconds, self.until - time.monotonic()), _LEAST_SECONDS)
 
     def judge(self, fuzzed_object: FuzzedObject) -> list[tuple[InputClass, Violation]]:
         """Judge an object; return the violations that are still searched for. Valid objects may be kept."""
         violations = self._violations(fuzzed_object)
-        if not violations and len(self.kept) >= _MOST_KEPT:
+        if not violations and len(self.corpus) >= _MOST_KEPT:
             return []
         input_class = self.input_class(fuzzed_object)
         if input_class is InputClass.VALID:
@@ -188,7 +188,7 @@ class Search:
 
     def close(self, symptom: Symptom) -> None:
         """Stop the search for a symptom that another engine has found."""
-        self._done.add(symptom)
+        self._reported.add(symptom)
 
     def answer(self, fuzzed_object: FuzzedObject) -> Answer:
         """Call the function with the object, and return its answer."""
@@ -213,24 +213,24 @@ class Search:
         rule = violation.rule
         if rule not in self.rules:
             return False
-        found = {(one, where) for one, _, where in self._done}
+        reported = {(one, where) for one, _, where in self._reported}
         if input_class is InputClass.ADVERSARIAL and RULES[rule].severity is Severity.WARNING:
             return False
         input_classes = {InputClass.VALID, input_class}
-        if any((one, where) in found for one in _CONSEQUENCES.get(rule, ()) for where in input_classes):
+        if any((one, where) in reported for one in _CONSEQUENCES.get(rule, ()) for where in input_classes):
             return False
-        if input_class is InputClass.ADVERSARIAL and (rule, InputClass.VALID) in found:
+        if input_class is InputClass.ADVERSARIAL and (rule, InputClass.VALID) in reported:
             return False
-        places = sum(one is rule and where is input_class for one, _, where in self._done)
-        return places < _MOST_PLACES and violation.symptom(input_class) not in self._done
+        places = sum(one is rule and where is input_class for one, _, where in self._reported)
+        return places < _MOST_PLACES and violation.symptom(input_class) not in self._reported
 
     def _keep(self, fuzzed_object: FuzzedObject) -> None:
-        if len(self.kept) >= _MOST_KEPT or fuzzed_object.identity in self.kept:
+        if len(self.corpus) >= _MOST_KEPT or fuzzed_object.identity in self.corpus:
             return
         meaning = self.answer(fuzzed_object).meaning
         if self._answers.get(meaning, 0) < _MOST_KEPT_PER_ANSWER or len(self._answers) < 4:
             self._answers[meaning] = self._answers.get(meaning, 0) + 1
-            self.kept[fuzzed_object.identity] = fuzzed_object
+            self.corpus[fuzzed_object.identity] = fuzzed_object
 
     def _round(self, objects: SearchStrategy[Any], examples: int, are_corrupted: bool) -> Symptom | None:
         """Run Hypothesis once. It searches for any symptom; after the first, only for that symptom, to shrink it."""
@@ -255,7 +255,7 @@ class Search:
             for input_class, violation in self.judge(fuzzed_object):
                 key = violation.symptom(input_class)
                 if target is None:
-                    target, until = key, time.monotonic() + self.left(_SHRINK_SECONDS[input_class])
+                    target, until = key, time.monotonic() + self.seconds_within(_SHRINK_SECONDS[input_class])
                 if key == target:
                     self._note(key, fuzzed_object, violation)
                     raise _Broken(violation.what)
@@ -282,14 +282,14 @@ class Search:
 
         def shows(candidate: FuzzedObject) -> bool:
             nonlocal violation
-            found = [one for one in self._violations(candidate) if one.symptom(input_class) == key]
-            if not found or self.input_class(candidate) is not input_class:
+            matching = [one for one in self._violations(candidate) if one.symptom(input_class) == key]
+            if not matching or self.input_class(candidate) is not input_class:
                 return False
-            violation = found[0]
+            violation = matching[0]
             return True
 
-        fuzzed_object = minimise(fuzzed_object, shows, seconds=self.left(_MINIMISE_SECONDS[input_class]))
-        self._done.add(key)
+        fuzzed_object = minimise(fuzzed_object, shows, seconds=self.seconds_within(_MINIMISE_SECONDS[input_class]))
+        self._reported.add(key)
         self.on_evidence(Evidence(violation, input_class, Engine.HYPOTHESIS, (fuzzed_object,)))
 
 

@@ -64,8 +64,8 @@ def symbolic_job(outlet: Outlet, spec: str, kind: str, options: dict[str, Any], 
         nonlocal paths
         outlet.watch.note("")
         if paths == 0:
-            left = seconds - (time.monotonic() - began)  # without what the import of the solver took
-            _end_process_after(max(left, _LEAST_SECONDS), outlet)
+            remaining_seconds = seconds - (time.monotonic() - began)  # without what the import of the solver took
+            _end_process_after(max(remaining_seconds, _LEAST_SECONDS), outlet)
         paths += 1
         wrong = _symptom(subject.function, subject.kind, obj)
         if wrong and wrong not in sent and len(sent) < _MOST_HINTS:

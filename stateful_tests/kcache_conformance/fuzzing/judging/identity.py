@@ -87,8 +87,8 @@ def _identity(tree: Tree) -> dict[str, Any] | None:
     if fields is None:
         return None
     metadata = _fields(fields.get("metadata"))
-    found = metadata if metadata is not None else fields
-    return found if "name" in found or metadata is not None else None
+    part = metadata if metadata is not None else fields
+    return part if "name" in part or metadata is not None else None
 
 
 def _with(tree: Tree, name: str, value: Any) -> Tree:

@@ -44,11 +44,11 @@ class Inline:
         changed = self._changed(fuzzed_object, obj)
         if changed is not None:
             return [Violation(Rule.PURE, f"it changed the object: {changed}"), *self._result(first, fuzzed_object)]
-        found = list(self._result(first, fuzzed_object))
+        all_violations = list(self._result(first, fuzzed_object))
         again, _ = answer_of(self.function, self.kind, obj)
         if again.meaning != first.meaning:
             return [
-                *found,
+                *all_violations,
                 Violation(Rule.REPEATABLE, f"first {first.text()}, then {again.text()} for the same object"),
             ]
         unequal = list(self._equal(first, fuzzed_object))
@@ -57,13 +57,13 @@ class Inline:
                 again, _returned = answer_of(self.function, self.kind, obj)
                 if again.meaning != first.meaning:
                     what = f"first {first.text()}, later {again.text()} for the same object"
-                    return [*found, Violation(Rule.REPEATABLE, what)]
-        found += unequal
+                    return [*all_violations, Violation(Rule.REPEATABLE, what)]
+        all_violations += unequal
         if self.kind is Kind.INDEX:
-            found += self._own_result(first, returned, obj, fuzzed_object)
+            all_violations += self._own_result(first, returned, obj, fuzzed_object)
         elif first.values is not None:
-            found += IdentityRules(self.function).violations(fuzzed_object, first)
-        return found
+            all_violations += IdentityRules(self.function).violations(fuzzed_object, first)
+        return all_violations
 
     def _result(self, answer: Answer, fuzzed_object: FuzzedObject) -> Iterator[Violation]:
         if answer.error:

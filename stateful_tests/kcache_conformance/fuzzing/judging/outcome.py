@@ -44,9 +44,9 @@ class Answer:
             return f"raised {self.error}"
         if self.values is None:
             return f"returned {self.wrong}"
-        shown = ", ".join(_short(value) for value in self.values[:_MOST_SHOWN])
+        values_text = ", ".join(_short(value) for value in self.values[:_MOST_SHOWN])
         more = f", ... {len(self.values) - _MOST_SHOWN} more" if len(self.values) > _MOST_SHOWN else ""
-        return f"[{shown}{more}]"
+        return f"[{values_text}{more}]"
 
 
 def answer_of(function: Callable[[Any], Any], kind: Kind, obj: Any) -> tuple[Answer, Any]:

@@ -69,7 +69,7 @@ def _parts(tree: Tree) -> tuple[str, list[tuple[str, Tree]], str]:
         case "namespace":
             return "SimpleNamespace(", _keywords(tree["fields"]), ")"
         case "object":
-            return f"{_qualname(tree)}(", _keywords(_given(tree)), ")"
+            return f"{_qualname(tree)}(", _keywords(_passed_fields(tree)), ")"
         case "float":
             return "float(", [("", tree["text"])], ")"
         case "bytes" | "bytearray" as kind:
@@ -83,7 +83,7 @@ def _parts(tree: Tree) -> tuple[str, list[tuple[str, Tree]], str]:
     return "", [], ""
 
 
-def _given(tree: Tree) -> dict[str, Tree]:
+def _passed_fields(tree: Tree) -> dict[str, Tree]:
     """Return the fields that are passed to the class."""
     is_short = tree["class"].startswith(_CLIENTS)
     return {
@@ -132,7 +132,7 @@ def _quoted(text: str) -> str:
 
 def imports_of(tree: Tree) -> set[str]:
     """Return the import statements for the names in an expression."""
-    found: set[str] = set()
+    imports: set[str] = set()
     stack = [tree]
     while stack:
         part = stack.pop()
@@ -141,12 +141,12 @@ def imports_of(tree: Tree) -> set[str]:
         elif isinstance(part, dict):
             match part.get("$"):
                 case "namespace":
-                    found.add("from types import SimpleNamespace")
+                    imports.add("from types import SimpleNamespace")
                 case "datetime":
-                    found.add("from datetime import datetime")
+                    imports.add("from datetime import datetime")
                 case "object" | "enum" | "standard":
                     module, _, qualname = part["class"].partition(":")
                     if module != "builtins":
-                        found.add(f"from {module.removeprefix(_FILE_MODULE)} import {qualname.partition('.')[0]}")
+                        imports.add(f"from {module.removeprefix(_FILE_MODULE)} import {qualname.partition('.')[0]}")
             stack += part.values()
-    return found
+    return imports

@@ -74,7 +74,7 @@ def fuzzed_object_of(obj: Any) -> FuzzedObject:
 def difference(before: Tree, after: Tree, path: str = "obj") -> str | None:
     """Describe the first difference of two trees; ``None`` if they are equal. The order of dicts does not count."""
     if type(before) is not type(after):
-        return f"{path} was {_shown(before)}, now {_shown(after)}"
+        return f"{path} was {_limited(before)}, now {_limited(after)}"
     if isinstance(before, dict):
         is_tagged = "$" in before
         if is_tagged and "fields" in before and "fields" in after and before.get("class") == after.get("class"):
@@ -82,25 +82,25 @@ def difference(before: Tree, after: Tree, path: str = "obj") -> str | None:
         for key in (*before, *(key for key in after if key not in before)):
             place = f"{path}.{key}" if not is_tagged else path
             if key not in after:
-                return f"{place} was {_shown(before[key])}, now it is gone"
+                return f"{place} was {_limited(before[key])}, now it is gone"
             if key not in before:
-                return f"{place} is new: {_shown(after[key])}"
-            found = difference(before[key], after[key], place)
-            if found is not None:
-                return found
+                return f"{place} is new: {_limited(after[key])}"
+            inner = difference(before[key], after[key], place)
+            if inner is not None:
+                return inner
         return None
     if isinstance(before, list):
         for number, (one, other) in enumerate(zip(before, after, strict=False)):
-            found = difference(one, other, f"{path}[{number}]")
-            if found is not None:
-                return found
+            inner = difference(one, other, f"{path}[{number}]")
+            if inner is not None:
+                return inner
         if len(before) != len(after):
             return f"{path} had {len(before)} elements, now {len(after)}"
         return None
-    return None if before == after else f"{path} was {_shown(before)}, now {_shown(after)}"
+    return None if before == after else f"{path} was {_limited(before)}, now {_limited(after)}"
 
 
-def _shown(tree: Tree) -> str:
+def _limited(tree: Tree) -> str:
     text = repr(tree)
     return text if len(text) <= 60 else f"{text[:57]}..."
 

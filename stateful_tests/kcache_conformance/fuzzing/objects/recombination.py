@@ -13,19 +13,19 @@ def recombined(trees: list[Tree], most: int, seed: int) -> list[Tree]:
     """Return up to ``most`` copies of trees, each with one part replaced by that part of another tree."""
     if len(trees) < 2:
         return []
-    chance, made = random.Random(f"crossing {seed}"), []
+    chance, copies = random.Random(f"crossing {seed}"), []
     for _ in range(most * _ATTEMPTS):
         one, other = chance.sample(trees, 2)
         paths = [path for path in paths_in(one) if not any(isinstance(key, int) for key in path)]
         if not paths:
             continue
         path = chance.choice(paths)
-        found, part = _at(other, path)
-        if found and part != _at(one, path)[1]:
-            made.append(with_part(one, path, part))
-            if len(made) == most:
+        exists, part = _at(other, path)
+        if exists and part != _at(one, path)[1]:
+            copies.append(with_part(one, path, part))
+            if len(copies) == most:
                 break
-    return made
+    return copies
 
 
 def _at(tree: Tree, path: Path) -> tuple[bool, Tree]:

@@ -67,7 +67,7 @@ class ObjectMaker:
         self._texts = TextMaker(reading)
         sizes = {size for number in reading.lengths for size in (number,) if _USUAL_SIZE < size <= _MOST_MINED_SIZE}
         self._sizes = tuple(sorted({*_MANY, *sizes}))
-        self._made: dict[Any, Values] = {}
+        self._cached: dict[Any, Values] = {}
 
     def strategy(self, schema: Schema, depth: int = 0) -> Values:
         """Return a strategy for values of ``schema``."""
@@ -103,10 +103,10 @@ class ObjectMaker:
                 return strategy  # type: ignore[no-any-return]
             case Record():
                 key = (id(schema), min(depth, _DEEPEST))
-                if key not in self._made:
-                    self._made[key] = st.deferred(lambda: self._record(schema, depth))
-                    self._made[(*key, "kept")] = schema  # type: ignore[assignment]  # its id must stay taken
-                return self._made[key]
+                if key not in self._cached:
+                    self._cached[key] = st.deferred(lambda: self._record(schema, depth))
+                    self._cached[(*key, "kept")] = schema  # type: ignore[assignment]  # its id must stay taken
+                return self._cached[key]
         raise TypeError(f"{schema!r} is no schema")
 
     def _integer(self, schema: Integer) -> Values:
@@ -189,7 +189,7 @@ class ObjectMaker:
         required = {field.name: self._value(field, depth) for field in wanted if not self._may_vanish(field, record)}
         optional = {field.name: self._value(field, depth) for field in wanted if self._may_vanish(field, record)}
         for field in rest:
-            if _must_be_given(field, record):
+            if _is_required(field, record):
                 required[field.name] = self._simplest(field, depth)
             elif self._is_whole and depth < _DEEPEST - 6:
                 optional[field.name] = self._value(field, depth + 2)
@@ -233,9 +233,7 @@ class ObjectMaker:
 
     def _barest(self, record: Record, depth: int) -> Values:
         """Return a strategy for a record with only its required fields."""
-        required = {
-            field.name: self._simplest(field, depth) for field in record.fields if _must_be_given(field, record)
-        }
+        required = {field.name: self._simplest(field, depth) for field in record.fields if _is_required(field, record)}
         if record.style is Style.ATTRIBUTES:  # an attribute that the code reads has to exist in every object
             optional = (field for field in record.fields if field.may_be_none and self._reads(field))
             required |= {field.name: st.none() for field in optional}
@@ -243,7 +241,7 @@ class ObjectMaker:
         return st.builds(_assembled, what, st.fixed_dictionaries(required), st.just({}))
 
 
-def _must_be_given(field: Field, record: Record) -> bool:
+def _is_required(field: Field, record: Record) -> bool:
     """Whether every object has the field; an object with attributes may lack a field that may be ``None``."""
     return not (field.may_be_missing or (field.may_be_none and record.style is Style.ATTRIBUTES))
 
@@ -264,14 +262,14 @@ def _present(draw: Callable[..., Any], optional: dict[str, Values], seldom: set[
 
 def _assembled(what: tuple[Record, tuple[str, ...]], required: dict[str, Any], optional: dict[str, Any]) -> Any:
     record, names = what
-    given = {**required, **optional}
+    values = {**required, **optional}
     if record.style is Style.ITEMS:
-        return {name: given[name] for name in names if name in given}
+        return {name: values[name] for name in names if name in values}
     if record.style is Style.ATTRIBUTES:
-        return SimpleNamespace(**{name: given.get(name) for name in names})
+        return SimpleNamespace(**{name: values.get(name) for name in names})
     assert record.make is not None
     try:
-        return record.make(**given)
+        return record.make(**values)
     except Exception:
         return reject()  # the class enforces further rules
 
@@ -299,10 +297,10 @@ def _doubled(items: list[Any], most: int | None) -> list[Any]:
 
 def _twins(schema: Schema, mapping: dict[Any, Any], one: Any, other: Any, value: Any, number: int) -> dict[Any, Any]:
     """Return a mapping in which two keys have the same value, or values that some functions confuse."""
-    made = dict(mapping)
-    made[one] = value
+    twins = dict(mapping)
+    twins[one] = value
     if isinstance(schema, Text) and number < 6:
         alike = [variant for variant in variants(value) if is_valid_text(variant, schema)]
         value = alike[number % len(alike)] if alike else value
-    made[other] = value
-    return made
+    twins[other] = value
+    return twins

@@ -40,13 +40,13 @@ class TextMaker:
         self._mined = [text for text in reading.texts if text][:_MOST_MINED]
         self._numbers = [str(number) for number in reading.numbers if number >= 0]
         self._separators = list(dict.fromkeys((*reading.separators, "-", ".", "/")))[:8]
-        self._made: dict[Text, SearchStrategy[str]] = {}
+        self._cached: dict[Text, SearchStrategy[str]] = {}
 
     def strategy(self, schema: Text) -> SearchStrategy[str]:
         """Return a strategy for valid texts of ``schema``."""
-        if schema not in self._made:
-            self._made[schema] = self._strategy(schema)
-        return self._made[schema]
+        if schema not in self._cached:
+            self._cached[schema] = self._strategy(schema)
+        return self._cached[schema]
 
     def looked_up(self, schema: Text) -> list[str]:
         """Return the constants of the code that may be keys or prefixes of keys, without common field names."""
@@ -78,16 +78,16 @@ class TextMaker:
         if len(themes) > 1:
             theme = st.shared(st.lists(st.sampled_from(themes), min_size=1, max_size=2), key=f"theme {schema!r}")
             options.append((2, theme.flatmap(st.sampled_from)))
-        made = [(1, joined) for joined in self._joined(mined + usual)]
-        made += [(3, matching) for matching in self._matching(schema)]
-        made.append((1, self._generated(schema)))
+        strategies = [(1, joined) for joined in self._joined(mined + usual)]
+        strategies += [(3, matching) for matching in self._matching(schema)]
+        strategies.append((1, self._generated(schema)))
         # A filter would cost more: Hypothesis discards the whole object if a part fails three times.
         instead = usual + mined + alike
 
         def validated(text: str) -> str:
             return text if is_valid_text(text, schema) or not instead else instead[len(text) % len(instead)]
 
-        options += [(weight, strategy.map(validated)) for weight, strategy in made]
+        options += [(weight, strategy.map(validated)) for weight, strategy in strategies]
         texts = weighted(*options)
         return texts if instead else texts.filter(lambda text: is_valid_text(text, schema))
 
@@ -125,11 +125,11 @@ class TextMaker:
         for pattern in self._reading.patterns[:12]:
             for alphabet, flags in _ALPHABETS if schema.format is Format.FREE else _ALPHABETS[:1]:
                 try:
-                    found = st.from_regex(re.compile(pattern, flags), fullmatch=True, alphabet=alphabet)
-                    found.validate()
+                    strategy = st.from_regex(re.compile(pattern, flags), fullmatch=True, alphabet=alphabet)
+                    strategy.validate()
                 except (HypothesisException, re.error, ValueError, OverflowError):
                     continue
-                yield found
+                yield strategy
 
     def _generated(self, schema: Text) -> SearchStrategy[str]:
         if schema.pattern is not None:

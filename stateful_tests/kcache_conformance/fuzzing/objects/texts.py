@@ -91,21 +91,21 @@ def _is_moment(text: str) -> bool:
 
 def variants(text: str) -> tuple[str, ...]:
     """Return similar texts that some functions confuse: other case, other normal form, with a blank."""
-    made: tuple[str, ...] = (
+    texts: tuple[str, ...] = (
         text.upper(), text.lower(), text.swapcase(), text.casefold(), unicodedata.normalize("NFKC", text),
         unicodedata.normalize("NFD", text), text + " ", text[::-1], text.replace("-", "_"), text.title(),
     )  # fmt: skip
     digit = next((digit for digit in text if digit in "0123456789"), None)
     if digit is not None:
-        made += tuple(text.replace(digit, other, 1) for other in _OTHER_DIGITS)
-    return tuple(dict.fromkeys(variant for variant in made if variant != text))
+        texts += tuple(text.replace(digit, other, 1) for other in _OTHER_DIGITS)
+    return tuple(dict.fromkeys(variant for variant in texts if variant != text))
 
 
 def around(text: str, separators: Iterable[str]) -> tuple[str, ...]:
     """Return texts that begin with, end with, or repeat ``text``, and variants of it."""
-    made = [text + "0", text + "-a", "a-" + text, text + text, text[:-1], text[1:], text + "1", text.strip("-./:=,_ ")]
-    made += variants(text)
+    texts = [text + "0", text + "-a", "a-" + text, text + text, text[:-1], text[1:], text + "1", text.strip("-./:=,_ ")]
+    texts += variants(text)
     for separator in separators:
-        made += [text + separator, separator + text, text + separator + "a", "a" + separator + text]
-        made += [text + separator + "1", f"{text}{separator}{text}", f"a{separator}{text}{separator}1"]
-    return tuple(dict.fromkeys(made))
+        texts += [text + separator, separator + text, text + separator + "a", "a" + separator + text]
+        texts += [text + separator + "1", f"{text}{separator}{text}", f"a{separator}{text}{separator}1"]
+    return tuple(dict.fromkeys(texts))

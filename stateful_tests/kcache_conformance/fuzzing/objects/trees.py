@@ -74,7 +74,7 @@ def encode(obj: Any, depth: int = 0) -> Tree:
     fields = fields_of(obj)
     if kind is SimpleNamespace:
         return {_MARK: "namespace", "fields": {name: encode(value, below) for name, value in fields.items()}}
-    made = {
+    tree = {
         _MARK: "object",
         "class": class_name(kind),
         "fields": {name: encode(value, below) for name, value in fields.items()},
@@ -82,7 +82,7 @@ def encode(obj: Any, depth: int = 0) -> Tree:
     late = (
         [field.name for field in dataclasses.fields(kind) if not field.init] if dataclasses.is_dataclass(kind) else []
     )
-    return {**made, "late": late} if late else made
+    return {**tree, "late": late} if late else tree
 
 
 def decode(tree: Tree) -> Any:
@@ -110,8 +110,8 @@ def _decoded(tree: Tree) -> Any:
         case "dict":
             return {_decoded(key): _decoded(value) for key, value in tree["items"]}
         case "tuple" | "set" | "frozenset" as name:
-            made = {"tuple": tuple, "set": set, "frozenset": frozenset}[name]
-            return made(_decoded(item) for item in tree["items"])
+            container = {"tuple": tuple, "set": set, "frozenset": frozenset}[name]
+            return container(_decoded(item) for item in tree["items"])
         case "float":
             return float(tree["text"])
         case "bytes":
@@ -121,7 +121,7 @@ def _decoded(tree: Tree) -> Any:
         case "datetime":
             return datetime.fromisoformat(tree["text"])
         case "enum":
-            kind = found_class(tree["class"])
+            kind = class_named(tree["class"])
             if issubclass(kind, enum.Enum):
                 return kind[tree["name"]]
             raise NotPlainError(f"{tree['class']} is no enum")
@@ -131,7 +131,7 @@ def _decoded(tree: Tree) -> Any:
             return SimpleNamespace(**{name: _decoded(value) for name, value in tree["fields"].items()})
         case "object":
             fields = {name: _decoded(value) for name, value in tree["fields"].items()}
-            return made_of(found_class(tree["class"]), fields)
+            return new_instance(class_named(tree["class"]), fields)
     raise NotPlainError(f"unknown part {tree[_MARK]!r}")
 
 
@@ -160,7 +160,7 @@ def fields_of(obj: Any) -> dict[str, Any]:
     return dict(vars(obj))
 
 
-def made_of(kind: type[Any], fields: dict[str, Any]) -> Any:
+def new_instance(kind: type[Any], fields: dict[str, Any]) -> Any:
     """Return an instance with these fields. Only classes with declared fields are called; others are filled in.
 
     So a replay token from another person cannot make this process call arbitrary code.
@@ -177,21 +177,21 @@ def made_of(kind: type[Any], fields: dict[str, Any]) -> Any:
             return kind(**fields)
         if hasattr(kind, "__del__"):
             raise TypeError("its __del__ would be called")
-        made = object.__new__(kind)
+        instance = object.__new__(kind)
         for name, value in fields.items():
-            object.__setattr__(made, name, value)
-        return made
+            object.__setattr__(instance, name, value)
+        return instance
     except Exception as error:
         raise NotPlainError(f"{getattr(kind, '__qualname__', kind)} refuses its fields: {error}") from error
 
 
 def _dataclass(kind: Any, fields: dict[str, Any]) -> Any:
     declared = {field.name: field for field in dataclasses.fields(kind)}
-    made = kind(**{name: value for name, value in fields.items() if name in declared and declared[name].init})
+    instance = kind(**{name: value for name, value in fields.items() if name in declared and declared[name].init})
     for name, value in fields.items():
         if name not in declared or not declared[name].init:
-            object.__setattr__(made, name, value)
-    return made
+            object.__setattr__(instance, name, value)
+    return instance
 
 
 def _model(kind: Any, fields: dict[str, Any]) -> Any:
@@ -213,7 +213,7 @@ def class_name(kind: type) -> str:
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
-def found_class(name: str) -> Any:
+def class_named(name: str) -> Any:
     """Return the class with the name ``module:qualified name``.
 
     Raises:
@@ -222,18 +222,18 @@ def found_class(name: str) -> Any:
     module, _, qualname = name.partition(":")
     module = _SYNONYMS.get(module, module)
     try:
-        found: Any = sys.modules.get(module)
-        if found is None and module.partition(".")[0] in _IMPORTED and not module.endswith("__main__"):
-            found = importlib.import_module(module)
-        if found is None:
+        value: Any = sys.modules.get(module)
+        if value is None and module.partition(".")[0] in _IMPORTED and not module.endswith("__main__"):
+            value = importlib.import_module(module)
+        if value is None:
             raise NotPlainError(f"the module {module} of its class is not loaded")
         for part in qualname.split("."):
-            found = getattr(found, part)
+            value = getattr(value, part)
     except (ImportError, AttributeError, ValueError) as error:
         raise NotPlainError(f"there is no class {name}: {error}") from error
-    if not isinstance(found, type):
+    if not isinstance(value, type):
         raise NotPlainError(f"{name} is no class")
-    return found
+    return value
 
 
 def paths_in(tree: Tree, above: Path = ()) -> Iterator[Path]:

@@ -10,14 +10,14 @@ from .schema import Array, Choice, Either, Given, Later, Map, Nothing, Record, S
 
 def either(options: Iterable[Schema]) -> Schema:
     """Return a choice of ``options``: nested choices are flattened, duplicates removed; a single option is returned."""
-    found: list[Schema] = []
+    flat: list[Schema] = []
     for option in options:
         for one in option.options if isinstance(option, Either) else (option,):
-            if not any(_is_same(one, other) for other in found):
-                found.append(one)
-    if not found:
+            if not any(_is_same(one, other) for other in flat):
+                flat.append(one)
+    if not flat:
         raise SchemaError("a choice without any option has no values")
-    return found[0] if len(found) == 1 else Either(tuple(found))
+    return flat[0] if len(flat) == 1 else Either(tuple(flat))
 
 
 def without_none(schema: Schema) -> tuple[Schema, bool]:
@@ -47,12 +47,12 @@ def require_finite(schema: Schema, what: str) -> Schema:
 
 def notes_in(schema: Schema) -> Iterator[str]:
     """Yield the notes of all records, each record once. ``Later`` is skipped: it occurs elsewhere, or is a client's."""
-    stack, seen = [schema], {}
+    stack, visited = [schema], {}
     while stack:
         one = stack.pop()
-        if isinstance(one, Later) or id(one) in seen:
+        if isinstance(one, Later) or id(one) in visited:
             continue
-        seen[id(one)] = one
+        visited[id(one)] = one
         match one:
             case Record():
                 yield from one.notes

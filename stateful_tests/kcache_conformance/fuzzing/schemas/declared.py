@@ -84,11 +84,11 @@ def _typed_dict(cls: type[Any]) -> Declaration:
 
 
 def _qualifiers(annotation: Any) -> list[tuple[str, Any]]:
-    found = []
+    qualifiers = []
     while (name := getattr(typing.get_origin(annotation), "_name", None)) in ("Required", "NotRequired", "ReadOnly"):
         annotation = typing.get_args(annotation)[0]
-        found.append((name, annotation))
-    return found
+        qualifiers.append((name, annotation))
+    return qualifiers
 
 
 def _named_tuple(cls: Any) -> Declaration:
@@ -159,12 +159,12 @@ def _dataclass(cls: type[Any]) -> Declaration | None:
     parameters = dict(list(inspect.signature(cls.__init__).parameters.items())[1:])
     names = {field.name: field for field in dataclasses.fields(cls) if field.init}
     others = [parameter for name, parameter in parameters.items() if name not in names]
-    if any(name not in parameters for name in names) or any(map(_must_be_given, others)):
+    if any(name not in parameters for name in names) or any(map(_is_required, others)):
         # It has an ``__init__`` of its own, or an ``InitVar`` that must be given.
         return None
     hints = hints_of(cls)
     fields = tuple(
-        DeclaredField(name, hints[name], not _must_be_given(parameters[name]), default=_default_of(field))
+        DeclaredField(name, hints[name], not _is_required(parameters[name]), default=_default_of(field))
         for name, field in names.items()
     )
     return Declaration(fields, Style.CLASS, cls)
@@ -190,11 +190,11 @@ def _plain(cls: type[Any]) -> Declaration | None:
         if isinstance(annotation, dataclasses.InitVar):
             annotation = annotation.type
         default = functools.partial(getattr, one, "default")
-        fields.append(DeclaredField(one.name, annotation, not _must_be_given(one), default=default))
+        fields.append(DeclaredField(one.name, annotation, not _is_required(one), default=default))
     return Declaration(tuple(fields), Style.CLASS, cls)
 
 
-def _must_be_given(parameter: inspect.Parameter) -> bool:
+def _is_required(parameter: inspect.Parameter) -> bool:
     is_rest = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     return parameter.default is parameter.empty and not is_rest
 

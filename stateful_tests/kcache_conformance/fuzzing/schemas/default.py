@@ -19,39 +19,39 @@ _METHODS = frozenset(name for kind in (dict, list, str, int, datetime) for name 
 _COMMON = frozenset({"metadata", "spec", "status", "kind", "apiVersion", "api_version"})
 
 
-def default_schema(reading: Reading, asked: Node, function: Callable[[Any], Any] | None = None) -> Schema:
+def default_schema(reading: Reading, accesses: Node, function: Callable[[Any], Any] | None = None) -> Schema:
     """Return a schema of Kubernetes objects in the style in which the function reads them, with the fields it reads.
 
     Args:
         reading: the facts of the code.
-        asked: the accesses of the function to a probe, which supports every access.
+        accesses: the accesses of the function to a probe, which supports every access.
         function: is called with a typical object of each likely kind; kinds for which it raises are excluded.
     """
-    called = next(_called(asked), None)
+    called = next(_called(accesses), None)
     if called is not None:
         raise SchemaError(f"it calls the method {called} of its argument: say what the objects are with --object-type")
-    schemas = tuple(_in_manner(manner, reading, asked, function) for manner in _manners(reading, asked))
+    schemas = tuple(_in_manner(manner, reading, accesses, function) for manner in _manners(reading, accesses))
     return schemas[0] if len(schemas) == 1 else Either(schemas)
 
 
-def _manners(reading: Reading, asked: Node) -> tuple[Manner, ...]:
-    names = set(_names(asked)) or set(reading.names)
+def _manners(reading: Reading, accesses: Node) -> tuple[Manner, ...]:
+    names = set(_names(accesses)) or set(reading.names)
     is_camel = any(name != snake_case(name) for name in names if _is_known(name))
     is_snake = any(name != camel_case(name) for name in names if _is_known(name))
     items = AS_DICT if is_snake and not is_camel else MANIFEST
     attributes = DYNAMIC if is_camel and not is_snake else MODEL
-    by_attribute, by_item = _styles(reading, asked)
+    by_attribute, by_item = _styles(reading, accesses)
     if by_attribute == by_item:
         return (attributes, items) if by_item else (attributes,)
-    if by_attribute and asked.takes_manifests and reading.names & {"Mapping", "dict"}:
+    if by_attribute and accesses.takes_manifests and reading.names & {"Mapping", "dict"}:
         return attributes, items
     return (attributes,) if by_attribute else (items,)
 
 
-def _styles(reading: Reading, asked: Node) -> tuple[bool, bool]:
+def _styles(reading: Reading, accesses: Node) -> tuple[bool, bool]:
     """Return whether fields are read as attributes, and as items; without accesses, the names in the code decide."""
-    if asked.by_attribute or asked.by_item:
-        return asked.by_attribute, asked.by_item
+    if accesses.by_attribute or accesses.by_item:
+        return accesses.by_attribute, accesses.by_item
     return bool(reading.attributes & _COMMON), bool(_COMMON.intersection(reading.texts))
 
 
@@ -59,15 +59,15 @@ def _is_known(name: str) -> bool:
     return name in _KNOWN_NAMES
 
 
-def _in_manner(manner: Manner, reading: Reading, asked: Node, function: Callable[[Any], Any] | None) -> Schema:
-    scores = {kind.name: _score(kind, reading, asked) for kind in kinds(manner)}
+def _in_manner(manner: Manner, reading: Reading, accesses: Node, function: Callable[[Any], Any] | None) -> Schema:
+    scores = {kind.name: _score(kind, reading, accesses) for kind in kinds(manner)}
     likely = sorted(kinds(manner), key=lambda kind: scores[kind.name], reverse=True)  # stable: simple kinds first
     # Fields of the same name can differ between kinds: the selector of a Service and of a Deployment.
     rivals = [kind for kind in likely if scores[kind.name][0] == scores[likely[0].name][0]]
     chosen = next((kind for kind in rivals if function is not None and _takes(function, kind)), likely[0])
-    if not _asks_beyond(asked, chosen):
+    if not _asks_beyond(accesses, chosen):
         return chosen
-    guess = _extended(_custom(manner, chosen, asked), asked, manner)
+    guess = _extended(_custom(manner, chosen, accesses), accesses, manner)
     if function is not None and not _takes(function, guess):
         raise SchemaError(
             "it is not clear what its objects look like: they have fields that no known kind has, and it raises for a "
@@ -84,24 +84,24 @@ def _takes(function: Callable[[Any], Any], kind: Record) -> bool:
     return True
 
 
-def _score(kind: Record, reading: Reading, asked: Node) -> tuple[int, int]:
+def _score(kind: Record, reading: Reading, accesses: Node) -> tuple[int, int]:
     """Return a score: the accessed parts that the kind has, then its field names that occur in the code."""
-    found = sum(_found(kind, asked))
+    matches = sum(_matches(kind, accesses))
     own = {name for name in _field_names(kind, frozenset()) if name not in _COMMON}
-    return found, len(own & reading.names) - len(kind.fields) // 10
+    return matches, len(own & reading.names) - len(kind.fields) // 10
 
 
-def _found(schema: Schema, asked: Node) -> Iterator[int]:
+def _matches(schema: Schema, accesses: Node) -> Iterator[int]:
     """Yield 1 for each accessed part that the schema has, -1 if the part was used as another type."""
     schema = resolved(schema)
-    if isinstance(schema, Array) and asked.element is not None:
-        yield from _found(schema.item, asked.element)
+    if isinstance(schema, Array) and accesses.element is not None:
+        yield from _matches(schema.item, accesses.element)
     if isinstance(schema, Record):
         for field in schema.fields:
-            node = asked.children.get(field.name)
+            node = accesses.children.get(field.name)
             if node is not None:
                 yield 1 if _is_used_as(resolved(field.schema), node) else -1
-                yield from _found(field.schema, node)
+                yield from _matches(field.schema, node)
 
 
 def _is_used_as(schema: Schema, node: Node) -> bool:
@@ -112,38 +112,38 @@ def _is_used_as(schema: Schema, node: Node) -> bool:
     return not (node.is_map or node.children)
 
 
-def _asks_beyond(asked: Node, schema: Schema) -> bool:
+def _asks_beyond(accesses: Node, schema: Schema) -> bool:
     schema = resolved(schema)
     if isinstance(schema, Array):
-        return asked.element is not None and _asks_beyond(asked.element, schema.item)
+        return accesses.element is not None and _asks_beyond(accesses.element, schema.item)
     if not isinstance(schema, Record):
         return False
     known = {field.name: field for field in schema.fields}
     return any(
         name not in known or _asks_beyond(node, known[name].schema)
-        for name, node in asked.children.items()
+        for name, node in accesses.children.items()
         if not (name.startswith("_") or node.is_called)
     )
 
 
-def _custom(manner: Manner, like: Record, asked: Node) -> Record:
+def _custom(manner: Manner, like: Record, accesses: Node) -> Record:
     """Return a record with the accessed parts of a known kind."""
-    fields = tuple(field for field in like.fields if field.name in asked.children)
+    fields = tuple(field for field in like.fields if field.name in accesses.children)
     if fields and all(field.name != "metadata" for field in fields):
         fields += tuple(field for field in like.fields if field.name == "metadata")
     return Record(fields, manner.style, name="object")
 
 
-def _extended(record: Record, asked: Node, manner: Manner) -> Record:
+def _extended(record: Record, accesses: Node, manner: Manner) -> Record:
     """Return ``record`` with the accessed unknown fields. They are required: nothing declares them optional."""
     fields = []
     for field in record.fields:
-        node, schema = asked.children.get(field.name), resolved(field.schema)
+        node, schema = accesses.children.get(field.name), resolved(field.schema)
         if node is not None and isinstance(schema, Record):
             field = replace(field, schema=_extended(schema, node, manner))
         fields.append(field)
     known = {field.name for field in record.fields}
-    for name, node in asked.children.items():
+    for name, node in accesses.children.items():
         if name not in known and not (name.startswith("_") or node.is_called):
             is_part = name in ("spec", "status")
             fields.append(Field(name, _inferred(node, manner), is_part, is_part))

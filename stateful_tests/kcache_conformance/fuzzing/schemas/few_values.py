@@ -74,9 +74,9 @@ def few_values(schema: Schema, depth: int = 0) -> Sequence[Tree]:
         case Array() as array:
             return _arrays(array, depth)
         case Map(key, value):
-            keys, found = (few_values(one, depth + 1) if depth < _DEEPEST else [] for one in (key, value))
-            rows = _rows([len(keys), len(found)]) if keys and found else ()
-            return [_dict(keys[row[0]], found[row[1]]) for row in rows] or [{}]
+            keys, elements = (few_values(one, depth + 1) if depth < _DEEPEST else [] for one in (key, value))
+            rows = _rows([len(keys), len(elements)]) if keys and elements else ()
+            return [_dict(keys[row[0]], elements[row[1]]) for row in rows] or [{}]
         case Record() as record:
             return _records(record, depth)
     return []
@@ -93,27 +93,28 @@ def _dict(key: Tree, value: Tree) -> Tree:
 def _arrays(array: Array, depth: int) -> Sequence[Tree]:
     items = few_values(array.item, depth + 1)[:_FEW] if depth < _DEEPEST and array.most != 0 else ()
     size = max(1, array.least)
-    found = [[item] * size for item in items]
+    arrays = [[item] * size for item in items]
     if len(items) > 1 and (array.most is None or array.most > 1):
-        found.append([items[0], *[items[1]] * max(1, size - 1)])
-    found = found or [[]]
-    return found if array.container is list else [{"$": array.container.__name__, "items": items} for items in found]
+        arrays.append([items[0], *[items[1]] * max(1, size - 1)])
+    arrays = arrays or [[]]
+    return arrays if array.container is list else [{"$": array.container.__name__, "items": items} for items in arrays]
 
 
 def _records(record: Record, depth: int) -> Sequence[Tree]:
     """Return instances with the required fields, or else with the first: ``(1, "a")``, ``(2, "b")``, ``(1, "b")``."""
-    given = [field for field in record.fields if not field.may_be_missing] or list(record.fields[:1])
+    chosen = [field for field in record.fields if not field.may_be_missing] or list(record.fields[:1])
     if depth > _DEEPEST:
         return []
     values: list[Sequence[Tree]] = []
-    for field in given:
+    for field in chosen:
         known = few_values(field.schema, depth + 1) or ([None] if field.may_be_none else [])
         if not known:
             raise SchemaError(f"field {field.name!r} of class {record.name} takes values that are not known")
         values.append(known)
     rows = _rows(list(map(len, values)))
     return [
-        _made(record, {field.name: own[at] for field, own, at in zip(given, values, row, strict=True)}) for row in rows
+        _instance(record, {field.name: own[at] for field, own, at in zip(chosen, values, row, strict=True)})
+        for row in rows
     ]
 
 
@@ -124,7 +125,7 @@ def _rows(sizes: Sequence[int]) -> Sequence[tuple[int, ...]]:
     return list(dict.fromkeys(tuple(at % size for at, size in zip(row, sizes, strict=True)) for row in rows))
 
 
-def _made(record: Record, fields: dict[str, Tree]) -> Tree:
+def _instance(record: Record, fields: dict[str, Tree]) -> Tree:
     kind: Any = record.make
     if record.style is Style.ITEMS:
         return fields

@@ -174,9 +174,9 @@ def _parsed(cls: type[Any], name: str, text: str) -> Any:
         return _OLD_NAMES[text]
     parts = cls.__module__.split(".")
     for end in range(len(parts), 0, -1):
-        found = getattr(sys.modules.get(".".join(parts[:end])), text, None)
-        if isinstance(found, type):
-            return found
+        value = getattr(sys.modules.get(".".join(parts[:end])), text, None)
+        if isinstance(value, type):
+            return value
     raise SchemaError(
         f"{cls.__module__}.{cls.__qualname__}.{name} has the type {text!r}, which is not found near the class; "
         "give a strategy, a schema or samples"

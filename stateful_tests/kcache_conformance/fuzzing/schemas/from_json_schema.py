@@ -46,23 +46,23 @@ def schema_of_json_schema(document: Mapping[str, Any], name: str | None = None) 
     Raises:
         SchemaError: the JSON schema does not exist, or allows no objects.
     """
-    found = find_json_schema(document, name)
-    schema = _JsonSchemas(found).root()
-    return require_finite(schema, found.title or "the schema")
+    root = find_json_schema(document, name)
+    schema = _JsonSchemas(root).root()
+    return require_finite(schema, root.title or "the schema")
 
 
 class _JsonSchemas:
     """A converter of the JSON schemas of one document into schemas."""
 
-    def __init__(self, found: Found) -> None:
-        self._found = found
-        self._done: dict[str, Schema] = {}
+    def __init__(self, root: Found) -> None:
+        self._root = root
+        self._schemas: dict[str, Schema] = {}
         self._later: dict[str, Later] = {}
         self._under_way: list[str] = []
 
     def root(self) -> Schema:
         """Return the schema of the whole object."""
-        schema, _ = without_none(self.schema(self._found.json_schema, ""))
+        schema, _ = without_none(self.schema(self._root.json_schema, ""))
         if isinstance(schema, Either):
             return replace(schema, options=tuple(map(self._named, schema.options)))
         return self._named(schema)
@@ -70,9 +70,9 @@ class _JsonSchemas:
     def _named(self, schema: Schema) -> Schema:
         if not isinstance(schema, Record):
             return schema
-        if self._found.kind is None:
-            return replace(schema, name=schema.name or self._found.title)
-        return replace(self._whole_object(schema), name=self._found.kind)
+        if self._root.kind is None:
+            return replace(schema, name=schema.name or self._root.title)
+        return replace(self._whole_object(schema), name=self._root.kind)
 
     def schema(self, json_schema: Any, where: str) -> Schema:
         """Convert the JSON schema at a path of the object."""
@@ -94,26 +94,26 @@ class _JsonSchemas:
         if reference.endswith(".api.resource.Quantity"):
             return Text(Format.QUANTITY)
         if reference in self._under_way:
-            return self._later.setdefault(reference, Later(lambda: self._done[reference], _last(reference)))
-        if reference not in self._done:
+            return self._later.setdefault(reference, Later(lambda: self._schemas[reference], _last(reference)))
+        if reference not in self._schemas:
             self._under_way.append(reference)
-            made = self.schema(pointed_at(self._found.document, reference), where)
+            schema = self.schema(pointed_at(self._root.document, reference), where)
             self._under_way.remove(reference)
-            if any(made is later for later in self._later.values()):
+            if any(schema is later for later in self._later.values()):
                 raise SchemaError(f"the schema {reference} refers to nothing but itself")
-            if isinstance(made, Record) and not made.name:
-                made = replace(made, name=_last(reference))
-            self._done[reference] = made
-        return self._done[reference]
+            if isinstance(schema, Record) and not schema.name:
+                schema = replace(schema, name=_last(reference))
+            self._schemas[reference] = schema
+        return self._schemas[reference]
 
-    def _flat(self, json_schema: Mapping[str, Any], where: str, seen: tuple[str, ...] = ()) -> Mapping[str, Any]:
+    def _flat(self, json_schema: Mapping[str, Any], where: str, references: tuple[str, ...] = ()) -> Mapping[str, Any]:
         """Merge ``json_schema`` with its ``$ref`` and all of its ``allOf``."""
         parts = list(json_schema.get("allOf", ()))
         if "$ref" in json_schema:
-            if json_schema["$ref"] in seen:
+            if json_schema["$ref"] in references:
                 raise SchemaError(f"the schema {json_schema['$ref']} refers to nothing but itself")
-            seen = (*seen, json_schema["$ref"])
-            parts.append(pointed_at(self._found.document, json_schema["$ref"]))
+            references = (*references, json_schema["$ref"])
+            parts.append(pointed_at(self._root.document, json_schema["$ref"]))
         if not parts:
             return json_schema
         own = {key: value for key, value in json_schema.items() if key not in ("allOf", "$ref")}
@@ -123,7 +123,7 @@ class _JsonSchemas:
                 continue
             if not isinstance(part, Mapping):
                 raise SchemaError(f"the schema of {where or 'the object'} allows no value")
-            flat = self._flat(part, where, seen)
+            flat = self._flat(part, where, references)
             whole = dict(flat) if whole is None else merged(whole, flat, where)
         result = own if whole is None else merged(own, whole, where)
         # A reference that may be null is written as ``allOf`` beside ``nullable``.
@@ -175,9 +175,9 @@ class _JsonSchemas:
             case "string":
                 return text_schema(json_schema, where)
             case "integer":
-                return integer_schema(json_schema, where, bits=64 if self._found.is_kubernetes else None)
+                return integer_schema(json_schema, where, bits=64 if self._root.is_kubernetes else None)
             case "number":
-                return number_schema(json_schema, where, bits=64 if self._found.is_kubernetes else None)
+                return number_schema(json_schema, where, bits=64 if self._root.is_kubernetes else None)
             case "array":
                 return self._array(json_schema, where)
             case "object":
@@ -228,7 +228,7 @@ class _JsonSchemas:
         """Require metadata and the document's kind in a Kubernetes object, even if the JSON schema does not."""
         own = {field.name: field for field in record.fields}
         is_root = not self._under_way and record.name == ""
-        free = {"apiVersion": self._found.api_version, "kind": self._found.kind} if is_root else {}
+        free = {"apiVersion": self._root.api_version, "kind": self._root.kind} if is_root else {}
         for name in ("apiVersion", "kind"):
             known = free.get(name)
             field = own.get(name, Field(name, Text(), may_be_missing=is_root, may_be_none=False))

@@ -70,22 +70,23 @@ def _whole(kind: str | None, samples: list[Any]) -> Schema:
         versions = _distinct(one["apiVersion"] for one in objects if one.get("apiVersion") is not None)
         fields["apiVersion"] = replace(fields["apiVersion"], schema=Choice(tuple(versions)))
     if "metadata" in fields:
-        seen = [one["metadata"] for one in objects if isinstance(one.get("metadata"), dict)]
-        fields["metadata"] = Field("metadata", _metadata(seen), may_be_missing=False, may_be_none=False)
+        metadata_values = [one["metadata"] for one in objects if isinstance(one.get("metadata"), dict)]
+        fields["metadata"] = Field("metadata", _metadata(metadata_values), may_be_missing=False, may_be_none=False)
     for name in _MAY_ALWAYS_BE_MISSING:
         if name in fields:
             fields[name] = replace(fields[name], may_be_missing=True)
     return Record(tuple(fields.values()), Style.ITEMS, name=kind or "")
 
 
-def _metadata(seen: Sequence[Mapping[str, Any]]) -> Record:
+def _metadata(values: Sequence[Mapping[str, Any]]) -> Record:
     """Return the schema of the metadata, with the values of the samples."""
     known = metadata(MANIFEST)
-    found = {field.name: field for field in _fields(seen, "metadata", known)}
+    by_name = {field.name: field for field in _fields(values, "metadata", known)}
     fields = [
-        replace(field, schema=found.pop(field.name).schema) if field.name in found else field for field in known.fields
+        replace(field, schema=by_name.pop(field.name).schema) if field.name in by_name else field
+        for field in known.fields
     ]
-    others = [replace(field, may_be_missing=True, may_be_none=True) for field in found.values()]
+    others = [replace(field, may_be_missing=True, may_be_none=True) for field in by_name.values()]
     return replace(known, fields=(*fields, *others))
 
 
@@ -164,12 +165,12 @@ def _fields(values: Sequence[Mapping[str, Any]], where: str, known: Record | Non
     fields = []
     for name in _distinct(key for value in values for key in value):
         path = f"{where}.{name}" if where else str(name)
-        seen = [value[name] for value in values if name in value]
-        schemas = [one for one in seen if one is not None]
+        present = [value[name] for value in values if name in value]
+        schemas = [one for one in present if one is not None]
         field = field_in(known, name)
         inner = None if field is None else field.schema
         schema = _schema(schemas, path, inner) if schemas else inner or Nothing()
-        fields.append(Field(name, schema, len(seen) < len(values), len(schemas) < len(seen)))
+        fields.append(Field(name, schema, len(present) < len(values), len(schemas) < len(present)))
     return fields
 
 
@@ -184,18 +185,18 @@ def _list(values: list[list[Any]], where: str, known: Schema | None) -> Schema:
 
 
 def _text(values: list[str], where: str, known: Schema | None) -> Schema:
-    seen = tuple(_distinct(values))[:_MOST_EXAMPLES]
+    distinct = tuple(_distinct(values))[:_MOST_EXAMPLES]
     if known is None and where:
         known = value_named(_last(where), MANIFEST)
-    if isinstance(known, Choice) and all(is_valid(value, known) for value in seen):
+    if isinstance(known, Choice) and all(is_valid(value, known) for value in distinct):
         return known
     if isinstance(known, Text):
         # With the known examples, every text would pass that is an example.
-        if all(is_valid(value, replace(known, examples=())) for value in seen):
-            return replace(known, examples=seen)
-    elif all(is_valid(value, Text(Format.TIME)) for value in seen):
-        return Text(Format.TIME, examples=seen)
-    return Text(examples=seen)
+        if all(is_valid(value, replace(known, examples=())) for value in distinct):
+            return replace(known, examples=distinct)
+    elif all(is_valid(value, Text(Format.TIME)) for value in distinct):
+        return Text(Format.TIME, examples=distinct)
+    return Text(examples=distinct)
 
 
 def _integers(values: list[int], where: str, known: Schema | None) -> Schema:

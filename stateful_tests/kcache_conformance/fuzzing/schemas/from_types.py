@@ -60,14 +60,14 @@ def schema_of_type(annotation: Any) -> Schema:
         SchemaError: a type in it is unknown, and there is no default value; or no value of it is finite. The message
             names the field.
     """
-    return require_finite(_Types().schema(annotation, _WHOLE), f"the type {_shown(annotation)}")
+    return require_finite(_Types().schema(annotation, _WHOLE), f"the type {_type_text(annotation)}")
 
 
 class _Types:
     """A converter of types into schemas, which caches them for types that refer to themselves."""
 
     def __init__(self) -> None:
-        self._done: dict[Any, Schema] = {}
+        self._schemas: dict[Any, Schema] = {}
         self._under_way: set[Any] = set()
         self._later: dict[Any, Later] = {}
         self._variables: Mapping[Any, Any] = {}
@@ -116,20 +116,20 @@ class _Types:
     def _once(self, annotation: Any, where: str, make: Callable[[Any], Schema]) -> Schema:
         annotation = self._substituted(annotation)
         if annotation in self._under_way:
-            return self._later.setdefault(annotation, Later(lambda: self._done[annotation], _shown(annotation)))
-        if annotation not in self._done:
+            return self._later.setdefault(annotation, Later(lambda: self._schemas[annotation], _type_text(annotation)))
+        if annotation not in self._schemas:
             self._under_way.add(annotation)
             outer = self._variables
             self._variables = _own_variables(annotation)
             try:
-                made = make(annotation)
+                schema = make(annotation)
             finally:
                 self._variables = outer
                 self._under_way.discard(annotation)
-            if made is self._later.get(annotation):
-                raise SchemaError(f"{where} has the type {_shown(annotation)}, which is defined by itself alone")
-            self._done[annotation] = made
-        return self._done[annotation]
+            if schema is self._later.get(annotation):
+                raise SchemaError(f"{where} has the type {_type_text(annotation)}, which is defined by itself alone")
+            self._schemas[annotation] = schema
+        return self._schemas[annotation]
 
     def _substituted(self, annotation: Any) -> Any:
         """Replace the type variables in ``annotation`` by their types; free variables by their bounds."""
@@ -172,12 +172,12 @@ class _Types:
     def _record(self, annotation: Any, cls: type[Any], where: str) -> Schema:
         try:
             declaration = declaration_of(cls)
-            made = None if declaration is None else self._declared(annotation, cls, declaration)
+            record = None if declaration is None else self._declared(annotation, cls, declaration)
         except SchemaError as error:
             raise error if where == _WHOLE else SchemaError(f"{where} ({cls.__qualname__}): {error}") from error
-        if made is None:
+        if record is None:
             raise _unknown(annotation, where)
-        return made
+        return record
 
     def _declared(self, annotation: Any, cls: type[Any], declaration: Declaration) -> Record:
         variables = dict(_variables(annotation))
@@ -186,13 +186,13 @@ class _Types:
         for declared in declaration.fields:
             owner = next((base for base in cls.__mro__ if declared.name in inspect.get_annotations(base)), cls)
             self._variables = {**merged, **variables.get(owner, {})}
-            done = dict(self._done)
+            schemas = dict(self._schemas)
             try:
                 fields.append(self._field(cls, declared))
             except SchemaError as error:
-                self._done = done  # schemas that were created meanwhile may refer to the failed one
-                kept, note = _without_value(declared, declaration.style, error)
-                fields += kept
+                self._schemas = schemas  # schemas that were created meanwhile may refer to the failed one
+                remaining, note = _without_value(declared, declaration.style, error)
+                fields += remaining
                 notes.append(note)
         return Record(tuple(fields), declaration.style, declaration.make, cls.__name__, tuple(notes))
 
@@ -248,10 +248,10 @@ def _variables(annotation: Any) -> Iterator[tuple[type[Any], dict[Any, Any]]]:
 
 def _unknown(annotation: Any, where: str) -> SchemaError:
     have, advice = ("have", ADVICE) if where == _WHOLE else ("has", _FIELD_ADVICE)
-    return SchemaError(f"{where} {have} the type {_shown(annotation)}, of which no values can be made up; {advice}")
+    return SchemaError(f"{where} {have} the type {_type_text(annotation)}, of which no values can be made up; {advice}")
 
 
-def _shown(annotation: Any) -> str:
+def _type_text(annotation: Any) -> str:
     if isinstance(annotation, type) and typing.get_origin(annotation) is None:
         module = "" if annotation.__module__ == "builtins" else f"{annotation.__module__}."
         return module + annotation.__qualname__

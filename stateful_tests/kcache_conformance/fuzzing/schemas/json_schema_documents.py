@@ -62,17 +62,17 @@ def pointed_at(document: Mapping[str, Any], reference: str) -> Any:
     """
     if not reference.startswith("#"):
         raise SchemaError(f"the schema refers to {reference!r}, which is outside of its document; put it into it")
-    found: Any = document
+    target: Any = document
     for part in reference[1:].split("/")[1:]:
         key = unquote(part).replace("~1", "/").replace("~0", "~")
-        if isinstance(found, Mapping) and key in found:
-            found = found[key]
-        elif isinstance(found, list) and key.isdecimal() and int(key) < len(found):
-            found = found[int(key)]
+        if isinstance(target, Mapping) and key in target:
+            target = target[key]
+        elif isinstance(target, list) and key.isdecimal() and int(key) < len(target):
+            target = target[int(key)]
         else:
-            keys = found if isinstance(found, Mapping) else ()
+            keys = target if isinstance(target, Mapping) else ()
             raise SchemaError(f"the schema refers to {reference!r}, which is not there{_similar(key, keys)}")
-    return found
+    return target
 
 
 def _in_custom_resource_definition(document: Mapping[str, Any], name: str | None) -> Found:
@@ -96,13 +96,13 @@ def _in_custom_resource_definition(document: Mapping[str, Any], name: str | None
 
 
 def _named_json_schemas(document: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    schemas: dict[str, Any] = {}
     for folder in _FOLDERS:
         inner: Any = document
         for part in folder:
             inner = _mapping(inner).get(part)
-        found.update(_mapping(inner))
-    return found
+        schemas.update(_mapping(inner))
+    return schemas
 
 
 def _named(document: Mapping[str, Any], json_schemas: Mapping[str, Any], name: str, is_api: bool) -> Found:

@@ -66,13 +66,13 @@ def _subschema(one: Any, other: Any, _: str) -> Any:
 
 
 def _types(one: Any, other: Any, where: str) -> Any:
-    left = one if isinstance(one, list) else [one]
-    right = other if isinstance(other, list) else [other]
-    common = [kind for kind in left if kind in right or (kind == "integer" and "number" in right)]
-    if "integer" in right and "number" in left and "integer" not in common:
+    one_types = one if isinstance(one, list) else [one]
+    other_types = other if isinstance(other, list) else [other]
+    common = [kind for kind in one_types if kind in other_types or (kind == "integer" and "number" in other_types)]
+    if "integer" in other_types and "number" in one_types and "integer" not in common:
         common.append("integer")
     if not common:
-        raise SchemaError(f"{where} must be {_shown(left)} and {_shown(right)} at the same time")
+        raise SchemaError(f"{where} must be {_joined(one_types)} and {_joined(other_types)} at the same time")
     return common[0] if len(common) == 1 else common
 
 
@@ -93,10 +93,10 @@ def _exclusive(one: Any, other: Any, pick: Callable[[Any, Any], Any]) -> Any:
 
 
 def _alternatives(one: list[Any], other: list[Any], _: str) -> list[Any]:
-    return [{"allOf": [left, right]} for left in one for right in other]
+    return [{"allOf": [first, second]} for first in one for second in other]
 
 
-def _shown(kinds: list[Any]) -> str:
+def _joined(kinds: list[Any]) -> str:
     return " or ".join(map(str, kinds))
 
 

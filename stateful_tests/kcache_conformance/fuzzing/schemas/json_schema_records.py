@@ -48,8 +48,8 @@ def limited(fields: list[Field], least: int, most: int | None, where: str) -> li
     for start in range(len(optional) if room > 0 else 1):
         chosen = [optional[(start + step) % len(optional)].name for step in range(room)]
         must = {field.name for field in required} | set(chosen[:wanted])
-        kept = [field for field in fields if field.name in must or field.name in chosen]
-        options.append([replace(field, may_be_missing=field.name not in must) for field in kept])
+        selected = [field for field in fields if field.name in must or field.name in chosen]
+        options.append([replace(field, may_be_missing=field.name not in must) for field in selected])
     return options
 
 
@@ -59,5 +59,5 @@ def without_the_others(whole: dict[str, Any], option: Any, options: list[Any]) -
         return whole
     own = set(whole.get("required", ()))
     others = {name for one in options if one is not option for name in one["required"]} - own
-    kept = {name: inner for name, inner in whole.get("properties", {}).items() if name not in others}
-    return {**whole, "properties": kept}
+    remaining = {name: inner for name, inner in whole.get("properties", {}).items() if name not in others}
+    return {**whole, "properties": remaining}

@@ -136,11 +136,13 @@ def _in_python(pattern: str, where: str) -> str:
     """Translate a regular expression of Go or JavaScript, where ``$`` is the very end, and classes are ASCII."""
     for name, characters in _CLASSES.items():
         pattern = pattern.replace(name, characters)
-    made = _TOKEN.sub(lambda match: r"\Z" if match[0] in ("$", r"\z") else match[0], pattern)
-    if any(token in (r"\d", r"\D", r"\w", r"\W", r"\s", r"\S", r"\b", r"\B") for token in re.findall(r"\\.", made)):
-        made = "(?a)" + made
+    translated = _TOKEN.sub(lambda match: r"\Z" if match[0] in ("$", r"\z") else match[0], pattern)
+    if any(
+        token in (r"\d", r"\D", r"\w", r"\W", r"\s", r"\S", r"\b", r"\B") for token in re.findall(r"\\.", translated)
+    ):
+        translated = "(?a)" + translated
     try:
-        re.compile(made)
+        re.compile(translated)
     except re.error as error:
         raise SchemaError(f"the pattern {pattern!r} of {where} is none in Python: {error}") from error
-    return made
+    return translated

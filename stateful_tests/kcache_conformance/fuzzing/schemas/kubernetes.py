@@ -69,7 +69,7 @@ AS_DICT = Manner(Style.ITEMS, is_camel=False)
 
 def snake_case(name: str) -> str:
     """Convert ``nodeName`` into ``node_name``, ``hostIP`` into ``host_ip``, ``podIPs`` into ``pod_ips``."""
-    plurals = re.sub(r"(IP|CIDR)s\b", lambda found: found[1].capitalize() + "s", name)
+    plurals = re.sub(r"(IP|CIDR)s\b", lambda match: match[1].capitalize() + "s", name)
     return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", re.sub(r"([A-Z])([A-Z][a-z])", r"\1_\2", plurals)).lower()
 
 
@@ -158,10 +158,10 @@ def _schema(said: Any, manner: Manner) -> Schema:
 
 @functools.cache
 def _values(manner: Manner) -> dict[str, list[Text | Choice | Integer | Boolean]]:
-    found: dict[str, list[Text | Choice | Integer | Boolean]] = {}
+    by_name: dict[str, list[Text | Choice | Integer | Boolean]] = {}
     for name in _documents()[1]:
         for field in _type(name, manner).fields:
-            known = found.setdefault(field.name, [])
+            known = by_name.setdefault(field.name, [])
             if isinstance(field.schema, Text | Choice | Integer | Boolean) and field.schema not in known:
                 known.append(field.schema)
-    return found
+    return by_name

@@ -24,10 +24,10 @@ def read_samples(paths: Iterable[Path]) -> list[Any]:
     """
     samples: list[Any] = []
     for path in paths:
-        found = [sample for file in _files(path) for sample in _objects(file)]
-        if not found:
+        objects = [sample for file in _files(path) for sample in _objects(file)]
+        if not objects:
             raise SchemaError(f"{path} holds no objects")
-        samples += found
+        samples += objects
     return samples
 
 

@@ -30,16 +30,16 @@ class Reachable:
         self.codes: list[types.CodeType] = []
         self.values: list[Any] = []
         self.tables: list[dict[str, Any]] = []
-        self._seen: set[int] = set()
-        self._kept: list[Any] = []  # keeps objects alive, so that their ids are not reused
+        self._visited: set[int] = set()
+        self._alive: list[Any] = []  # keeps objects alive, so that their ids are not reused
         self._package = _package_of(function)
         self._follow(function, 0)
 
     def _follow(self, value: Any, depth: int) -> None:
-        if depth > _DEEPEST or len(self.codes) > _MOST_CODES or id(value) in self._seen:
+        if depth > _DEEPEST or len(self.codes) > _MOST_CODES or id(value) in self._visited:
             return
-        self._seen.add(id(value))
-        self._kept.append(value)
+        self._visited.add(id(value))
+        self._alive.append(value)
         if isinstance(value, functools.partial):
             for part in (value.func, *value.args, *value.keywords.values()):
                 self._follow(part, depth)

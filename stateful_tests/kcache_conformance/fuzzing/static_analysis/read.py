@@ -69,16 +69,16 @@ def read(function: Callable[..., Any]) -> Reading:
     patterns: dict[str, None] = {}
     for value in reachable.values:
         for scalar in nested(value):
-            found = scalar.value if isinstance(scalar, enum.Enum) else scalar
-            if isinstance(found, str) and len(found) <= _LONGEST_TEXT:
-                texts[found] = None
-            elif isinstance(found, bytes) and len(found) <= _LONGEST_TEXT:
-                texts[found.decode("latin-1")] = None
-            elif isinstance(found, (int, float)) and not isinstance(found, bool):
-                if abs(found) < _LARGEST_NUMBER and found == int(found):
-                    numbers[int(found)] = None
-            elif isinstance(found, re.Pattern):
-                patterns[found.pattern if isinstance(found.pattern, str) else ""] = None
+            constant = scalar.value if isinstance(scalar, enum.Enum) else scalar
+            if isinstance(constant, str) and len(constant) <= _LONGEST_TEXT:
+                texts[constant] = None
+            elif isinstance(constant, bytes) and len(constant) <= _LONGEST_TEXT:
+                texts[constant.decode("latin-1")] = None
+            elif isinstance(constant, (int, float)) and not isinstance(constant, bool):
+                if abs(constant) < _LARGEST_NUMBER and constant == int(constant):
+                    numbers[int(constant)] = None
+            elif isinstance(constant, re.Pattern):
+                patterns[constant.pattern if isinstance(constant.pattern, str) else ""] = None
     names = {name for code in reachable.codes for name in code.co_names}
     attributes = {name for code in reachable.codes for name in _attributes(code)}
     for text in texts:

@@ -60,19 +60,19 @@ def probe(function: Callable[[Any], Any]) -> Node:
     root = Node()
     for is_true in (True, False):
         steps = iter(range(_MOST_STEPS))
-        with contextlib.suppress(BaseException), _recursion_limit_kept():
+        with contextlib.suppress(BaseException), _preserved_recursion_limit():
             result = function(_Agreeable(root, steps, is_true))
             if isinstance(result, (list, tuple)):
                 for value in result[:3]:
                     str(value)
-    with contextlib.suppress(BaseException), _recursion_limit_kept():
+    with contextlib.suppress(BaseException), _preserved_recursion_limit():
         function(copy.deepcopy(_MANIFEST))
         root.takes_manifests = True
     return root
 
 
 @contextlib.contextmanager
-def _recursion_limit_kept() -> Iterator[None]:
+def _preserved_recursion_limit() -> Iterator[None]:
     """Restore the recursion limit at the end, because the function may change it."""
     before = sys.getrecursionlimit()
     try:
@@ -112,8 +112,8 @@ class _Agreeable:
         node, steps, is_true = self._probe
         node.is_map = True
         value = Node(is_text=True)
-        made = _Agreeable(value, steps, is_true)
-        entries: dict[str, list[Any]] = {"items": [("app", made)], "keys": ["app"], "values": [made]}
+        entry = _Agreeable(value, steps, is_true)
+        entries: dict[str, list[Any]] = {"items": [("app", entry)], "keys": ["app"], "values": [entry]}
         return entries[name]
 
     def __getitem__(self, key: Any) -> Any:

@@ -14,7 +14,7 @@ from .cutting import cut_note, drawn_calls
 from .picture import Picture, PlainHistory
 from .placing import Placed, place_calls, place_points
 from .states import Difference, differences, initial_facts
-from .texts import argument_texts, sentences, shown, tick_text
+from .texts import argument_texts, limited_text, sentences, tick_text
 
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
@@ -50,7 +50,7 @@ def encode_picture(picture: Picture) -> dict[str, Any]:
         "facts": () if isinstance(picture.history, PlainHistory) else initial_facts(picture.history),
         "firstError": error,
         "expected": _expected(picture),
-        "note": sentences(shown(picture.note), cut_note(picture, len(drawn))),
+        "note": sentences(limited_text(picture.note), cut_note(picture, len(drawn))),
     }
 
 
@@ -64,9 +64,9 @@ def _call(call: Call, lane: int, placed: Placed, number: int, in_core: bool) -> 
         "pending": call.returned is None,
         "name": str(call.operation.name),
         "write": call.operation.is_write,
-        "text": shown(call_text(call)),
+        "text": limited_text(call_text(call)),
         "arguments": argument_texts(call.operation),
-        "result": "" if call.returned is None else shown(outcome_text(call.outcome)),
+        "result": "" if call.returned is None else limited_text(outcome_text(call.outcome)),
         "failed": call.outcome is not None and call.outcome.error is not None,
         "invoked": tick_text(call.invoked),
         "returned": "" if call.returned is None else tick_text(call.returned),
@@ -116,4 +116,4 @@ def _expected(picture: Picture) -> str:
     if outcome == picture.expected:
         return ""
     text = outcome_text(picture.expected)
-    return shown(repr(picture.expected.value) if outcome is not None and outcome_text(outcome) == text else text)
+    return limited_text(repr(picture.expected.value) if outcome is not None and outcome_text(outcome) == text else text)

@@ -20,7 +20,7 @@ from ..interleaving import interleaving_text
 from ..story import story_sentences
 from .from_history import argument, picture_of_history, tables_of_calls
 from .picture import Detail, DrawnHistory, Page, Picture, PlainHistory, Table
-from .texts import shown
+from .texts import limited_text
 from .walking import walk_of
 
 _STOPS = frozenset({FindingKind.HANG, FindingKind.CRASH, FindingKind.DEADLOCK, FindingKind.LIVELOCK})
@@ -43,7 +43,7 @@ def page_of_finding(
         finding: the finding.
         target: the name of the implementation, for the command.
         title: the command line of the run.
-        tables: shown below the tables of the finding.
+        tables: limited_text below the tables of the finding.
         strict_errors: how the target was tested.
     """
     picture = picture_of_finding(finding, strict_errors=strict_errors)
@@ -169,5 +169,5 @@ def _program_tables(finding: Finding, picture: Picture | None) -> tuple[Table, .
     if program is None or picture is not None or not len(program):
         return ()
     parts = [("before", program.prefix), *((f"thread {n}", thread) for n, thread in enumerate(program.threads, 1))]
-    rows = tuple((name, shown(operation_text(operation))) for name, part in parts for operation in part)
+    rows = tuple((name, limited_text(operation_text(operation))) for name, part in parts for operation in part)
     return (Table("The program", ("thread", "call"), rows[:_MOST_ROWS]),)

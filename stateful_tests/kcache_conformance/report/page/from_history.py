@@ -12,7 +12,7 @@ from kcache_model.verdict import Status, Verdict
 from ..timeline import lane_name
 from .ordering import explaining_order, order_to_first_error
 from .picture import DrawnHistory, Page, Picture, Table
-from .texts import sentences, shown, tick_text
+from .texts import limited_text, sentences, tick_text
 
 _MOST_ROWS = 200
 _NO_ORDER = "No order is drawn, because none was found in time. The verdict does not depend on it."
@@ -129,8 +129,8 @@ def _table(heading: str, picture: Picture, calls: Iterable[tuple[int, Call]]) ->
     rows = [
         (
             lane_name(call.thread),
-            shown(call_text(call)) + (" \u2717" if position == picture.first_error else ""),
-            "no response" if call.returned is None else shown(outcome_text(call.outcome)),
+            limited_text(call_text(call)) + (" \u2717" if position == picture.first_error else ""),
+            "no response" if call.returned is None else limited_text(outcome_text(call.outcome)),
             tick_text(call.invoked),
             "" if call.returned is None else tick_text(call.returned),
             places.get(position, ""),

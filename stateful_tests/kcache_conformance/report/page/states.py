@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .picture import DrawnHistory
-from .texts import shown
+from .texts import limited_text
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Difference:
 
 def initial_facts(history: DrawnHistory) -> tuple[tuple[str, str], ...]:
     """Return (name, text) of the object's properties before the first call."""
-    return tuple((name, shown(text)) for name, text in history.facts(history.initial()).items())
+    return tuple((name, limited_text(text)) for name, text in history.facts(history.initial()).items())
 
 
 def differences(history: DrawnHistory, order: Sequence[int]) -> Iterator[Difference]:
@@ -47,8 +47,11 @@ def differences(history: DrawnHistory, order: Sequence[int]) -> Iterator[Differe
 def _difference(history: DrawnHistory, before: Any, after: Any) -> Difference:
     if before is after:
         return Difference()
-    items = ((shown(key), None if text is None else shown(text)) for key, text in history.changed_items(before, after))
+    items = (
+        (limited_text(key), None if text is None else limited_text(text))
+        for key, text in history.changed_items(before, after)
+    )
     old, new = history.facts(before), history.facts(after)
     names = [*old, *(name for name in new if name not in old)]
-    facts = ((name, shown(new[name]) if name in new else "") for name in names if old.get(name) != new.get(name))
+    facts = ((name, limited_text(new[name]) if name in new else "") for name in names if old.get(name) != new.get(name))
     return Difference(tuple(items), tuple(facts))

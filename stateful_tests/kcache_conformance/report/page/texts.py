@@ -8,7 +8,7 @@ LONGEST_TEXT = 2_000
 _MOST_ARGUMENTS = 100
 
 
-def shown(text: str) -> str:
+def limited_text(text: str) -> str:
     """Return ``text`` without control characters and lone surrogates, cut to ``LONGEST_TEXT`` characters."""
     if len(text) > LONGEST_TEXT:
         text = f"{text[:LONGEST_TEXT]}... ({len(text) - LONGEST_TEXT} more characters)"
@@ -30,8 +30,8 @@ def tick_text(tick: int) -> str:
 
 def argument_texts(operation: object) -> tuple[tuple[str, str], ...]:
     """Return (name, text) of each argument, in full; empty if the text of a call already shows them."""
-    found: list[tuple[str, str]] = list(getattr(operation, "in_full", ()))
-    cut = found[:_MOST_ARGUMENTS]
-    if len(found) > len(cut):
-        cut.append(("and", f"{len(found) - len(cut)} more"))
-    return tuple((name, shown(text)) for name, text in cut)
+    texts: list[tuple[str, str]] = list(getattr(operation, "in_full", ()))
+    cut = texts[:_MOST_ARGUMENTS]
+    if len(texts) > len(cut):
+        cut.append(("and", f"{len(texts) - len(cut)} more"))
+    return tuple((name, limited_text(text)) for name, text in cut)

@@ -13,7 +13,7 @@ from kcache_model.interleaving import LINE, Interleaving, InterleavingEvent
 from ..interleaving import event_text, switch_text, thread_label
 from ..interleaving_rows import rows_to_show
 from ..story import named_positions
-from .texts import shown
+from .texts import limited_text
 
 _AROUND: Final = 2
 """Lines of source that are shown before and after one that ran."""
@@ -67,25 +67,25 @@ class Walk:
     sources: tuple[tuple[str, tuple[SourceLine, ...]], ...]
 
 
-def walk_of(told: Interleaving | None) -> Walk | None:
+def walk_of(interleaving: Interleaving | None) -> Walk | None:
     """Return the steps that the text of the interleaving shows; ``None`` if there are none."""
-    if told is None or not told.events:
+    if interleaving is None or not interleaving.events:
         return None
-    wanted = sorted(rows_to_show(told) | named_positions(told))
-    columns = max(told.threads, 1 + max(event.thread for event in told.events))
-    names = tuple(shown(thread_label(told, thread)) for thread in range(columns))
-    events = [told.events[at] for at in wanted]
-    return Walk(names, tuple(_steps(told, wanted)), tuple(_sources(events)))
+    wanted = sorted(rows_to_show(interleaving) | named_positions(interleaving))
+    columns = max(interleaving.threads, 1 + max(event.thread for event in interleaving.events))
+    names = tuple(limited_text(thread_label(interleaving, thread)) for thread in range(columns))
+    events = [interleaving.events[at] for at in wanted]
+    return Walk(names, tuple(_steps(interleaving, wanted)), tuple(_sources(events)))
 
 
-def _steps(told: Interleaving, wanted: Sequence[int]) -> Iterator[WalkStep]:
-    begins = {call.first: call for call in told.calls if call.first <= call.last}
-    ends = {call.last: (at, call) for at, call in enumerate(told.calls) if call.first <= call.last}
+def _steps(interleaving: Interleaving, wanted: Sequence[int]) -> Iterator[WalkStep]:
+    begins = {call.first: call for call in interleaving.calls if call.first <= call.last}
+    ends = {call.last: (at, call) for at, call in enumerate(interleaving.calls) if call.first <= call.last}
     positions = set(wanted) | begins.keys() | {at for at, (_, call) in ends.items() if call.outcome is not None}
     thread, place, switch = -1, "", ""
-    for at, event in enumerate(told.events):
+    for at, event in enumerate(interleaving.events):
         if event.switch is not None:
-            switch = shown(switch_text(told, event.switch))
+            switch = limited_text(switch_text(interleaving, event.switch))
         if at not in positions:
             continue
         if event.thread != thread:
@@ -93,41 +93,42 @@ def _steps(told: Interleaving, wanted: Sequence[int]) -> Iterator[WalkStep]:
         else:
             switch = ""
         if at in begins:
-            yield WalkStep(thread, "", "", shown(begins[at].text), switch)
+            yield WalkStep(thread, "", "", limited_text(begins[at].text), switch)
             switch = ""
         if at in wanted:
-            code = shown(event.code) if event.where != place else ""
-            text = "" if event.kind == LINE else shown(event_text(told, event))
+            code = limited_text(event.code) if event.where != place else ""
+            text = "" if event.kind == LINE else limited_text(event_text(interleaving, event))
             yield WalkStep(thread, event.where, code, text, switch)
             place, switch = event.where, ""
         if at in ends and ends[at][1].outcome is not None:
             number, call = ends[at]
-            yield WalkStep(thread, "", "", shown(f"{call.text} -> {call.outcome}"), switch, number == told.wrong_call)
+            is_wrong = number == interleaving.wrong_call
+            yield WalkStep(thread, "", "", limited_text(f"{call.text} -> {call.outcome}"), switch, is_wrong)
             switch = ""
 
 
 def _sources(events: Sequence[InterleavingEvent]) -> Iterator[tuple[str, tuple[SourceLine, ...]]]:
-    left = _MOST_LINES
+    remaining = _MOST_LINES
     ran: dict[tuple[str, str], dict[int, str]] = {}
     for event in events:
         file, _, line = event.where.rpartition(":")
         if file:
             ran.setdefault((event.path, file), {})[int(line)] = event.code
     for (path, file), lines in ran.items():
-        found = tuple(_lines(file, _source(path, lines), lines))[:left]
-        left -= len(found)
-        if found:
-            yield shown(file), found
+        lines_of_file = tuple(_lines(file, _source(path, lines), lines))[:remaining]
+        remaining -= len(lines_of_file)
+        if lines_of_file:
+            yield limited_text(file), lines_of_file
 
 
 def _source(path: str, lines: Mapping[int, str]) -> list[str]:
     """Return the lines of a file as it ran; empty if the file has changed."""
     try:
-        found = Path(path).read_text(encoding="utf-8").splitlines()
+        source = Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError):
         return []
-    is_same = all(line <= len(found) and found[line - 1].strip() == code for line, code in lines.items())
-    return found if is_same else []
+    is_same = all(line <= len(source) and source[line - 1].strip() == code for line, code in lines.items())
+    return source if is_same else []
 
 
 def _lines(file: str, source: Sequence[str], ran: Mapping[int, str]) -> Iterator[SourceLine]:
@@ -141,4 +142,4 @@ def _lines(file: str, source: Sequence[str], ran: Mapping[int, str]) -> Iterator
         if before and number > before + 1:
             yield SourceLine(0, "", "")
         code = source[number - 1] if source else ran[number]
-        yield SourceLine(number, f"{file}:{number}", shown(code))
+        yield SourceLine(number, f"{file}:{number}", limited_text(code))

@@ -21,9 +21,9 @@ class TracingNumber(int):
 
     def __new__(cls, value: int, notes: Notes, weights: Weights) -> TracingNumber:
         """Create a tracer; ``weights`` has the factor and the value of each part that the number depends on."""
-        made = super().__new__(cls, value)
-        made._notes, made._weights = notes, weights
-        return made
+        tracer = super().__new__(cls, value)
+        tracer._notes, tracer._weights = notes, weights
+        return tracer
 
     def _meet(self, other: Any) -> None:
         """Wish for values of parts with which this number equals ``other``, and for their neighbours."""

@@ -22,10 +22,10 @@ class _Numbers(type):
         return isinstance(instance, int)
 
     def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
-        given = arguments[0] if len(arguments) == 1 and not keywords else None
-        if isinstance(given, TracingNumber):
-            return given
-        part = part_of(given, cls.notes) if isinstance(given, str) else None
+        argument = arguments[0] if len(arguments) == 1 and not keywords else None
+        if isinstance(argument, TracingNumber):
+            return argument
+        part = part_of(argument, cls.notes) if isinstance(argument, str) else None
         try:
             number = int(*arguments, **keywords)
         except ValueError:

@@ -22,18 +22,18 @@ class TracingText(str):
 
     def __new__(cls, text: str, notes: Notes, path: Path, whole: str, start: int | None = None) -> TracingText:
         """Create a tracer for ``text``, derived from the text ``whole`` at ``path``, or its part at ``start``."""
-        made = super().__new__(cls, text)
-        made._notes, made._path, made._whole = notes, path, whole
-        made._start = start if start is not None else whole.find(text) if text else -1
+        tracer = super().__new__(cls, text)
+        tracer._notes, tracer._path, tracer._whole = notes, path, whole
+        tracer._start = start if start is not None else whole.find(text) if text else -1
         notes.texts.setdefault(path, whole)
-        return made
+        return tracer
 
     @property
     def place(self) -> Path:
         """The path of this text as a part of the whole text; the path of the whole text if the part is unknown."""
         return self._path if self._start < 0 else (*self._path, (self._start, self._start + len(self)))
 
-    def _made(self, text: str, at: int | None = None) -> TracingText:
+    def _tracer(self, text: str, at: int | None = None) -> TracingText:
         start = None if at is None or self._start < 0 else self._start + at
         return TracingText(text, self._notes, self._path, self._whole, start)
 
@@ -77,10 +77,10 @@ class TracingText(str):
         return str.endswith(self, suffix, *rest)
 
     def __getitem__(self, key: Any) -> TracingText:
-        return self._made(str.__getitem__(self, key))
+        return self._tracer(str.__getitem__(self, key))
 
     def __add__(self, other: str) -> TracingText:
-        return self._made(str.__add__(self, other))
+        return self._tracer(str.__add__(self, other))
 
     def split(self, *arguments: Any, **keywords: Any) -> list[str]:
         """Parts that are tracers; notes the separator."""
@@ -96,13 +96,13 @@ class TracingText(str):
         """Parts that are tracers; notes the separator."""
         self._separated((separator,))
         one, by, two = str.partition(self, separator)
-        return self._made(one, 0), by, self._made(two, len(one) + len(by))
+        return self._tracer(one, 0), by, self._tracer(two, len(one) + len(by))
 
     def rpartition(self, separator: str, /) -> tuple[str, str, str]:
         """Parts that are tracers; notes the separator."""
         self._separated((separator,))
         one, by, two = str.rpartition(self, separator)
-        return self._made(one, 0), by, self._made(two, len(one) + len(by))
+        return self._tracer(one, 0), by, self._tracer(two, len(one) + len(by))
 
     def _separated(self, arguments: tuple[Any, ...]) -> None:
         separator = arguments[0] if arguments else None
@@ -115,13 +115,13 @@ class TracingText(str):
             self._wish_whole(f"{self._whole}{separator}1")
 
     def _all(self, parts: Iterable[str]) -> list[str]:
-        made: list[str] = []
+        tracers: list[str] = []
         at = 0
         for part in parts:
             at = str.find(self, part, at)
-            made.append(self._made(part, at))
+            tracers.append(self._tracer(part, at))
             at += len(part) + (not part)  # an empty part is followed by a separator
-        return made
+        return tracers
 
 
 def part_of(text: str, notes: Notes) -> TracingText | None:
@@ -129,16 +129,16 @@ def part_of(text: str, notes: Notes) -> TracingText | None:
     if isinstance(text, TracingText):
         return text
     for path, whole in notes.texts.items() if text else ():
-        found = re.search(rf"(?<![0-9]){re.escape(text)}(?![0-9])", whole)
-        if found is not None:
-            return TracingText(text, notes, path, whole, found.start())
+        match = re.search(rf"(?<![0-9]){re.escape(text)}(?![0-9])", whole)
+        if match is not None:
+            return TracingText(text, notes, path, whole, match.start())
     return None
 
 
 def _tracing(method: Callable[..., str]) -> Callable[..., TracingText]:
     @functools.wraps(method)
     def traced(self: TracingText, *arguments: Any, **keywords: Any) -> TracingText:
-        return self._made(method(self, *arguments, **keywords))
+        return self._tracer(method(self, *arguments, **keywords))
 
     return traced
 

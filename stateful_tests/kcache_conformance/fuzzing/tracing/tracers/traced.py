@@ -17,22 +17,22 @@ class TracingDict(dict[str, Any]):
         super().__init__(entries)
         self._notes, self._path = notes, path
 
-    def _asked(self, key: Any) -> None:
+    def _note_access(self, key: Any) -> None:
         if isinstance(key, str) and not dict.__contains__(self, key):
             for value in ("", "a", "true"):
                 self._notes.wish((*self._path, str.__str__(key)), value)
 
     def get(self, key: Any, default: Any = None, /) -> Any:
         """Record a missing key, then call ``dict.get``."""
-        self._asked(key)
+        self._note_access(key)
         return dict.get(self, key, default)
 
     def __getitem__(self, key: Any) -> Any:
-        self._asked(key)
+        self._note_access(key)
         return dict.__getitem__(self, key)
 
     def __contains__(self, key: object) -> bool:
-        self._asked(key)
+        self._note_access(key)
         return dict.__contains__(self, key)
 
     def _tracer(self, key: str) -> str:

@@ -124,8 +124,8 @@ def values_of(annotation: Any) -> Sequence[Any]:
     try:
         return _values_of_known(annotation)
     except _UnknownTypeError:
-        found = (value for part in _parts(annotation) for value in values_of(part))
-        return list({(type(value), value): value for value in found}.values())
+        values = (value for part in _parts(annotation) for value in values_of(part))
+        return list({(type(value), value): value for value in values}.values())
 
 
 class _UnknownTypeError(Exception):
@@ -147,7 +147,7 @@ def _fits_numbers(annotation: Any) -> bool:
 
 def _stand_ins(annotation: Any) -> Sequence[StandIn]:
     """Return two objects with the members of a protocol; none if it is no protocol, or needs more than plain data."""
-    found = []
+    stand_ins = []
     try:
         kind = get_origin(annotation) or annotation
         if type(kind) not in _PROTOCOL_TYPES or not kind._is_protocol:
@@ -163,10 +163,10 @@ def _stand_ins(annotation: Any) -> Sequence[StandIn]:
                 tuple((name, _nth_scalar(hint, number)) for name, hint in hints.items() if name not in besides)
                 for hints, besides in ((attributes, ()), (methods, attributes))
             )
-            found.append(StandIn(*parts))
+            stand_ins.append(StandIn(*parts))
     except Exception:  # the annotation runs its own code here, or needs more than plain data
         return ()
-    return found if found[0] != found[1] else found[:1]
+    return stand_ins if stand_ins[0] != stand_ins[1] else stand_ins[:1]
 
 
 def _nth_scalar(hint: Any, number: int) -> Any:

@@ -36,7 +36,7 @@ _OFF: Final = frozenset({"0", "false", "no", "off"})
 
 
 @dataclass(frozen=True)
-class KeptReplay:
+class StoredReplay:
     """A replay read from the folder.
 
     Attributes:
@@ -53,7 +53,7 @@ def is_short_name(word: str) -> bool:
     return re.fullmatch(r"[0-9a-f]{8,64}", word) is not None
 
 
-def kept_command(request: ReplayRequest, *, is_last: bool = True, folder: Path = FOLDER) -> str:
+def short_command(request: ReplayRequest, *, is_last: bool = True, folder: Path = FOLDER) -> str:
     """Keep a replay, and return the short command for it.
 
     Return the long command instead if another machine may have to run it (``CI`` is set), if keeping is switched
@@ -83,7 +83,7 @@ def kept_command(request: ReplayRequest, *, is_last: bool = True, folder: Path =
     return f"kcache replay {file.stem}"
 
 
-def kept_replay(name: str, folder: Path = FOLDER) -> KeptReplay:
+def stored_replay(name: str, folder: Path = FOLDER) -> StoredReplay:
     """Return the replay whose name is, or begins with, ``name``.
 
     Raises:
@@ -99,12 +99,12 @@ def kept_replay(name: str, folder: Path = FOLDER) -> KeptReplay:
     try:
         data = json.loads(files[0].read_text(encoding="utf-8"))
         code = data.pop("code", "")
-        return KeptReplay(request_of(data), hmac.compare_digest(str(code), _code(data) or "none"))
+        return StoredReplay(request_of(data), hmac.compare_digest(str(code), _code(data) or "none"))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise FormatError(f"{files[0]} is damaged; run the check again") from None
 
 
-def last_replay(folder: Path = FOLDER) -> KeptReplay | None:
+def last_replay(folder: Path = FOLDER) -> StoredReplay | None:
     """Return the replay that ``kcache replay --last`` runs; ``None`` if there is none.
 
     Raises:
@@ -114,7 +114,7 @@ def last_replay(folder: Path = FOLDER) -> KeptReplay | None:
         name = (folder / "last").read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
         return None
-    return kept_replay(name, folder) if is_short_name(name) else None
+    return stored_replay(name, folder) if is_short_name(name) else None
 
 
 def make_folder(folder: Path) -> None:

@@ -13,9 +13,9 @@ import pydantic
 import pytest
 
 from kcache_conformance.classes import class_type_name
+from kcache_conformance.classes.argument_instances import argument_of, values_of
 from kcache_conformance.classes.machine import rules_of
 from kcache_conformance.classes.machine_of import machine_of
-from kcache_conformance.classes.made_arguments import argument_of, values_of
 from kcache_conformance.classes.public_calls import public_calls
 from kcache_conformance.classes.vocabulary_choice import vocabulary_of
 from kcache_conformance.report.pytest_file import pytest_files
