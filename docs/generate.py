@@ -1,6 +1,6 @@
-"""The two reference pages: commands.md from the help texts, api.md from the docstrings of the public names.
+"""The generated files: commands.md from the help texts, api.md from docstrings, the operations in JSON schemas.
 
-python docs/generate.py          # writes both
+python docs/generate.py          # writes all
 python docs/generate.py --check  # exit code 1 where one is not what would be written
 """
 
@@ -10,6 +10,7 @@ import ast
 import functools
 import importlib.util
 import inspect
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from pathlib import Path
 import click
 
 from kcache.cli import main
+from kcache_model.indexers.operations import OperationName
 
 FOLDER = Path(__file__).parent
 MODULES = ("kcache", "kcache.testing", "kcache.extending")
@@ -179,7 +181,22 @@ def _section(found: re.Match[str]) -> str:
     return f"**{found[1]}**\n\n" + "".join(f"* {line}\n" for line in named) + "\n"
 
 
-PAGES = {"commands.md": commands_page, "api.md": api_page}
+def schema_file(name: str) -> str:
+    """A JSON schema with the names of all operations of an Indexer."""
+    data = json.loads((FOLDER / SCHEMAS / name).read_text(encoding="utf-8"))
+    data["$defs"]["operation"]["properties"]["op"]["enum"] = [operation.value for operation in OperationName]
+    return json.dumps(data, indent=2) + "\n"
+
+
+SCHEMAS = "../model/kcache_model/schemas"
+PAGES = {
+    "commands.md": commands_page,
+    "api.md": api_page,
+    **{
+        f"{SCHEMAS}/{name}": functools.partial(schema_file, name)
+        for name in ("events.schema.json", "history.schema.json", "program.schema.json")
+    },
+}
 
 
 def stale() -> list[str]:

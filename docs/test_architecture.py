@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import kcache
 import kcache_conformance
 import kcache_model
@@ -322,3 +324,28 @@ def test_no_general_module_names_a_type() -> None:
     pairs = [pair for pair in all_imports() if pair[0].startswith(general) and not pair[0].startswith(OF_ONE_TYPE)]
     assert [pair for pair in pairs if pair[1].startswith(OF_ONE_TYPE)] == []
     assert {*OF_ONE_TYPE} <= {module.rpartition(".")[0] for module in MODULES}
+
+
+def modules_that_name(operation: str) -> set[str]:
+    """The modules of the harness that name an operation of an Indexer: by its member, its function or its text."""
+    names = {operation, operation.upper()}
+
+    def names_it(node: ast.AST) -> bool:
+        if isinstance(node, ast.Attribute):
+            return node.attr in names
+        return isinstance(node, ast.Constant) and node.value == operation
+
+    return {
+        module
+        for module in MODULES
+        if module.startswith(_OF_INDEXERS) and any(map(names_it, ast.walk(tree_of(module))))
+    } | {"kcache_model.indexers.operations"}
+
+
+@pytest.mark.parametrize("operation", ["resync", "bookmark"])
+def test_an_operation_of_an_indexer_is_added_in_few_files(operation: str) -> None:
+    """One without arguments, one with: 24 files had to be changed once. The JSON schemas are generated."""
+    named = modules_that_name(operation)
+    assert len(named) <= 8, named
+    assert "kcache_model.indexers.operations" in named
+    assert not any(module.startswith("kcache_conformance.report") for module in named)
