@@ -1,7 +1,6 @@
 """Hooks of single accesses: subscripts, truth, comparison, iteration, attributes of classes."""
 
 import types
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from decimal import DefaultContext
 from functools import cached_property
@@ -9,10 +8,23 @@ from gc import get_referents
 from typing import Any
 
 from ..engine.events import Pending, unite
-from .containment import LOOKING, atoms, beneath, has_variables, instance_variables, is_atom, is_simple
-from .knowledge import is_inert
+from ..knowledge.code_in_c import is_inert
+from ..knowledge.tables import (
+    CONTAINERS,
+    DEFAULTS,
+    INDEXED,
+    ITERATORS,
+    KEYED,
+    PLAIN,
+    PROCESSORS,
+    REFLECTIVE,
+    REFLECTIVE_READS,
+    SIZED,
+    VIEWS,
+    WRITE,
+)
+from .containment import atoms, beneath, has_variables, instance_variables, is_atom, is_simple
 from .reporting import Accesses
-from .tables import CONTAINERS, DEFAULTS, INDEXED, ITERATORS, KEYED, PLAIN, REFLECTIVE, REFLECTIVE_READS, VIEWS, WRITE
 
 
 def _hashes(item: Any) -> bool:
@@ -36,10 +48,6 @@ class Steps:
     def __next__(self) -> object:
         self._touch()
         return next(self._iterator)
-
-
-_SIZED = (dict, set, deque)
-"""Containers whose iterators detect a change of the container's size."""
 
 
 def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Callable[..., Any]]:
@@ -225,13 +233,13 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         containers = list(beneath(item))
         if not containers:
             return item
-        if len(containers) == 1 and not containers[0][1] and kind not in LOOKING:  # as below, which is slower
+        if len(containers) == 1 and not containers[0][1] and kind not in PROCESSORS:  # as below, which is slower
             container = containers[0][0]
             report(container, None, 0)
             return single(iter(item), container, first)
 
         def find() -> list[Pending]:
-            found = beneath(item) if kind in LOOKING else containers
+            found = beneath(item) if kind in PROCESSORS else containers
             return [(writes, container, None) for container, writes in found]
 
         report_all(find)
@@ -255,7 +263,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
             if "__iter__" not in methods:
                 return item
             report(item, None, 0)
-            return single(iter(item), item, issubclass(kind, _SIZED))
+            return single(iter(item), item, issubclass(kind, SIZED))
         return foreign(item, kind, fresh, False)
 
     def lazy(item: Any, fresh: int = 0) -> Any:

@@ -6,47 +6,48 @@ code that is not instrumented is recorded as unknown.
 
 import array
 import contextvars
-import copy
 import functools
 import gc
 import inspect
-import json
 import operator
-import pickle
-import pprint
-import re
-import struct
 import sys
 import types
 import weakref
-from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
 from kcache_model.foreign import is_a, is_any
 
-from .containment import METHOD_TYPES, instance_variables
-from .knowledge import (
-    HEAP_TYPE,
-    HIDDEN,
+from ..knowledge.code_in_c import HEAP_TYPE, is_known_type
+from ..knowledge.functions import (
+    ATTRIBUTE_READERS,
+    ATTRIBUTE_WRITERS,
+    COPYING,
+    DEEP,
+    INSPECTING,
+    LAZY,
+    LENDING,
+    NO_PROOF,
     READERS,
-    hands_to_c,
+    SILENT_CALLS,
     is_known_function,
-    is_known_type,
-    makes_objects,
     reaches_by_name,
-    replaces,
 )
-from .reporting import Accesses
-from .tables import (
+from ..knowledge.python_code import hands_to_c, makes_objects, replaces
+from ..knowledge.tables import (
+    ATTRIBUTE_METHODS,
     COMPARES,
     CONSUMES,
     CONTAINERS,
+    COROUTINES,
     DEFAULTS,
+    FORMAT_NAMES,
+    HIDDEN_METHODS,
     IMMUTABLE,
     INDEXED,
     ITERATORS,
     KEYED,
+    NO_PROOF_METHODS,
     PLAIN,
     REFLECTIVE,
     SILENT,
@@ -56,34 +57,14 @@ from .tables import (
     native_methods_of,
     reads_the_clock,
 )
+from .containment import METHOD_TYPES, instance_variables
+from .reporting import Accesses
 
-_SILENT: Final = frozenset(
-    {isinstance, issubclass, callable, id, type, super, property, classmethod, staticmethod}
-    | {functools.partial, functools.wraps, functools.update_wrapper, weakref.ref, weakref.proxy, object}
-)
-_DEEP: Final = frozenset(
-    {copy.deepcopy, json.dumps, json.dump, pickle.dumps, pickle.dump, pprint.pformat, pprint.pprint}
-)
-"""Functions that read everything that their arguments contain, at any depth."""
 _BUILTIN: Final = types.BuiltinFunctionType
-_SIMPLE: Final = frozenset(function for function in READERS - _DEEP - {next, print} if type(function) is _BUILTIN)
+_SIMPLE: Final = frozenset(function for function in READERS - DEEP - {next, print} if type(function) is _BUILTIN)
 """Functions in C that only read their argument, if it is one container of atoms."""
-_COPYING: Final = frozenset(
-    {len, list, tuple, deque, iter, reversed, enumerate, zip, bool, copy.copy, operator.length_hint}
-)
-"""Functions that do not access the elements of their arguments' containers, except to copy references."""
-_WRITERS: Final = frozenset({operator.setitem, operator.delitem})
-
 _FOREIGN: Final = WRITE
 _READING: Final = 0
-_LOOKING_UP: Final = frozenset({inspect.getattr_static, inspect.getmembers, inspect.getmembers_static})
-_ATTRIBUTE_WRITERS: Final = frozenset({setattr, delattr})
-_TEXT: Final = frozenset({exec, eval, compile, __import__})
-_LENDING: Final = frozenset({memoryview, pickle.PickleBuffer})
-_LAZY: Final = frozenset(
-    {functools.partial, map, filter, zip, iter, enumerate, reversed, property, staticmethod, classmethod}
-)
-_RUNNING: Final = frozenset({types.CoroutineType, types.AsyncGeneratorType})
 _NATIVE: Final = frozenset({_BUILTIN, types.MethodWrapperType, type(array.array("b").extend)})
 
 
@@ -105,7 +86,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     no_variables: dict[str, Any] = {}
     no_methods: Methods = {}
     silent: dict[int, types.CodeType] = {}  # code of functions whose calls need no report: they report when they run
-    silent_classes: set[object] = set(_SILENT)
+    silent_classes: set[object] = set(SILENT_CALLS)
     builtin_attributes: dict[tuple[type, str], Any] = {}
     stdout = sys.stdout  # code under test never reads this stream, but it may read a replacement
 
@@ -172,12 +153,16 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         else:
             called_object(callee, kind, arguments)
 
+    def doubt_call(callee: Any) -> None:
+        if callee in NO_PROOF:
+            why, lasts = NO_PROOF[callee]
+            foreign_code.doubt(why, lasts=lasts)
+
     def run(callee: Any, arguments: tuple[Any, ...]) -> None:
         """Report a call of a function in Python; the monitor observes the code that is not instrumented."""
         code = callee.__code__
-        if callee in HIDDEN:
-            foreign_code.doubt(f"calls {callee.__module__}.{callee.__qualname__}")
-        elif callee in _LOOKING_UP and arguments:
+        doubt_call(callee)
+        if callee in INSPECTING and arguments:
             report(arguments[0], accesses.imprecise(f"looks attributes up by inspect.{callee.__name__}"), 0)
             return
         if replaces(code) and arguments and foreign_code.has_fixed_fields(arguments[0]):
@@ -189,8 +174,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
                 hand_to_c(callee, arguments)
             return
         if callee in READERS:
-            use(arguments, looks=callee not in _COPYING)
-            if callee in _DEEP:
+            use(arguments, looks=callee not in COPYING)
+            if callee in DEEP:
                 accesses.look_through(arguments)
         if arguments and makes_objects(code):
             report(arguments[0], accesses.imprecise("runs the __init__ of a dataclass again"), WRITE)
@@ -203,7 +188,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     def hand_to_c(callee: Any, arguments: tuple[Any, ...]) -> None:
         """Report a call of a function in Python that passes its arguments, including buffers and lists, to C."""
         use(arguments)
-        calls_back = any(map(callable, arguments)) or callee is re.finditer
+        calls_back = any(map(callable, arguments)) or callee in LENDING
         if calls_back and any(type(argument) in CONTAINERS or type(argument) is memoryview for argument in arguments):
             foreign_code.doubt(f"{callee.__module__}.{callee.__qualname__} keeps a buffer while other code runs")
 
@@ -233,7 +218,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         if kind in silent_classes:
             return
         if kind in CONTAINERS:
-            copies = kind in _COPYING or all(issubclass(type(argument), dict) for argument in arguments)
+            copies = kind in COPYING or all(issubclass(type(argument), dict) for argument in arguments)
             use(arguments, looks=not copies)
             return
         maker = makers.get(kind, no_variables)
@@ -252,23 +237,18 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
                 foreign_code.enter(
                     sys._getframe(1), f"a {kind.__name__} reaches attributes by name", arguments, is_contained=True
                 )
-            if kind not in _LAZY:
-                use(arguments, looks=kind not in _COPYING)
-            if kind in _LENDING and is_any(arguments[0], (bytearray, array.array)):
+            if kind not in LAZY:
+                use(arguments, looks=kind not in COPYING)
+            if kind in LENDING and is_any(arguments[0], (bytearray, array.array)):
                 report(arguments[0], accesses.imprecise("lends its buffer: it cannot grow before the view is gone"), 0)
         if not has_known_methods(kind):
             foreign_code.enter(sys._getframe(1), f"makes a {kind.__module__}.{kind.__qualname__}", arguments)
 
     def native_function(callee: Any, arguments: tuple[Any, ...]) -> None:
-        if callee is weakref.proxy:
-            foreign_code.doubt("what is done by way of a weak proxy is not seen", lasts=True)
-        if callee in HIDDEN:
-            foreign_code.doubt(f"calls {callee.__module__}.{callee.__qualname__}")
-        if callee in _SILENT:
+        doubt_call(callee)
+        if callee in SILENT_CALLS:
             return
         if not is_known_function(callee):
-            if callee in _TEXT:
-                foreign_code.doubt(f"{callee.__name__}() of a text: what it does cannot be seen")
             foreign_code.enter(sys._getframe(1), f"calls {callee.__module__}.{callee.__qualname__}", arguments)
             hand_over(arguments)
             return
@@ -280,17 +260,17 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             return
         if callee is next:
             advance(arguments[0])
-        elif callee in _ATTRIBUTE_WRITERS:
+        elif callee in ATTRIBUTE_WRITERS:
             report(arguments[0], accesses.imprecise(f"{callee.__name__} as a value"), 1)
-        elif callee in (getattr, hasattr):
+        elif callee in ATTRIBUTE_READERS:
             report(arguments[0], accesses.imprecise("getattr as a value"), 0)
         if any(map(reaches_by_name, arguments)):
             foreign_code.enter(
                 sys._getframe(1), f"{callee.__name__} reaches attributes by name", arguments, is_contained=True
             )
-        effect = _READING if callee in READERS and callee not in _WRITERS else _FOREIGN
-        use(arguments, effect, looks=callee not in _COPYING)
-        if callee in _DEEP:
+        effect = _READING if callee in READERS else _FOREIGN
+        use(arguments, effect, looks=callee not in COPYING)
+        if callee in DEEP:
             accesses.look_through(arguments)
 
     def native_method(owner: Any, name: str, kind: type, arguments: tuple[Any, ...]) -> None:
@@ -300,9 +280,9 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             methods = natives[kind] = native_methods_of(kind) or {}
         if name in methods:
             perform(owner, methods[name], arguments)
-        elif name in _REACHING or (kind in (types.SimpleNamespace, struct.Struct) and name == "__init__"):
+        elif name in NO_PROOF_METHODS or (kind, name) in HIDDEN_METHODS:
             foreign_code.doubt(f"calls {name}")
-        elif name in _ATTRIBUTE_METHODS and arguments:
+        elif name in ATTRIBUTE_METHODS and arguments:
             if arguments[0] in REFLECTIVE:
                 foreign_code.doubt(f"uses {arguments[0]}")
             report(owner, arguments[0] if type(arguments[0]) is str else None, int(name != "__getattribute__"))
@@ -316,11 +296,11 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         elif kind in IMMUTABLE or issubclass(kind, type):
             meet_clock(owner, name)
             use((owner, *arguments) if kind is tuple else arguments)
-            if kind is str and name in {"format", "format_map"}:
+            if kind is str and name in FORMAT_NAMES:
                 for argument in arguments:
                     if type(argument) not in plain and "." in owner:
                         report(argument, accesses.imprecise("shows attributes that a format names"), 0)
-        elif kind in _RUNNING:
+        elif kind in COROUTINES:
             report(owner, accesses.imprecise("goes on in a coroutine"), WRITE)
         elif has_known_methods(kind):
             learn(kind)
@@ -403,7 +383,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
                 return
         elif kind is _BUILTIN:
             if callee in _SIMPLE and type(argument) in CONTAINERS:
-                if callee in _COPYING:
+                if callee in COPYING:
                     report(argument, None, 0)
                 else:
                     use((argument,))
@@ -459,10 +439,6 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         call(callee, *(positional if type(positional) in sequences else ()), *keywords)
 
     return {hook.__name__: hook for hook in (method, method1, call, call1, unpacked, star, double_star)}
-
-
-_REACHING: Final = frozenset({"__getstate__", "__setstate__", "__set__", "__delete__"})
-_ATTRIBUTE_METHODS: Final = frozenset({"__setattr__", "__delattr__", "__getattribute__"})
 
 
 def _maker(kind: type) -> Any:

@@ -1,35 +1,37 @@
 """Containment: the containers that the use of an object touches, such as those behind a view or an iterator."""
 
-import array
-import collections
 import contextlib
 import functools
 import gc
 import io
-import itertools
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from .knowledge import READERS, inert, is_foreign, is_inert
-from .tables import CONTAINERS, IMMUTABLE, ITERATORS, PLAIN, VIEWS, WRITE, methods_of, native_methods_of
+from ..knowledge.code_in_c import inert, is_foreign, is_inert
+from ..knowledge.functions import READERS
+from ..knowledge.tables import (
+    COMPOSED,
+    CONTAINERS,
+    IMMUTABLE,
+    ITERABLE,
+    ITERATORS,
+    LOOKED_INTO,
+    PLAIN,
+    PROCESSORS,
+    VIEWS,
+    WHOLE,
+    WRITE,
+    methods_of,
+    native_methods_of,
+)
 
 _BUFFER: Final = type(io.BytesIO().getbuffer().obj)
 _DEEPEST: Final = 6
 _MOST_WITHIN: Final = 5_000
-LOOKING: Final[frozenset[type]] = frozenset(
-    {map, filter, itertools.chain, itertools.starmap, itertools.accumulate, itertools.compress, itertools.groupby}
-    | {itertools.dropwhile, itertools.takewhile, itertools.filterfalse}
-)
-"""Iterators that process the elements of their source instead of only passing them on."""
 METHOD_TYPES: Final = frozenset({types.BuiltinMethodType, types.MethodWrapperType})
 
-_COMPOSED: Final = (dict, list, tuple, set, frozenset, collections.deque, bytearray, array.array)
-_LOOKED_INTO: Final = (*_COMPOSED, BaseException, types.SimpleNamespace, functools.partial, memoryview)
-WHOLE: Final = (BaseException, types.SimpleNamespace)
-"""Types in C that print and compare all of their attributes: each object counts as one place."""
-_PLACES: Final = (*_COMPOSED, *WHOLE)
-_ITERABLE: Final = (list, tuple, set, frozenset, collections.deque)
+_PLACES: Final = (*COMPOSED, *WHOLE)
 
 atoms: Final[set[type]] = set(IMMUTABLE - {tuple})
 """Types, of those met so far, whose objects have no changing state that code in C reads, and run no code in Python."""
@@ -50,7 +52,7 @@ def beneath(item: object, depth: int = 0) -> Iterator[tuple[object, int]]:
             for inner in referents:
                 for container, writes in _under(inner, kind, depth):
                     yield container, writes
-                    if kind in LOOKING:
+                    if kind in PROCESSORS:
                         changes = int(not all(map(only_reads, referents)))
                         yield from ((place, writes or changes) for place, writes in Within((container,)).places)
     elif kind in METHOD_TYPES:
@@ -137,7 +139,7 @@ def forget_types() -> None:
 def is_atom(kind: type) -> bool:
     """Whether code in C that compares or prints an object of a type reads nothing that can change."""
     if kind not in atoms:
-        if kind in VIEWS or kind in ITERATORS or issubclass(kind, _LOOKED_INTO) or is_foreign(kind):
+        if kind in VIEWS or kind in ITERATORS or issubclass(kind, LOOKED_INTO) or is_foreign(kind):
             return False
         if not is_inert(kind):
             return False
@@ -179,7 +181,7 @@ def _elements(item: Any, *, through_objects: bool) -> Iterable[object]:
     found: Iterable[object] = ()
     if issubclass(kind, dict):
         found = (*dict.keys(item), *dict.values(item))
-    elif issubclass(kind, _COMPOSED):
+    elif issubclass(kind, COMPOSED):
         found = tuple(iterated(item))
     elif kind in VIEWS:
         found = gc.get_referents(item)
@@ -197,7 +199,7 @@ def _elements(item: Any, *, through_objects: bool) -> Iterable[object]:
 
 def iterated(container: Any) -> Iterator[object]:
     """Iterate over a list, tuple, set or deque with the iterator of its base in C; yield nothing for other types."""
-    base: Any = next((kind for kind in _ITERABLE if issubclass(type(container), kind)), None)
+    base: Any = next((kind for kind in ITERABLE if issubclass(type(container), kind)), None)
     return iter(()) if base is None else base.__iter__(container)
 
 

@@ -34,7 +34,7 @@ Reader = Callable[[Any], None]
 
 
 def _values_of(space: dict[object, object]) -> Iterable[object]:
-    """The values of a dict; without the builtins of a namespace in which a text was executed: they are the sandbox's."""
+    """Values of a dict; without the builtins of a namespace in which a text was executed: they are the sandbox's."""
     if "__builtins__" not in space:
         return space.values()
     return [value for name, value in space.items() if name != "__builtins__"]
