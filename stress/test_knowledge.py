@@ -164,10 +164,24 @@ def test_one_row_says_all_of_a_function_in_python(copied: Path) -> None:
 
     from kcache_stress.knowledge import python_code as before
 
-    _add(copied / "functions.toml", "module = 'colorsys', names = 'hls_to_rgb', is_transparent = true")
-    _add(copied / "modules.toml", "names = 'colorsys', python_touches = 'arguments', only_reads = true")
+    _add(
+        copied / "functions.toml",
+        "module = 'colorsys', names = 'hls_to_rgb', is_transparent = true, touches = 'arguments'",
+    )
     after, code = _imported("python_code"), hls_to_rgb.__code__
-    for question in ("is_transparent", "touches_arguments_only", "only_reads"):
+    for question in ("is_transparent", "touches_arguments_only"):
+        assert (getattr(before, question)(code), getattr(after, question)(code)) == (False, True), question
+
+
+def test_one_row_says_all_of_a_module(copied: Path) -> None:
+    from colorsys import hls_to_rgb
+
+    from kcache_stress.knowledge import python_code as before
+
+    columns = "transparent = 'always', python_touches = 'arguments', only_reads = true, hands_to_c = true"
+    _add(copied / "modules.toml", f"names = 'colorsys', {columns}")
+    after, code = _imported("python_code"), hls_to_rgb.__code__
+    for question in ("is_transparent", "touches_arguments_only", "only_reads", "hands_to_c"):
         assert (getattr(before, question)(code), getattr(after, question)(code)) == (False, True), question
 
 

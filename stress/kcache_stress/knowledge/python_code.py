@@ -34,6 +34,7 @@ def _prefixes(rows: Iterable[FunctionRow]) -> dict[str, tuple[str, ...]]:
 
 
 _TRANSPARENT_PARTS: Final = _prefixes(row for row in ROWS if row.is_transparent)
+_CONTAINED_PARTS: Final = _prefixes(row for row in ROWS if row.touches == "arguments")
 _REACHING_FURTHER: Final = _prefixes(row for row in ROWS if row.touches == "anything")
 _NOTHING: Final = ("\0",)
 _PYTEST_RAISES: Final = os.sep + os.path.join("_pytest", "raises.py")
@@ -51,11 +52,11 @@ def is_transparent(code: CodeType) -> bool:
     top = name.partition(".")[0]
     if code.co_qualname in _NOT_TRANSPARENT or (top in _ITERATING_MODULES and _iterates(code)):
         return False
+    if code.co_qualname.startswith(_TRANSPARENT_PARTS.get(name, _NOTHING)):
+        return True
     if top in _PATH_MODULES:
         return _OPENING.isdisjoint(code.co_names)
-    if top in _TRANSPARENT_MODULES:
-        return top not in _STORING_MODULES or not _stores(code)
-    return code.co_qualname.startswith(_TRANSPARENT_PARTS.get(name, _NOTHING))
+    return top in _TRANSPARENT_MODULES and (top not in _STORING_MODULES or not _stores(code))
 
 
 def _library_module(code: CodeType) -> str | None:
@@ -113,8 +114,10 @@ def touches_arguments_only(code: CodeType) -> bool:
     name = _library_module(code)
     if name is None:
         return code.co_qualname.startswith(_GENERATED)
+    if code.co_qualname.startswith(_REACHING_FURTHER.get(name, _NOTHING)):
+        return False
     is_contained = name in _CONTAINED or name.partition(".")[0] in _CONTAINED
-    return is_contained and not code.co_qualname.startswith(_REACHING_FURTHER.get(name, _NOTHING))
+    return is_contained or code.co_qualname.startswith(_CONTAINED_PARTS.get(name, _NOTHING))
 
 
 def only_reads(code: CodeType) -> bool:

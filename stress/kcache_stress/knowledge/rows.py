@@ -13,9 +13,8 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar
 
 _FOLDER: Final = Path(__file__).parent
 _PYTHON: Final = sys.version_info[:2]
-_BOOLEANS: Final = (bool, bool | None)
-_PLAIN: Final = (*_BOOLEANS, str, tuple[str, ...])
-"""Types of columns that restrict the values no further."""
+Values: TypeAlias = type | tuple[object, ...]
+"""Valid values of a column: their type, or all of them."""
 _Version: TypeAlias = Literal["", "3.11", "3.12", "3.13", "3.14"]
 
 
@@ -186,7 +185,7 @@ def load(kind: type[R], folder: Path = _FOLDER) -> tuple[R, ...]:
         table = tomllib.loads((folder / kind.FILE).read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise KnowledgeError(f"{kind.FILE}: {error}") from error
-    allowed = {field.name: field.type for field in fields(kind) if field.name != "place"}
+    allowed = {field.name: _values(field.type) for field in fields(kind) if field.name != "place"}
     rows = enumerate(table.get("row", ()), 1)
     return tuple(_row(kind, f"{kind.FILE}, row {number}", columns, allowed) for number, columns in rows)
 
@@ -205,7 +204,7 @@ def names(rows: Iterable[Row]) -> frozenset[str]:
     return frozenset(name for row in rows for name in row.names)
 
 
-def _row(kind: type[R], place: str, columns: dict[str, Any], allowed: dict[str, Any]) -> R:
+def _row(kind: type[R], place: str, columns: dict[str, Any], allowed: dict[str, Values]) -> R:
     for column, value in columns.items():
         if column not in allowed:
             raise KnowledgeError(f"{place}: there is no column {column}, only {', '.join(sorted(allowed))}")
@@ -216,14 +215,20 @@ def _row(kind: type[R], place: str, columns: dict[str, Any], allowed: dict[str, 
     return kind(**{**columns, "place": place, "names": tuple(columns["names"].split())})
 
 
-def _is_valid(hint: Any, value: object) -> bool:
-    return isinstance(value, (bool if hint in _BOOLEANS else str)) if hint in _PLAIN else value in typing.get_args(hint)
+def _values(hint: Any) -> Values:
+    if hint in (bool, bool | None):
+        return bool
+    return typing.get_args(hint) if typing.get_origin(hint) is Literal else str
 
 
-def _choice(hint: Any) -> str:
-    if hint in _PLAIN:
-        return "true or false" if hint in _BOOLEANS else "a text"
-    return ", ".join(repr(value) for value in typing.get_args(hint) if value)
+def _is_valid(values: Values, value: object) -> bool:
+    return value in values if isinstance(values, tuple) else isinstance(value, values)
+
+
+def _choice(values: Values) -> str:
+    if isinstance(values, tuple):
+        return ", ".join(repr(value) for value in values if value)
+    return "true or false" if values is bool else "a text"
 
 
 def _version(text: str) -> tuple[int, ...]:
