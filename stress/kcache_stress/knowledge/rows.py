@@ -1,15 +1,15 @@
-"""Rows of knowledge: they are loaded from the TOML files of this folder, one dataclass for each file."""
+"""Rows of knowledge: they are loaded from the TOML files of this folder, one class for each file."""
 
 import importlib
+import inspect
 import operator
 import os
 import sys
 import tomllib
 import typing
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar, dataclass_transform
 
 _FOLDER: Final = Path(__file__).parent
 _PYTHON: Final = sys.version_info[:2]
@@ -22,8 +22,12 @@ class KnowledgeError(Exception):
     """A row of knowledge is invalid; the message contains its file and its number."""
 
 
-@dataclass(frozen=True, init=False, eq=False, repr=False)
-class Row:
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+class _Data:
+    """Base of frozen dataclasses, for type checkers; the decorator itself takes 2 ms, in each child process."""
+
+
+class Row(_Data):
     """Facts about one or more names; the columns of all files.
 
     Attributes:
@@ -44,7 +48,7 @@ class Row:
     only_on: Literal["", "posix", "nt"] = ""
 
     def __init__(self, **columns: Any) -> None:
-        vars(self).update(columns)  # generated methods would double the time of loading, and each child loads
+        vars(self).update(columns)
 
     @property
     def applies(self) -> bool:
@@ -61,7 +65,7 @@ class Row:
         """
         for name in self.names if self.applies else ():
             try:
-                yield operator.attrgetter(name)(importlib.import_module(self.module))
+                yield operator.attrgetter(name)(sys.modules.get(self.module) or importlib.import_module(self.module))
             except (ImportError, AttributeError) as error:
                 raise KnowledgeError(
                     f"{self.place}: Python {_PYTHON[0]}.{_PYTHON[1]} has no {self.module}.{name}; correct the name, or "
@@ -69,7 +73,6 @@ class Row:
                 ) from error
 
 
-@dataclass(frozen=True, init=False, eq=False, repr=False)
 class FunctionRow(Row):
     """Facts about calls of functions and classes: ``functions.toml`` explains the columns."""
 
@@ -91,7 +94,6 @@ class FunctionRow(Row):
     variables: Literal["", "lists", "runs"] = ""
 
 
-@dataclass(frozen=True, init=False, eq=False, repr=False)
 class TypeRow(Row):
     """Facts about objects of types: ``types.toml`` explains the columns."""
 
@@ -109,7 +111,6 @@ class TypeRow(Row):
     no_proof_methods: str = ""
 
 
-@dataclass(frozen=True, init=False, eq=False, repr=False)
 class MethodsRow(Row):
     """Effects of the methods of a container: ``methods.toml`` explains the columns."""
 
@@ -130,7 +131,6 @@ class MethodsRow(Row):
     stores_missing: str = ""
 
 
-@dataclass(frozen=True, init=False, eq=False, repr=False)
 class AttributeRow(Row):
     """Facts about names of attributes: ``attributes.toml`` explains the columns."""
 
@@ -149,7 +149,6 @@ class AttributeRow(Row):
     formats: bool = False
 
 
-@dataclass(frozen=True, init=False, eq=False, repr=False)
 class ModuleRow(Row):
     """Facts about modules: ``modules.toml`` explains the columns."""
 
@@ -175,7 +174,7 @@ def load(kind: type[R], folder: Path = _FOLDER) -> tuple[R, ...]:
     """Return the rows of one file; no module that they name is imported.
 
     Args:
-        kind: the dataclass of the rows, which knows the name of the file.
+        kind: the class of the rows, which knows the name of the file.
         folder: the folder with the file.
 
     Raises:
@@ -185,7 +184,8 @@ def load(kind: type[R], folder: Path = _FOLDER) -> tuple[R, ...]:
         table = tomllib.loads((folder / kind.FILE).read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise KnowledgeError(f"{kind.FILE}: {error}") from error
-    allowed = {field.name: _values(field.type) for field in fields(kind) if field.name != "place"}
+    hints = {**inspect.get_annotations(Row), **inspect.get_annotations(kind)}
+    allowed = {name: _values(hint) for name, hint in hints.items() if name not in ("FILE", "place")}
     rows = enumerate(table.get("row", ()), 1)
     return tuple(_row(kind, f"{kind.FILE}, row {number}", columns, allowed) for number, columns in rows)
 
