@@ -18,50 +18,17 @@ from typing import Any, Final
 
 from kcache_model.foreign import is_a, is_any
 
+from ..knowledge import functions, tables
 from ..knowledge.code_in_c import HEAP_TYPE, is_known_type
-from ..knowledge.functions import (
-    ATTRIBUTE_READERS,
-    ATTRIBUTE_WRITERS,
-    COPYING,
-    DEEP,
-    INSPECTING,
-    LAZY,
-    LENDING,
-    NO_PROOF,
-    READERS,
-    SILENT_CALLS,
-    is_known_function,
-    reaches_by_name,
-)
 from ..knowledge.python_code import hands_to_c, makes_objects, replaces
-from ..knowledge.tables import (
-    ATTRIBUTE_METHODS,
-    COMPARES,
-    CONSUMES,
-    CONTAINERS,
-    COROUTINES,
-    DEFAULTS,
-    FORMAT_NAMES,
-    HIDDEN_METHODS,
-    IMMUTABLE,
-    INDEXED,
-    ITERATORS,
-    KEYED,
-    NO_PROOF_METHODS,
-    PLAIN,
-    REFLECTIVE,
-    SILENT,
-    VIEWS,
-    WRITE,
-    Methods,
-    native_methods_of,
-    reads_the_clock,
-)
+from ..knowledge.tables import COMPARES, CONSUMES, CONTAINERS, DEFAULTS, INDEXED, KEYED, PLAIN, SILENT, WRITE, Methods
 from .containment import METHOD_TYPES, instance_variables
 from .reporting import Accesses
 
 _BUILTIN: Final = types.BuiltinFunctionType
-_SIMPLE: Final = frozenset(function for function in READERS - DEEP - {next, print} if type(function) is _BUILTIN)
+_SIMPLE: Final = frozenset(
+    function for function in functions.READERS - functions.DEEP - {next, print} if type(function) is _BUILTIN
+)
 """Functions in C that only read their argument, if it is one container of atoms."""
 _FOREIGN: Final = WRITE
 _READING: Final = 0
@@ -86,7 +53,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     no_variables: dict[str, Any] = {}
     no_methods: Methods = {}
     silent: dict[int, types.CodeType] = {}  # code of functions whose calls need no report: they report when they run
-    silent_classes: set[object] = set(SILENT_CALLS)
+    silent_classes: set[object] = set(functions.SILENT_CALLS)
     builtin_attributes: dict[tuple[type, str], Any] = {}
     stdout = sys.stdout  # code under test never reads this stream, but it may read a replacement
 
@@ -154,41 +121,43 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             called_object(callee, kind, arguments)
 
     def doubt_call(callee: Any) -> None:
-        if callee in NO_PROOF:
-            why, lasts = NO_PROOF[callee]
+        if callee in functions.NO_PROOF:
+            why, lasts = functions.NO_PROOF[callee]
             foreign_code.doubt(why, lasts=lasts)
 
     def run(callee: Any, arguments: tuple[Any, ...]) -> None:
         """Report a call of a function in Python; the monitor observes the code that is not instrumented."""
         code = callee.__code__
         doubt_call(callee)
-        if callee in INSPECTING and arguments:
+        if callee in functions.INSPECTING and arguments:
             report(arguments[0], accesses.imprecise(f"looks attributes up by inspect.{callee.__name__}"), 0)
             return
         if replaces(code) and arguments and foreign_code.has_fixed_fields(arguments[0]):
             return
-        if is_own(callee) or (callee not in READERS and not makes_objects(code) and foreign_code.is_known(callee)):
+        if is_own(callee) or (
+            callee not in functions.READERS and not makes_objects(code) and foreign_code.is_known(callee)
+        ):
             if is_own(callee) or not hands_to_c(code):
                 silent[id(code)] = code
             elif not all(type(argument) in plain for argument in arguments):
                 hand_to_c(callee, arguments)
             return
-        if callee in READERS:
-            use(arguments, looks=callee not in COPYING)
-            if callee in DEEP:
+        if callee in functions.READERS:
+            use(arguments, looks=callee not in functions.COPYING)
+            if callee in functions.DEEP:
                 accesses.look_through(arguments)
         if arguments and makes_objects(code):
             report(arguments[0], accesses.imprecise("runs the __init__ of a dataclass again"), WRITE)
         if foreign_code.is_known(callee):
             return
-        if callee not in READERS:
+        if callee not in functions.READERS:
             hand_over(arguments)
         foreign_code.note(f"calls {callee.__module__}.{callee.__qualname__}, which is not instrumented")
 
     def hand_to_c(callee: Any, arguments: tuple[Any, ...]) -> None:
         """Report a call of a function in Python that passes its arguments, including buffers and lists, to C."""
         use(arguments)
-        calls_back = any(map(callable, arguments)) or callee in LENDING
+        calls_back = any(map(callable, arguments)) or callee in functions.LENDING
         if calls_back and any(type(argument) in CONTAINERS or type(argument) is memoryview for argument in arguments):
             foreign_code.doubt(f"{callee.__module__}.{callee.__qualname__} keeps a buffer while other code runs")
 
@@ -202,7 +171,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         elif kind in (operator.itemgetter, operator.attrgetter, operator.methodcaller):
             changes = int(kind is operator.methodcaller)
             named = callee.__reduce__()[1]
-            if kind is operator.attrgetter and any(not REFLECTIVE.isdisjoint(each.split(".")) for each in named):
+            if kind is operator.attrgetter and any(not tables.REFLECTIVE.isdisjoint(each.split(".")) for each in named):
                 foreign_code.doubt(f"uses {' '.join(named)}")
             use(arguments, changes)
             if kind is not operator.itemgetter and arguments:
@@ -218,7 +187,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         if kind in silent_classes:
             return
         if kind in CONTAINERS:
-            copies = kind in COPYING or all(issubclass(type(argument), dict) for argument in arguments)
+            copies = kind in functions.COPYING or all(issubclass(type(argument), dict) for argument in arguments)
             use(arguments, looks=not copies)
             return
         maker = makers.get(kind, no_variables)
@@ -233,22 +202,22 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
                 hand_over(arguments)
         elif arguments:
             # Classes in C copy their arguments; `object` takes none.
-            if any(map(reaches_by_name, arguments)):
+            if any(map(functions.reaches_by_name, arguments)):
                 foreign_code.enter(
                     sys._getframe(1), f"a {kind.__name__} reaches attributes by name", arguments, is_contained=True
                 )
-            if kind not in LAZY:
-                use(arguments, looks=kind not in COPYING)
-            if kind in LENDING and is_any(arguments[0], (bytearray, array.array)):
+            if kind not in functions.LAZY:
+                use(arguments, looks=kind not in functions.COPYING)
+            if kind in functions.LENDING and is_any(arguments[0], (bytearray, array.array)):
                 report(arguments[0], accesses.imprecise("lends its buffer: it cannot grow before the view is gone"), 0)
         if not has_known_methods(kind):
             foreign_code.enter(sys._getframe(1), f"makes a {kind.__module__}.{kind.__qualname__}", arguments)
 
     def native_function(callee: Any, arguments: tuple[Any, ...]) -> None:
         doubt_call(callee)
-        if callee in SILENT_CALLS:
+        if callee in functions.SILENT_CALLS:
             return
-        if not is_known_function(callee):
+        if not functions.is_known_function(callee):
             foreign_code.enter(sys._getframe(1), f"calls {callee.__module__}.{callee.__qualname__}", arguments)
             hand_over(arguments)
             return
@@ -260,47 +229,47 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             return
         if callee is next:
             advance(arguments[0])
-        elif callee in ATTRIBUTE_WRITERS:
+        elif callee in functions.ATTRIBUTE_WRITERS:
             report(arguments[0], accesses.imprecise(f"{callee.__name__} as a value"), 1)
-        elif callee in ATTRIBUTE_READERS:
+        elif callee in functions.ATTRIBUTE_READERS:
             report(arguments[0], accesses.imprecise("getattr as a value"), 0)
-        if any(map(reaches_by_name, arguments)):
+        if any(map(functions.reaches_by_name, arguments)):
             foreign_code.enter(
                 sys._getframe(1), f"{callee.__name__} reaches attributes by name", arguments, is_contained=True
             )
-        effect = _READING if callee in READERS else _FOREIGN
-        use(arguments, effect, looks=callee not in COPYING)
-        if callee in DEEP:
+        effect = _READING if callee in functions.READERS else _FOREIGN
+        use(arguments, effect, looks=callee not in functions.COPYING)
+        if callee in functions.DEEP:
             accesses.look_through(arguments)
 
     def native_method(owner: Any, name: str, kind: type, arguments: tuple[Any, ...]) -> None:
         """Report a call of a method in C, also by `super().get(key)` in a class that overrides `get` in Python."""
         methods = natives.get(kind)
         if methods is None:
-            methods = natives[kind] = native_methods_of(kind) or {}
+            methods = natives[kind] = tables.native_methods_of(kind) or {}
         if name in methods:
             perform(owner, methods[name], arguments)
-        elif name in NO_PROOF_METHODS or (kind, name) in HIDDEN_METHODS:
+        elif name in tables.NO_PROOF_METHODS or (kind, name) in tables.HIDDEN_METHODS:
             foreign_code.doubt(f"calls {name}")
-        elif name in ATTRIBUTE_METHODS and arguments:
-            if arguments[0] in REFLECTIVE:
+        elif name in tables.ATTRIBUTE_METHODS and arguments:
+            if arguments[0] in tables.REFLECTIVE:
                 foreign_code.doubt(f"uses {arguments[0]}")
             report(owner, arguments[0] if type(arguments[0]) is str else None, int(name != "__getattribute__"))
         elif kind is types.GeneratorType:
             accesses.resume(owner)
-        elif kind in ITERATORS:
+        elif kind in tables.ITERATORS:
             if name != "__iter__":
                 advance(owner)
-        elif kind in VIEWS:
+        elif kind in tables.VIEWS:
             touch(owner)
-        elif kind in IMMUTABLE or issubclass(kind, type):
+        elif kind in tables.IMMUTABLE or issubclass(kind, type):
             meet_clock(owner, name)
             use((owner, *arguments) if kind is tuple else arguments)
-            if kind is str and name in FORMAT_NAMES:
+            if kind is str and name in tables.FORMAT_NAMES:
                 for argument in arguments:
                     if type(argument) not in plain and "." in owner:
                         report(argument, accesses.imprecise("shows attributes that a format names"), 0)
-        elif kind in COROUTINES:
+        elif kind in tables.COROUTINES:
             report(owner, accesses.imprecise("goes on in a coroutine"), WRITE)
         elif has_known_methods(kind):
             learn(kind)
@@ -319,7 +288,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             hand_over(arguments)
 
     def meet_clock(owner: Any, name: str) -> None:
-        if reads_the_clock(owner, name):
+        if tables.reads_the_clock(owner, name):
             foreign_code.doubt(
                 f"calls {owner.__name__}.{name}, which reads the real clock; time.time() reads the virtual one"
             )
@@ -383,7 +352,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
                 return
         elif kind is _BUILTIN:
             if callee in _SIMPLE and type(argument) in CONTAINERS:
-                if callee in COPYING:
+                if callee in functions.COPYING:
                     report(argument, None, 0)
                 else:
                     use((argument,))
@@ -395,13 +364,13 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     def other(item: Any, name: str, arguments: tuple[Any, ...]) -> None:
         """Report a method call on an object that is no container."""
         kind = type(item)
-        if kind in VIEWS:
+        if kind in tables.VIEWS:
             touch(item)
             return
         if kind is types.GeneratorType:
             accesses.resume(item, throws=name not in ("send", "__next__"))
             return
-        if kind in ITERATORS:
+        if kind in tables.ITERATORS:
             advance(item)
             return
         callee = look_up(item, name)
@@ -418,7 +387,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     def star(item: Any) -> Any:
         """Report the unpacking of `*item`, and unpack containers now; the call itself consumes an iterator."""
         kind = type(item)
-        if kind in VIEWS or kind in CONTAINERS:
+        if kind in tables.VIEWS or kind in CONTAINERS:
             touch(item)
             return tuple(item)
         if kind not in quiet:

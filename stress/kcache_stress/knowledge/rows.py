@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar, dataclass_transform
 
 _FOLDER: Final = Path(__file__).parent
-_PYTHON: Final = sys.version_info[:2]
-Values: TypeAlias = type | tuple[object, ...]
-"""Valid values of a column: their type, or all of them."""
+_PYTHON: Final = f"3.{sys.version_info.minor}"
 _Version: TypeAlias = Literal["", "3.11", "3.12", "3.13", "3.14"]
 
 
@@ -53,9 +51,7 @@ class Row(_Data):
     @property
     def applies(self) -> bool:
         """Whether this Python, on this system, should have the names."""
-        if self.only_on not in ("", os.name):
-            return False
-        return _version(self.since or "3.0") <= _PYTHON <= _version(self.until or "3.999")
+        return self.only_on in ("", os.name) and self.since <= _PYTHON <= (self.until or _PYTHON)
 
     def objects(self) -> Iterator[Any]:
         """Yield the object of each name; nothing if the row does not apply.
@@ -68,7 +64,7 @@ class Row(_Data):
                 yield operator.attrgetter(name)(sys.modules.get(self.module) or importlib.import_module(self.module))
             except (ImportError, AttributeError) as error:
                 raise KnowledgeError(
-                    f"{self.place}: Python {_PYTHON[0]}.{_PYTHON[1]} has no {self.module}.{name}; correct the name, or "
+                    f"{self.place}: Python {_PYTHON} has no {self.module}.{name}; correct the name, or "
                     "say by `since` or `until` which versions have it"
                 ) from error
 
@@ -184,7 +180,7 @@ def load(kind: type[R], folder: Path = _FOLDER) -> tuple[R, ...]:
         table = tomllib.loads((folder / kind.FILE).read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise KnowledgeError(f"{kind.FILE}: {error}") from error
-    hints = {**inspect.get_annotations(Row), **inspect.get_annotations(kind)}
+    hints = {**inspect.get_annotations(Row), "names": str, **inspect.get_annotations(kind)}
     allowed = {name: _values(hint) for name, hint in hints.items() if name not in ("FILE", "place")}
     rows = enumerate(table.get("row", ()), 1)
     return tuple(_row(kind, f"{kind.FILE}, row {number}", columns, allowed) for number, columns in rows)
@@ -204,32 +200,19 @@ def names(rows: Iterable[Row]) -> frozenset[str]:
     return frozenset(name for row in rows for name in row.names)
 
 
-def _row(kind: type[R], place: str, columns: dict[str, Any], allowed: dict[str, Values]) -> R:
+def _row(kind: type[R], place: str, columns: dict[str, Any], allowed: dict[str, tuple[object, ...]]) -> R:
     for column, value in columns.items():
         if column not in allowed:
             raise KnowledgeError(f"{place}: there is no column {column}, only {', '.join(sorted(allowed))}")
-        if not _is_valid(allowed[column], value):
-            raise KnowledgeError(f"{place}: {column} = {value!r} is invalid; use {_choice(allowed[column])}")
+        values = allowed[column]
+        if not (value in values if values else isinstance(value, str)):
+            choice = ", ".join(str(each).lower() for each in values if each != "") or "a text"
+            raise KnowledgeError(f"{place}: {column} = {value!r} is invalid; use {choice}")
     if not columns.get("names"):
         raise KnowledgeError(f"{place}: the column names is missing; it holds names, separated by spaces")
     return kind(**{**columns, "place": place, "names": tuple(columns["names"].split())})
 
 
-def _values(hint: Any) -> Values:
-    if hint in (bool, bool | None):
-        return bool
-    return typing.get_args(hint) if typing.get_origin(hint) is Literal else str
-
-
-def _is_valid(values: Values, value: object) -> bool:
-    return value in values if isinstance(values, tuple) else isinstance(value, values)
-
-
-def _choice(values: Values) -> str:
-    if isinstance(values, tuple):
-        return ", ".join(repr(value) for value in values if value)
-    return "true or false" if values is bool else "a text"
-
-
-def _version(text: str) -> tuple[int, ...]:
-    return tuple(map(int, text.split(".")))
+def _values(hint: Any) -> tuple[object, ...]:
+    """Return all valid values of a column; none if each text is valid."""
+    return (True, False) if hint in (bool, bool | None) else () if hint is str else typing.get_args(hint)
