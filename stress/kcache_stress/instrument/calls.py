@@ -44,6 +44,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     is_own = foreign_code.is_own
     sequences = frozenset({tuple, list})
     module = types.ModuleType
+    readers, copying, no_proof = functions.READERS, functions.COPYING, functions.NO_PROOF
+    is_known_function, reaches_by_name = functions.is_known_function, functions.reaches_by_name
     makers: dict[type, Any] = {}
     has_known_methods: Callable[[type], bool] = functools.cache(is_known_type)
     natives: dict[type, Methods] = {}
@@ -120,37 +122,31 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         else:
             called_object(callee, kind, arguments)
 
-    def doubt_call(callee: Any) -> None:
-        if callee in functions.NO_PROOF:
-            why, lasts = functions.NO_PROOF[callee]
-            foreign_code.doubt(why, lasts=lasts)
-
     def run(callee: Any, arguments: tuple[Any, ...]) -> None:
         """Report a call of a function in Python; the monitor observes the code that is not instrumented."""
         code = callee.__code__
-        doubt_call(callee)
+        if callee in no_proof:
+            foreign_code.doubt(no_proof[callee][0], lasts=no_proof[callee][1])
         if callee in functions.INSPECTING and arguments:
             report(arguments[0], accesses.imprecise(f"looks attributes up by inspect.{callee.__name__}"), 0)
             return
         if replaces(code) and arguments and foreign_code.has_fixed_fields(arguments[0]):
             return
-        if is_own(callee) or (
-            callee not in functions.READERS and not makes_objects(code) and foreign_code.is_known(callee)
-        ):
+        if is_own(callee) or (callee not in readers and not makes_objects(code) and foreign_code.is_known(callee)):
             if is_own(callee) or not hands_to_c(code):
                 silent[id(code)] = code
             elif not all(type(argument) in plain for argument in arguments):
                 hand_to_c(callee, arguments)
             return
-        if callee in functions.READERS:
-            use(arguments, looks=callee not in functions.COPYING)
+        if callee in readers:
+            use(arguments, looks=callee not in copying)
             if callee in functions.DEEP:
                 accesses.look_through(arguments)
         if arguments and makes_objects(code):
             report(arguments[0], accesses.imprecise("runs the __init__ of a dataclass again"), WRITE)
         if foreign_code.is_known(callee):
             return
-        if callee not in functions.READERS:
+        if callee not in readers:
             hand_over(arguments)
         foreign_code.note(f"calls {callee.__module__}.{callee.__qualname__}, which is not instrumented")
 
@@ -187,7 +183,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         if kind in silent_classes:
             return
         if kind in CONTAINERS:
-            copies = kind in functions.COPYING or all(issubclass(type(argument), dict) for argument in arguments)
+            copies = kind in copying or all(issubclass(type(argument), dict) for argument in arguments)
             use(arguments, looks=not copies)
             return
         maker = makers.get(kind, no_variables)
@@ -202,22 +198,23 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
                 hand_over(arguments)
         elif arguments:
             # Classes in C copy their arguments; `object` takes none.
-            if any(map(functions.reaches_by_name, arguments)):
+            if any(map(reaches_by_name, arguments)):
                 foreign_code.enter(
                     sys._getframe(1), f"a {kind.__name__} reaches attributes by name", arguments, is_contained=True
                 )
             if kind not in functions.LAZY:
-                use(arguments, looks=kind not in functions.COPYING)
+                use(arguments, looks=kind not in copying)
             if kind in functions.LENDING and is_any(arguments[0], (bytearray, array.array)):
                 report(arguments[0], accesses.imprecise("lends its buffer: it cannot grow before the view is gone"), 0)
         if not has_known_methods(kind):
             foreign_code.enter(sys._getframe(1), f"makes a {kind.__module__}.{kind.__qualname__}", arguments)
 
     def native_function(callee: Any, arguments: tuple[Any, ...]) -> None:
-        doubt_call(callee)
+        if callee in no_proof:
+            foreign_code.doubt(no_proof[callee][0], lasts=no_proof[callee][1])
         if callee in functions.SILENT_CALLS:
             return
-        if not functions.is_known_function(callee):
+        if not is_known_function(callee):
             foreign_code.enter(sys._getframe(1), f"calls {callee.__module__}.{callee.__qualname__}", arguments)
             hand_over(arguments)
             return
@@ -233,12 +230,12 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             report(arguments[0], accesses.imprecise(f"{callee.__name__} as a value"), 1)
         elif callee in functions.ATTRIBUTE_READERS:
             report(arguments[0], accesses.imprecise("getattr as a value"), 0)
-        if any(map(functions.reaches_by_name, arguments)):
+        if any(map(reaches_by_name, arguments)):
             foreign_code.enter(
                 sys._getframe(1), f"{callee.__name__} reaches attributes by name", arguments, is_contained=True
             )
-        effect = _READING if callee in functions.READERS else _FOREIGN
-        use(arguments, effect, looks=callee not in functions.COPYING)
+        effect = _READING if callee in readers else _FOREIGN
+        use(arguments, effect, looks=callee not in copying)
         if callee in functions.DEEP:
             accesses.look_through(arguments)
 
@@ -352,7 +349,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
                 return
         elif kind is _BUILTIN:
             if callee in _SIMPLE and type(argument) in CONTAINERS:
-                if callee in functions.COPYING:
+                if callee in copying:
                     report(argument, None, 0)
                 else:
                     use((argument,))
