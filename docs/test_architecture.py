@@ -240,7 +240,18 @@ EXPLORER_MAY_IMPORT = (
 
 EXPLORER = tuple(
     f"kcache_stress.{part}"
-    for part in ("engine", "garbage", "instrument", "judgement", "modules", "runtime", "strategies", "target", "trace")
+    for part in (
+        "engine",
+        "garbage",
+        "instrument",
+        "judgement",
+        "knowledge",
+        "modules",
+        "runtime",
+        "strategies",
+        "target",
+        "trace",
+    )
 )
 
 
@@ -254,8 +265,8 @@ def test_the_explorer_knows_threads_and_events_only() -> None:
 
 
 LAYERS = (
-    *("engine", "", "strategies", "instrument", "runtime.threads", "runtime.stand_ins", "runtime", "modules", "trace"),
-    *("judgement", "target", "real_threads", "interleaved", "objects", "indexers"),
+    *("engine", "", "strategies", "knowledge", "instrument", "runtime.threads", "runtime.stand_ins", "runtime"),
+    *("modules", "trace", "judgement", "target", "real_threads", "interleaved", "objects", "indexers"),
 )
 """The folders of ``kcache_stress``, each of which imports those before it alone; the empty one is the top folder."""
 

@@ -422,7 +422,7 @@ def test_only_the_named_classes_are_rewritten():
 
 
 def test_tables_name_only_methods_that_exist():
-    from kcache_stress.instrument.tables import CONTAINERS
+    from kcache_stress.knowledge.tables import CONTAINERS
 
     for kind in (dict, list, set, collections.deque):
         public = {name for name in dir(kind) if not name.startswith("_")} - {"fromkeys", "maxlen"}

@@ -10,7 +10,7 @@ import pytest
 
 from body_support import investigated
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.instrument.knowledge import is_known_type
+from kcache_stress.knowledge.code_in_c import is_known_type
 
 RAISING = """
 class Plain(Exception): pass

@@ -1,7 +1,6 @@
 """Hooks of single accesses: subscripts, truth, comparison, iteration, attributes of classes."""
 
 import types
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from decimal import DefaultContext
 from functools import cached_property
@@ -9,10 +8,11 @@ from gc import get_referents
 from typing import Any
 
 from ..engine.events import Pending, unite
-from .containment import LOOKING, atoms, beneath, has_variables, instance_variables, is_atom, is_simple
-from .knowledge import is_inert
+from ..knowledge import tables
+from ..knowledge.code_in_c import is_inert
+from ..knowledge.tables import CONTAINERS, DEFAULTS, INDEXED, KEYED, PLAIN, WRITE
+from .containment import atoms, beneath, has_variables, instance_variables, is_atom, is_simple
 from .reporting import Accesses
-from .tables import CONTAINERS, DEFAULTS, INDEXED, ITERATORS, KEYED, PLAIN, REFLECTIVE, REFLECTIVE_READS, VIEWS, WRITE
 
 
 def _hashes(item: Any) -> bool:
@@ -38,10 +38,6 @@ class Steps:
         return next(self._iterator)
 
 
-_SIZED = (dict, set, deque)
-"""Containers whose iterators detect a change of the container's size."""
-
-
 def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Callable[..., Any]]:
     """Create the hooks; they close over local names because these are the fastest to look up."""
     report, quiet, touch = accesses.report, accesses.quiet, accesses.touch
@@ -58,7 +54,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         kind = type(item)
         if kind in native:
             report(item, None, 0)
-        elif kind in VIEWS:
+        elif kind in tables.VIEWS:
             report(get_referents(item)[0], None, 0)
         elif kind not in quiet:
             touch(item)
@@ -169,7 +165,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
                     report(item, key_slot(key), 0)
                 else:
                     accesses.use_container(item, 0, (key,), looks=True)
-        elif kind is tuple or kind in VIEWS:
+        elif kind is tuple or kind in tables.VIEWS:
             compare(key, item)
         elif kind not in quiet:
             touch(item)
@@ -214,24 +210,24 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
             return item
         if kind in quiet or ((methods := known(kind) or learn(kind)) and "__iter__" not in methods):
             return item
-        if kind in ITERATORS:
+        if kind in tables.ITERATORS:
             return Steps(item, lambda: touch(item))
         return Steps(iter(item), lambda: touch(item)) if next(beneath(item), None) is not None else item
 
     def foreign(item: Any, kind: type, fresh: int, first: bool) -> Any:
         """Start an iteration over an object that is no container, but may read containers, as a `map` does."""
-        if kind in ITERATORS and not fresh:
+        if kind in tables.ITERATORS and not fresh:
             return Steps(item, lambda: touch(item))
         containers = list(beneath(item))
         if not containers:
             return item
-        if len(containers) == 1 and not containers[0][1] and kind not in LOOKING:  # as below, which is slower
+        if len(containers) == 1 and not containers[0][1] and kind not in tables.PROCESSORS:  # as below, which is slower
             container = containers[0][0]
             report(container, None, 0)
             return single(iter(item), container, first)
 
         def find() -> list[Pending]:
-            found = beneath(item) if kind in LOOKING else containers
+            found = beneath(item) if kind in tables.PROCESSORS else containers
             return [(writes, container, None) for container, writes in found]
 
         report_all(find)
@@ -240,7 +236,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
     def iterate(item: Any, fresh: int = 0) -> Any:
         """Start a loop: the start and the first step are one access, unless the start stores the container's size."""
         kind = type(item)
-        if kind in VIEWS:
+        if kind in tables.VIEWS:
             container = get_referents(item)[0]
             report(container, None, 0)
             return single(iter(item), container, True)
@@ -255,13 +251,13 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
             if "__iter__" not in methods:
                 return item
             report(item, None, 0)
-            return single(iter(item), item, issubclass(kind, _SIZED))
+            return single(iter(item), item, issubclass(kind, tables.SIZED))
         return foreign(item, kind, fresh, False)
 
     def lazy(item: Any, fresh: int = 0) -> Any:
         """Start an iteration whose first step may come later."""
         kind = type(item)
-        if kind in VIEWS:
+        if kind in tables.VIEWS:
             return iterate(item)
         if kind in quiet or ((methods := known(kind) or learn(kind)) and "__iter__" not in methods):
             return item
@@ -308,7 +304,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         """Report the access to an attribute whose name is computed, as by `getattr`."""
         if name == "__dict__" and not write:
             namespace(item)
-        elif name in (REFLECTIVE if write else REFLECTIVE_READS):
+        elif name in (tables.REFLECTIVE if write else tables.REFLECTIVE_READS):
             reflect(item, name)
         elif write:
             setattribute(item, name)

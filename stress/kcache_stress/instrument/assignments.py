@@ -5,12 +5,12 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import cast
 
+from ..knowledge.tables import REFLECTIVE
 from . import build
 from .calling import Calls
 from .context import Atoms
 from .expressions import Key
 from .names import Hook
-from .tables import REFLECTIVE
 
 
 class Assignments(Calls):

@@ -4,29 +4,14 @@
 import ast
 import functools
 from collections.abc import Callable
-from typing import Final, cast
+from typing import cast
 
+from ..knowledge import functions, tables
 from . import build
 from .context import Atoms
 from .expressions import Expressions, attribute, is_super
-from .knowledge import UNKNOWN_BUILTINS
 from .locality import NEW
 from .names import Hook
-from .tables import CLOCK_NAMES, COMPARING_NAMES, CONSUMING_NAMES, METHOD_NAMES, VIEW_NAMES
-
-_UNTOUCHING: Final = frozenset(
-    {"isinstance", "issubclass", "callable", "id", "type", "range", "object", "property", "ord", "chr", "super"}
-    | {"globals", "dir", "staticmethod", "classmethod"}
-)
-_READERS: Final = frozenset(
-    {"len", "list", "dict", "set", "tuple", "frozenset", "sum", "any", "all", "iter", "enumerate", "zip", "reversed"}
-    | {"bool", "repr", "str", "bytes", "int", "float", "hash"}
-)
-_LOOKING: Final = frozenset({"repr", "str", "sum", "any", "all", "dict", "set", "frozenset", "bytes", "hash"})
-"""Builtins that access the elements of their argument: they print, compare or hash them, or test their truth."""
-_LOCAL_NAMES: Final = frozenset({"locals", "vars", "dir"})
-_ATTRIBUTES: Final = {"getattr": 0, "hasattr": 0, "setattr": 1, "delattr": 1}
-"""Builtin that accesses an attribute by its name -> 1 if it stores or deletes the attribute, else 0."""
 
 
 class Calls(Expressions):
@@ -45,7 +30,9 @@ class Calls(Expressions):
     def _names_locals(self, node: ast.Call) -> bool:
         if not isinstance(node.func, ast.Name) or node.args or node.keywords:
             return False
-        return node.func.id in _LOCAL_NAMES and self.inference.is_builtin(node.func.id, self.context.scope)
+        return node.func.id in functions.LISTING_BUILTINS and self.inference.is_builtin(
+            node.func.id, self.context.scope
+        )
 
     def _call(self, node: ast.Call) -> ast.expr:
         if any(isinstance(value, ast.Starred) for value in node.args) or any(key.arg is None for key in node.keywords):
@@ -91,17 +78,17 @@ class Calls(Expressions):
 
     def _builtin(self, node: ast.Call, name: str) -> ast.expr | None:
         """Rewrite the call of a builtin whose effect is known; return None if the hook must find the effect."""
-        if name in _UNTOUCHING and not (name == "type" and len(node.args) > 1):
+        if name in functions.UNREPORTED_BUILTINS and not (name == "type" and len(node.args) > 1):
             return self._untouched(node)
-        if name in _ATTRIBUTES and len(node.args) > 1:
-            write = ast.Constant(_ATTRIBUTES[name])
+        if name in functions.ATTRIBUTE_BUILTINS and len(node.args) > 1:
+            write = ast.Constant(functions.ATTRIBUTE_BUILTINS[name])
             return self._after(node, lambda of: build.call("by_name", of[0], of[1], write), embed=False)
         if name == "next" and node.args:
             return self._after(node, lambda of: build.call("advance", of[0]), embed=False)
         if name == "vars" and len(node.args) == 1:
             return self._after(node, lambda of: build.call("namespace", of[0]))
-        if name in _READERS and len(node.args) == 1 and not node.keywords:
-            looks, argument = name in _LOOKING, node.args[0]
+        if name in functions.READING_BUILTINS and len(node.args) == 1 and not node.keywords:
+            looks, argument = name in functions.LOOKING_BUILTINS, node.args[0]
             if self.is_flat(argument) or (not looks and self.is_unshared(argument)):
                 return self._untouched(node)
             hook: Hook = "read"
@@ -109,8 +96,8 @@ class Calls(Expressions):
                 hook = "within" if self.is_unshared(argument) else "mapping" if name == "dict" else "deep"
             return self._after(node, lambda of: build.call(hook, *of), [0], quiet="atoms" if looks else "quiet")
         if (
-            name in _ATTRIBUTES
-            or name in UNKNOWN_BUILTINS
+            name in functions.ATTRIBUTE_BUILTINS
+            or name in functions.UNKNOWN_BUILTINS
             or name == "print"
             or not all(map(self.is_unshared, self._values(node)))
         ):
@@ -161,23 +148,23 @@ class Calls(Expressions):
             return self._plain(node)
         watched = self._watched_arguments(node)
         stored = name in self.facts.stored_names
-        if self._is_own_method(function) or (name in VIEW_NAMES and not stored and not watched):
+        if self._is_own_method(function) or (name in tables.VIEW_NAMES and not stored and not watched):
             return self._untouched(node)
-        if name in CLOCK_NAMES:
+        if name in tables.CLOCK_NAMES:
             return self._plain(node, function=build.call("clock", self.expression(function)))
-        if name in METHOD_NAMES and self.is_unshared(function.value):
-            several = name in CONSUMING_NAMES and len(self._values(node)) > 1
-            looks = several or name in COMPARING_NAMES or name == "update"
+        if name in tables.METHOD_NAMES and self.is_unshared(function.value):
+            several = name in tables.CONSUMING_NAMES and len(self._values(node)) > 1
+            looks = several or name in tables.COMPARING_NAMES or name == "update"
             return self._looking_method_of_new(node, function) if looks else self._method_of_new(node, name)
         arguments = self._arguments(node)
         if name in {"__setattr__", "__delattr__"} and arguments:
             return self._store_by_name(node, function, arguments)
-        if name not in METHOD_NAMES and not stored and not watched:
+        if name not in tables.METHOD_NAMES and not stored and not watched:
             if self.attribute_report(function.attr) is not None:
                 return self._plain(node, arguments)
             return self._perhaps_foreign(node, function, arguments)
         atoms = all(isinstance(argument, ast.Name | ast.Constant) for argument in arguments)
-        known_name = name in METHOD_NAMES or not stored
+        known_name = name in tables.METHOD_NAMES or not stored
         if not (atoms and known_name) or self.attribute_report(function.attr) is not None:
             return self._plain(node, arguments)
 
@@ -190,7 +177,7 @@ class Calls(Expressions):
 
     def _method_of_new(self, node: ast.Call, name: str) -> ast.expr:
         """Rewrite a method call on a container that no other thread can know; others may know its arguments."""
-        rewrite = self.consumed if name in CONSUMING_NAMES else self.expression
+        rewrite = self.consumed if name in tables.CONSUMING_NAMES else self.expression
         arguments = [rewrite(value) for value in self._values(node)]
         return self._again(node, self.expression(node.func), arguments)
 
@@ -213,9 +200,9 @@ class Calls(Expressions):
 
     def _inline(self, name: str, stored: bool, watched: list[int]) -> list[int] | None:
         """Return the operands whose types decide whether the hook is needed; None if it is always needed."""
-        if stored or name in {"format", "format_map"}:
+        if stored or name in tables.FORMAT_NAMES:
             return None
-        if name in METHOD_NAMES:
+        if name in tables.METHOD_NAMES:
             return [0, *(number + 1 for number in watched)] if len(watched) < 2 else None
         return [number + 1 for number in watched]
 

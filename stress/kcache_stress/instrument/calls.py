@@ -6,84 +6,32 @@ code that is not instrumented is recorded as unknown.
 
 import array
 import contextvars
-import copy
 import functools
 import gc
 import inspect
-import json
 import operator
-import pickle
-import pprint
-import re
-import struct
 import sys
 import types
 import weakref
-from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
 from kcache_model.foreign import is_a, is_any
 
+from ..knowledge import functions, tables
+from ..knowledge.code_in_c import HEAP_TYPE, is_known_type
+from ..knowledge.python_code import hands_to_c, makes_objects, replaces
+from ..knowledge.tables import COMPARES, CONSUMES, CONTAINERS, DEFAULTS, INDEXED, KEYED, PLAIN, SILENT, WRITE, Methods
 from .containment import METHOD_TYPES, instance_variables
-from .knowledge import (
-    HEAP_TYPE,
-    HIDDEN,
-    READERS,
-    hands_to_c,
-    is_known_function,
-    is_known_type,
-    makes_objects,
-    reaches_by_name,
-    replaces,
-)
 from .reporting import Accesses
-from .tables import (
-    COMPARES,
-    CONSUMES,
-    CONTAINERS,
-    DEFAULTS,
-    IMMUTABLE,
-    INDEXED,
-    ITERATORS,
-    KEYED,
-    PLAIN,
-    REFLECTIVE,
-    SILENT,
-    VIEWS,
-    WRITE,
-    Methods,
-    native_methods_of,
-    reads_the_clock,
-)
 
-_SILENT: Final = frozenset(
-    {isinstance, issubclass, callable, id, type, super, property, classmethod, staticmethod}
-    | {functools.partial, functools.wraps, functools.update_wrapper, weakref.ref, weakref.proxy, object}
-)
-_DEEP: Final = frozenset(
-    {copy.deepcopy, json.dumps, json.dump, pickle.dumps, pickle.dump, pprint.pformat, pprint.pprint}
-)
-"""Functions that read everything that their arguments contain, at any depth."""
 _BUILTIN: Final = types.BuiltinFunctionType
-_SIMPLE: Final = frozenset(function for function in READERS - _DEEP - {next, print} if type(function) is _BUILTIN)
-"""Functions in C that only read their argument, if it is one container of atoms."""
-_COPYING: Final = frozenset(
-    {len, list, tuple, deque, iter, reversed, enumerate, zip, bool, copy.copy, operator.length_hint}
+_SIMPLE: Final = frozenset(
+    function for function in functions.READERS - functions.DEEP - {next, print} if type(function) is _BUILTIN
 )
-"""Functions that do not access the elements of their arguments' containers, except to copy references."""
-_WRITERS: Final = frozenset({operator.setitem, operator.delitem})
-
+"""Functions in C that only read their argument, if it is one container of atoms."""
 _FOREIGN: Final = WRITE
 _READING: Final = 0
-_LOOKING_UP: Final = frozenset({inspect.getattr_static, inspect.getmembers, inspect.getmembers_static})
-_ATTRIBUTE_WRITERS: Final = frozenset({setattr, delattr})
-_TEXT: Final = frozenset({exec, eval, compile, __import__})
-_LENDING: Final = frozenset({memoryview, pickle.PickleBuffer})
-_LAZY: Final = frozenset(
-    {functools.partial, map, filter, zip, iter, enumerate, reversed, property, staticmethod, classmethod}
-)
-_RUNNING: Final = frozenset({types.CoroutineType, types.AsyncGeneratorType})
 _NATIVE: Final = frozenset({_BUILTIN, types.MethodWrapperType, type(array.array("b").extend)})
 
 
@@ -96,6 +44,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     is_own = foreign_code.is_own
     sequences = frozenset({tuple, list})
     module = types.ModuleType
+    readers, copying, no_proof = functions.READERS, functions.COPYING, functions.NO_PROOF
+    is_known_function, reaches_by_name = functions.is_known_function, functions.reaches_by_name
     makers: dict[type, Any] = {}
     has_known_methods: Callable[[type], bool] = functools.cache(is_known_type)
     natives: dict[type, Methods] = {}
@@ -105,7 +55,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     no_variables: dict[str, Any] = {}
     no_methods: Methods = {}
     silent: dict[int, types.CodeType] = {}  # code of functions whose calls need no report: they report when they run
-    silent_classes: set[object] = set(_SILENT)
+    silent_classes: set[object] = set(functions.SILENT_CALLS)
     builtin_attributes: dict[tuple[type, str], Any] = {}
     stdout = sys.stdout  # code under test never reads this stream, but it may read a replacement
 
@@ -175,35 +125,35 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     def run(callee: Any, arguments: tuple[Any, ...]) -> None:
         """Report a call of a function in Python; the monitor observes the code that is not instrumented."""
         code = callee.__code__
-        if callee in HIDDEN:
-            foreign_code.doubt(f"calls {callee.__module__}.{callee.__qualname__}")
-        elif callee in _LOOKING_UP and arguments:
+        if callee in no_proof:
+            foreign_code.doubt(no_proof[callee][0], lasts=no_proof[callee][1])
+        if callee in functions.INSPECTING and arguments:
             report(arguments[0], accesses.imprecise(f"looks attributes up by inspect.{callee.__name__}"), 0)
             return
         if replaces(code) and arguments and foreign_code.has_fixed_fields(arguments[0]):
             return
-        if is_own(callee) or (callee not in READERS and not makes_objects(code) and foreign_code.is_known(callee)):
+        if is_own(callee) or (callee not in readers and not makes_objects(code) and foreign_code.is_known(callee)):
             if is_own(callee) or not hands_to_c(code):
                 silent[id(code)] = code
             elif not all(type(argument) in plain for argument in arguments):
                 hand_to_c(callee, arguments)
             return
-        if callee in READERS:
-            use(arguments, looks=callee not in _COPYING)
-            if callee in _DEEP:
+        if callee in readers:
+            use(arguments, looks=callee not in copying)
+            if callee in functions.DEEP:
                 accesses.look_through(arguments)
         if arguments and makes_objects(code):
             report(arguments[0], accesses.imprecise("runs the __init__ of a dataclass again"), WRITE)
         if foreign_code.is_known(callee):
             return
-        if callee not in READERS:
+        if callee not in readers:
             hand_over(arguments)
         foreign_code.note(f"calls {callee.__module__}.{callee.__qualname__}, which is not instrumented")
 
     def hand_to_c(callee: Any, arguments: tuple[Any, ...]) -> None:
         """Report a call of a function in Python that passes its arguments, including buffers and lists, to C."""
         use(arguments)
-        calls_back = any(map(callable, arguments)) or callee is re.finditer
+        calls_back = any(map(callable, arguments)) or callee in functions.LENDING
         if calls_back and any(type(argument) in CONTAINERS or type(argument) is memoryview for argument in arguments):
             foreign_code.doubt(f"{callee.__module__}.{callee.__qualname__} keeps a buffer while other code runs")
 
@@ -217,7 +167,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         elif kind in (operator.itemgetter, operator.attrgetter, operator.methodcaller):
             changes = int(kind is operator.methodcaller)
             named = callee.__reduce__()[1]
-            if kind is operator.attrgetter and any(not REFLECTIVE.isdisjoint(each.split(".")) for each in named):
+            if kind is operator.attrgetter and any(not tables.REFLECTIVE.isdisjoint(each.split(".")) for each in named):
                 foreign_code.doubt(f"uses {' '.join(named)}")
             use(arguments, changes)
             if kind is not operator.itemgetter and arguments:
@@ -233,7 +183,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         if kind in silent_classes:
             return
         if kind in CONTAINERS:
-            copies = kind in _COPYING or all(issubclass(type(argument), dict) for argument in arguments)
+            copies = kind in copying or all(issubclass(type(argument), dict) for argument in arguments)
             use(arguments, looks=not copies)
             return
         maker = makers.get(kind, no_variables)
@@ -252,23 +202,19 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
                 foreign_code.enter(
                     sys._getframe(1), f"a {kind.__name__} reaches attributes by name", arguments, is_contained=True
                 )
-            if kind not in _LAZY:
-                use(arguments, looks=kind not in _COPYING)
-            if kind in _LENDING and is_any(arguments[0], (bytearray, array.array)):
+            if kind not in functions.LAZY:
+                use(arguments, looks=kind not in copying)
+            if kind in functions.LENDING and is_any(arguments[0], (bytearray, array.array)):
                 report(arguments[0], accesses.imprecise("lends its buffer: it cannot grow before the view is gone"), 0)
         if not has_known_methods(kind):
             foreign_code.enter(sys._getframe(1), f"makes a {kind.__module__}.{kind.__qualname__}", arguments)
 
     def native_function(callee: Any, arguments: tuple[Any, ...]) -> None:
-        if callee is weakref.proxy:
-            foreign_code.doubt("what is done by way of a weak proxy is not seen", lasts=True)
-        if callee in HIDDEN:
-            foreign_code.doubt(f"calls {callee.__module__}.{callee.__qualname__}")
-        if callee in _SILENT:
+        if callee in no_proof:
+            foreign_code.doubt(no_proof[callee][0], lasts=no_proof[callee][1])
+        if callee in functions.SILENT_CALLS:
             return
         if not is_known_function(callee):
-            if callee in _TEXT:
-                foreign_code.doubt(f"{callee.__name__}() of a text: what it does cannot be seen")
             foreign_code.enter(sys._getframe(1), f"calls {callee.__module__}.{callee.__qualname__}", arguments)
             hand_over(arguments)
             return
@@ -280,47 +226,47 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             return
         if callee is next:
             advance(arguments[0])
-        elif callee in _ATTRIBUTE_WRITERS:
+        elif callee in functions.ATTRIBUTE_WRITERS:
             report(arguments[0], accesses.imprecise(f"{callee.__name__} as a value"), 1)
-        elif callee in (getattr, hasattr):
+        elif callee in functions.ATTRIBUTE_READERS:
             report(arguments[0], accesses.imprecise("getattr as a value"), 0)
         if any(map(reaches_by_name, arguments)):
             foreign_code.enter(
                 sys._getframe(1), f"{callee.__name__} reaches attributes by name", arguments, is_contained=True
             )
-        effect = _READING if callee in READERS and callee not in _WRITERS else _FOREIGN
-        use(arguments, effect, looks=callee not in _COPYING)
-        if callee in _DEEP:
+        effect = _READING if callee in readers else _FOREIGN
+        use(arguments, effect, looks=callee not in copying)
+        if callee in functions.DEEP:
             accesses.look_through(arguments)
 
     def native_method(owner: Any, name: str, kind: type, arguments: tuple[Any, ...]) -> None:
         """Report a call of a method in C, also by `super().get(key)` in a class that overrides `get` in Python."""
         methods = natives.get(kind)
         if methods is None:
-            methods = natives[kind] = native_methods_of(kind) or {}
+            methods = natives[kind] = tables.native_methods_of(kind) or {}
         if name in methods:
             perform(owner, methods[name], arguments)
-        elif name in _REACHING or (kind in (types.SimpleNamespace, struct.Struct) and name == "__init__"):
+        elif name in tables.NO_PROOF_METHODS or (kind, name) in tables.HIDDEN_METHODS:
             foreign_code.doubt(f"calls {name}")
-        elif name in _ATTRIBUTE_METHODS and arguments:
-            if arguments[0] in REFLECTIVE:
+        elif name in tables.ATTRIBUTE_METHODS and arguments:
+            if arguments[0] in tables.REFLECTIVE:
                 foreign_code.doubt(f"uses {arguments[0]}")
             report(owner, arguments[0] if type(arguments[0]) is str else None, int(name != "__getattribute__"))
         elif kind is types.GeneratorType:
             accesses.resume(owner)
-        elif kind in ITERATORS:
+        elif kind in tables.ITERATORS:
             if name != "__iter__":
                 advance(owner)
-        elif kind in VIEWS:
+        elif kind in tables.VIEWS:
             touch(owner)
-        elif kind in IMMUTABLE or issubclass(kind, type):
+        elif kind in tables.IMMUTABLE or issubclass(kind, type):
             meet_clock(owner, name)
             use((owner, *arguments) if kind is tuple else arguments)
-            if kind is str and name in {"format", "format_map"}:
+            if kind is str and name in tables.FORMAT_NAMES:
                 for argument in arguments:
                     if type(argument) not in plain and "." in owner:
                         report(argument, accesses.imprecise("shows attributes that a format names"), 0)
-        elif kind in _RUNNING:
+        elif kind in tables.COROUTINES:
             report(owner, accesses.imprecise("goes on in a coroutine"), WRITE)
         elif has_known_methods(kind):
             learn(kind)
@@ -339,7 +285,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             hand_over(arguments)
 
     def meet_clock(owner: Any, name: str) -> None:
-        if reads_the_clock(owner, name):
+        if tables.reads_the_clock(owner, name):
             foreign_code.doubt(
                 f"calls {owner.__name__}.{name}, which reads the real clock; time.time() reads the virtual one"
             )
@@ -403,7 +349,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
                 return
         elif kind is _BUILTIN:
             if callee in _SIMPLE and type(argument) in CONTAINERS:
-                if callee in _COPYING:
+                if callee in copying:
                     report(argument, None, 0)
                 else:
                     use((argument,))
@@ -415,13 +361,13 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     def other(item: Any, name: str, arguments: tuple[Any, ...]) -> None:
         """Report a method call on an object that is no container."""
         kind = type(item)
-        if kind in VIEWS:
+        if kind in tables.VIEWS:
             touch(item)
             return
         if kind is types.GeneratorType:
             accesses.resume(item, throws=name not in ("send", "__next__"))
             return
-        if kind in ITERATORS:
+        if kind in tables.ITERATORS:
             advance(item)
             return
         callee = look_up(item, name)
@@ -438,7 +384,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     def star(item: Any) -> Any:
         """Report the unpacking of `*item`, and unpack containers now; the call itself consumes an iterator."""
         kind = type(item)
-        if kind in VIEWS or kind in CONTAINERS:
+        if kind in tables.VIEWS or kind in CONTAINERS:
             touch(item)
             return tuple(item)
         if kind not in quiet:
@@ -459,10 +405,6 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         call(callee, *(positional if type(positional) in sequences else ()), *keywords)
 
     return {hook.__name__: hook for hook in (method, method1, call, call1, unpacked, star, double_star)}
-
-
-_REACHING: Final = frozenset({"__getstate__", "__setstate__", "__set__", "__delete__"})
-_ATTRIBUTE_METHODS: Final = frozenset({"__setattr__", "__delattr__", "__getattribute__"})
 
 
 def _maker(kind: type) -> Any:

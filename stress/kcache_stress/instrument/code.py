@@ -11,11 +11,11 @@ from types import CodeType
 
 from ..engine.granularity import Granularity
 from ..garbage import NoCollections
+from ..knowledge.tables import CLOCK_NAMES
 from . import build
 from .code_cache import digest, kept
 from .facts import Facts, collect_facts
 from .rewriter import rewrite
-from .tables import CLOCK_NAMES
 
 _STORES = frozenset({"Cache", "ThreadSafeMap", "new_indexer", "new_store", "new_thread_safe_store"})
 _STORE_MODULES = frozenset({"kcache.store", "kcache.thread_safe_store"})

@@ -19,7 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-_SOURCES: Final = tuple(Path(__file__).parents[1] / folder for folder in ("engine", "instrument", "modules", "runtime"))
+_SOURCES: Final = tuple(
+    Path(__file__).parents[1] / folder for folder in ("engine", "instrument", "knowledge", "modules", "runtime")
+)
 """Folders with the sources that rewrite code, and that rewritten code calls."""
 _VERSIONS_KEPT: Final = 3
 """Maximum number of versions of explorer and Python: several are in use at a time, and users do not clean up."""
@@ -89,7 +91,8 @@ def _folder(asked: str) -> Path | None:
 def _version() -> str:
     """Return a digest of the sources of the explorer and of the version of Python."""
     found = hashlib.sha256(f"{sys.version} {sys.flags.optimize}".encode())
-    for file in (file for folder in _SOURCES for file in sorted(folder.rglob("*.py"))):
+    files = (file for folder in _SOURCES for suffix in ("py", "toml") for file in folder.rglob(f"*.{suffix}"))
+    for file in sorted(files):
         found.update(file.read_bytes())
     return found.hexdigest()[:16]
 

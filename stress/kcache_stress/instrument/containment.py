@@ -1,48 +1,37 @@
 """Containment: the containers that the use of an object touches, such as those behind a view or an iterator."""
 
-import array
-import collections
 import contextlib
 import functools
 import gc
 import io
-import itertools
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from .knowledge import READERS, inert, is_foreign, is_inert
-from .tables import CONTAINERS, IMMUTABLE, ITERATORS, PLAIN, VIEWS, WRITE, methods_of, native_methods_of
+from ..knowledge import tables
+from ..knowledge.code_in_c import inert, is_foreign, is_inert
+from ..knowledge.functions import READERS
+from ..knowledge.tables import CONTAINERS, PLAIN, WRITE
 
 _BUFFER: Final = type(io.BytesIO().getbuffer().obj)
 _DEEPEST: Final = 6
 _MOST_WITHIN: Final = 5_000
-LOOKING: Final[frozenset[type]] = frozenset(
-    {map, filter, itertools.chain, itertools.starmap, itertools.accumulate, itertools.compress, itertools.groupby}
-    | {itertools.dropwhile, itertools.takewhile, itertools.filterfalse}
-)
-"""Iterators that process the elements of their source instead of only passing them on."""
 METHOD_TYPES: Final = frozenset({types.BuiltinMethodType, types.MethodWrapperType})
 
-_COMPOSED: Final = (dict, list, tuple, set, frozenset, collections.deque, bytearray, array.array)
-_LOOKED_INTO: Final = (*_COMPOSED, BaseException, types.SimpleNamespace, functools.partial, memoryview)
-WHOLE: Final = (BaseException, types.SimpleNamespace)
-"""Types in C that print and compare all of their attributes: each object counts as one place."""
-_PLACES: Final = (*_COMPOSED, *WHOLE)
-_ITERABLE: Final = (list, tuple, set, frozenset, collections.deque)
+_PLACES: Final = (*tables.COMPOSED, *tables.WHOLE)
 
-atoms: Final[set[type]] = set(IMMUTABLE - {tuple})
+atoms: Final[set[type]] = set(tables.IMMUTABLE - {tuple})
 """Types, of those met so far, whose objects have no changing state that code in C reads, and run no code in Python."""
 
 
 def beneath(item: object, depth: int = 0) -> Iterator[tuple[object, int]]:
     """Yield (container, writes) for each container that consuming `item` touches; a method in C counts as called."""
     kind = type(item)
-    if kind in VIEWS:
+    if kind in tables.VIEWS:
         # `view.mapping` is only a proxy; the mapping itself is the only object that a view refers to.
         for mapping in gc.get_referents(item):
             yield mapping, 0
-    elif kind in ITERATORS:
+    elif kind in tables.ITERATORS:
         if depth:
             yield item, WRITE  # the step advances it, and other code may have it, too
         if depth < _DEEPEST:
@@ -50,11 +39,11 @@ def beneath(item: object, depth: int = 0) -> Iterator[tuple[object, int]]:
             for inner in referents:
                 for container, writes in _under(inner, kind, depth):
                     yield container, writes
-                    if kind in LOOKING:
+                    if kind in tables.PROCESSORS:
                         changes = int(not all(map(only_reads, referents)))
                         yield from ((place, writes or changes) for place, writes in Within((container,)).places)
     elif kind in METHOD_TYPES:
-        methods = native_methods_of(type(item.__self__))  # type: ignore[attr-defined]
+        methods = tables.native_methods_of(type(item.__self__))  # type: ignore[attr-defined]
         if methods is not None:
             yield item.__self__, methods.get(item.__name__, WRITE) & WRITE  # type: ignore[attr-defined]
         elif is_foreign(type(item.__self__)):  # type: ignore[attr-defined]
@@ -66,10 +55,10 @@ def beneath(item: object, depth: int = 0) -> Iterator[tuple[object, int]]:
             yield from ((each, 0) for each in (gc.get_referents(owner) if type(owner) is _BUFFER else [owner]))
     elif kind is functools.partial:
         for argument in (*item.args, *item.keywords.values()):  # type: ignore[attr-defined]
-            if methods_of(type(argument)) is not None:
+            if tables.methods_of(type(argument)) is not None:
                 yield argument, WRITE
         yield from beneath(item.func, depth)  # type: ignore[attr-defined]
-    elif methods_of(kind) is not None or issubclass(kind, WHOLE):
+    elif tables.methods_of(kind) is not None or issubclass(kind, tables.WHOLE):
         yield item, 0
 
 
@@ -77,12 +66,12 @@ def only_reads(item: object) -> bool:
     """Whether an object, if code in C calls it, does not change its arguments."""
     kind = type(item)
     if kind is types.MethodDescriptorType or kind is types.WrapperDescriptorType:
-        methods = native_methods_of(item.__objclass__)  # type: ignore[attr-defined]
+        methods = tables.native_methods_of(item.__objclass__)  # type: ignore[attr-defined]
         return methods is None or not methods.get(item.__name__, WRITE) & WRITE  # type: ignore[attr-defined]
     if kind in METHOD_TYPES:
         owner = type(item.__self__)  # type: ignore[attr-defined]
         if owner not in (types.ModuleType, type(None)):
-            return owner in PLAIN or native_methods_of(owner) is not None
+            return owner in PLAIN or tables.native_methods_of(owner) is not None
     return not callable(item) or issubclass(kind, type) or (kind is types.BuiltinFunctionType and item in READERS)
 
 
@@ -121,7 +110,7 @@ class Within:
                 in_python.add(kind)
                 self.runs_python = True  # that code reports its own accesses
                 continue
-            if kind in ITERATORS:
+            if kind in tables.ITERATORS:
                 self.places += [(item, WRITE), *beneath(item)]
             elif is_foreign(kind) or (issubclass(kind, _PLACES) and not issubclass(kind, (tuple, frozenset))):
                 self.places.append((item, 0))
@@ -130,14 +119,14 @@ class Within:
 
 def forget_types() -> None:
     """Clear the caches of types, because the types keep their modules alive."""
-    atoms.intersection_update(IMMUTABLE)
+    atoms.intersection_update(tables.IMMUTABLE)
     inert.clear()
 
 
 def is_atom(kind: type) -> bool:
     """Whether code in C that compares or prints an object of a type reads nothing that can change."""
     if kind not in atoms:
-        if kind in VIEWS or kind in ITERATORS or issubclass(kind, _LOOKED_INTO) or is_foreign(kind):
+        if kind in tables.VIEWS or kind in tables.ITERATORS or issubclass(kind, tables.LOOKED_INTO) or is_foreign(kind):
             return False
         if not is_inert(kind):
             return False
@@ -179,9 +168,9 @@ def _elements(item: Any, *, through_objects: bool) -> Iterable[object]:
     found: Iterable[object] = ()
     if issubclass(kind, dict):
         found = (*dict.keys(item), *dict.values(item))
-    elif issubclass(kind, _COMPOSED):
+    elif issubclass(kind, tables.COMPOSED):
         found = tuple(iterated(item))
-    elif kind in VIEWS:
+    elif kind in tables.VIEWS:
         found = gc.get_referents(item)
     elif issubclass(kind, BaseException):
         found = BaseException.args.__get__(item)  # type: ignore[attr-defined]
@@ -197,7 +186,7 @@ def _elements(item: Any, *, through_objects: bool) -> Iterable[object]:
 
 def iterated(container: Any) -> Iterator[object]:
     """Iterate over a list, tuple, set or deque with the iterator of its base in C; yield nothing for other types."""
-    base: Any = next((kind for kind in _ITERABLE if issubclass(type(container), kind)), None)
+    base: Any = next((kind for kind in tables.ITERABLE if issubclass(type(container), kind)), None)
     return iter(()) if base is None else base.__iter__(container)
 
 
@@ -228,5 +217,5 @@ def _under(item: object, parent: type, depth: int) -> Iterator[tuple[object, int
     # `zip` and `enumerate` keep a tuple of iterators and their last result: only the iterators count.
     direct = parent not in {zip, enumerate, map}
     for inner in reversed(gc.get_referents(item)):  # the tuple itself is not read: it may have holes
-        if direct or type(inner) in ITERATORS:
+        if direct or type(inner) in tables.ITERATORS:
             yield from beneath(inner, depth + 1)

@@ -8,19 +8,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, cast
 
+from ..knowledge.functions import ITERATOR_BUILTINS
+from ..knowledge.tables import REFLECTIVE, REFLECTIVE_READS
 from . import build
 from .base import Rewriting
 from .context import Atoms, Context
 from .names import Comprehension, Hook
-from .tables import REFLECTIVE, REFLECTIVE_READS
 
 _ELEMENT: Final = "_kc_element"
 
 
 _ENTERS: Final = sys.version_info < (3, 12)
 """True if comprehensions are functions in this version of Python."""
-_NEW_ITERATORS: Final = frozenset({"enumerate", "zip", "map", "filter", "reversed"})
-"""Builtins that create an iterator that no other thread can know."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class Expressions(Rewriting):
         value = self.expression(node)
         if self.context.quiet or self.is_unshared(node):
             return value
-        fresh = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _NEW_ITERATORS
+        fresh = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ITERATOR_BUILTINS
         fresh = fresh and self.inference.is_builtin(node.func.id, self.context.scope)  # type: ignore[attr-defined]
         hook = build.call("lazy" if later else "iterate", value, *([ast.Constant(1)] if fresh else []))
         return build.place(hook, node)

@@ -13,23 +13,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
+from ..knowledge.functions import STORING_BUILTINS
+from ..knowledge.tables import ATTRIBUTE_METHODS, CONSTRUCTORS, PRIVATE_BASES, REACHES_GLOBALS, STORES_ALL
 from .construction import construction_of
 from .names import Function, mangle
 
-HARMLESS_BASES: Final = frozenset(
-    {"object", "Thread", "Timer", "local", "dict", "list", "set", "OrderedDict", "defaultdict", "deque", "Counter"}
-    | {"Generic", "Protocol", "ABC", "Enum", "IntEnum", "StrEnum", "NamedTuple", "TypedDict", "tuple", "str", "int"}
-    | {name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)}
-)
+HARMLESS_BASES: Final = PRIVATE_BASES | {
+    name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, BaseException)
+}
 """Names of classes that are not instrumented and whose `__init__` does not pass the new object to other code."""
-
-_REFLECTIVE_GLOBALS: Final = frozenset({"__globals__", "f_globals", "__builtins__", "f_builtins"})
-_REACHES_ALL: Final = frozenset(
-    {"__dict__", "__set__", "__delete__", "__setstate__", "__getstate__", "__setattr__", "__delattr__"}
-)
-"""Attributes by which any attribute can be stored."""
-_BY_NAME: Final = frozenset({"setattr", "delattr", "vars", "__setattr__", "__delattr__"})
-_CONSTRUCTORS: Final = frozenset({"__init__", "__post_init__", "__new__"})
+_BY_NAME: Final = STORING_BUILTINS | (STORES_ALL & ATTRIBUTE_METHODS)
 
 
 @dataclass(frozen=True)
@@ -207,7 +200,7 @@ class _Collector(ast.NodeVisitor):
             if isinstance(statement, ast.Assign):
                 names = set(_plain_names(statement.targets))
                 self._stored_names.update(names)
-                self._reconstructs |= bool(names & _CONSTRUCTORS)
+                self._reconstructs |= bool(names & CONSTRUCTORS)
                 if not isinstance(statement.value, ast.Constant):
                     self._setters.update(map(self._mangled, names))
             elif isinstance(statement, ast.AnnAssign) and isinstance(statement.value, ast.Call):
@@ -236,9 +229,9 @@ class _Collector(ast.NodeVisitor):
     def visit_Attribute(self, node: ast.Attribute) -> None:
         self.generic_visit(node)
         if isinstance(node.ctx, ast.Load):
-            self._everything_mutable |= node.attr in _REACHES_ALL
-            self._everything_global |= node.attr in _REFLECTIVE_GLOBALS
-            self._reconstructs |= node.attr in _CONSTRUCTORS and node not in self._called
+            self._everything_mutable |= node.attr in STORES_ALL
+            self._everything_global |= node.attr in REACHES_GLOBALS
+            self._reconstructs |= node.attr in CONSTRUCTORS and node not in self._called
             return
         if node.attr == "__dict__":
             self._everything_mutable = True
@@ -251,13 +244,13 @@ class _Collector(ast.NodeVisitor):
 
     def visit_Constant(self, node: ast.Constant) -> None:
         if isinstance(node.value, str):
-            self._everything_mutable |= node.value in _REACHES_ALL or node.value in _BY_NAME
-            self._everything_global |= node.value in _REFLECTIVE_GLOBALS
-            self._reconstructs |= node.value in _CONSTRUCTORS
+            self._everything_mutable |= node.value in STORES_ALL or node.value in _BY_NAME
+            self._everything_global |= node.value in REACHES_GLOBALS
+            self._reconstructs |= node.value in CONSTRUCTORS
 
     def visit_Name(self, node: ast.Name) -> None:
         self._everything_mutable |= node.id in _BY_NAME
-        self._reconstructs |= node.id in _CONSTRUCTORS and isinstance(node.ctx, ast.Load)
+        self._reconstructs |= node.id in CONSTRUCTORS and isinstance(node.ctx, ast.Load)
         if self._functions:
             self._everything_global |= node.id == "globals"
 

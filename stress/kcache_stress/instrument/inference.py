@@ -3,16 +3,11 @@
 import ast
 from typing import Final
 
-from .locality import NEW, NEW_CALLS, private_names
+from ..knowledge.functions import NEW_BUILTINS, SAME_BUILTINS, SCALAR_BUILTINS
+from .locality import NEW, private_names
 from .names import mangle
 from .scopes import Scope
 
-_SCALAR_CALLS: Final = frozenset(
-    {"len", "int", "str", "float", "bool", "id", "isinstance", "issubclass", "callable", "hasattr", "range", "repr"}
-    | {"hash", "ord", "chr", "any", "all", "format", "type", "object"}
-)
-_SAME: Final = frozenset({"abs", "round", "divmod"})
-"""Builtins that return the result of a method of their argument."""
 _TRUTHS: Final = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 """Comparisons whose value is always a bool."""
 
@@ -49,8 +44,10 @@ class Inference:
         if isinstance(node, ast.Call):
             if not (isinstance(node.func, ast.Name) and self.is_builtin(node.func.id, scope)):
                 return False
-            same = node.func.id in _SAME and all(self.is_scalar(argument, scope, depth) for argument in node.args)
-            return same or node.func.id in _SCALAR_CALLS
+            same = node.func.id in SAME_BUILTINS and all(
+                self.is_scalar(argument, scope, depth) for argument in node.args
+            )
+            return same or node.func.id in SCALAR_BUILTINS
         if isinstance(node, ast.Name):
             return self._is_scalar_name(mangle(node.id, scope.class_name), scope, depth)
         return False
@@ -72,7 +69,7 @@ class Inference:
         """Whether accesses to a value need no report: it is a scalar, or no other thread can know it yet."""
         if isinstance(node, ast.List | ast.Dict | ast.Set | ast.Tuple | ast.ListComp | ast.SetComp | ast.DictComp):
             return True
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in NEW_CALLS:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in NEW_BUILTINS:
             return self.is_builtin(node.func.id, scope)
         if isinstance(node, ast.GeneratorExp):
             return True

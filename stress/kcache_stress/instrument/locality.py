@@ -4,17 +4,13 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
+from ..knowledge.functions import CONSUMING_BUILTINS, NEW_BUILTINS, VARIABLE_BUILTINS
+from ..knowledge.tables import METHOD_NAMES, VIEW_NAMES
 from .names import mangle
 from .scopes import Scope
-from .tables import METHOD_NAMES, VIEW_NAMES
 
-NEW_CALLS: Final = frozenset({"list", "dict", "set", "sorted", "tuple", "frozenset", "bytes"})
-"""Builtins whose result is always a new object."""
-_CONSUMERS: Final = NEW_CALLS | {"len", "sum", "min", "max", "any", "all", "str", "repr", "bool"}
 NEW: Final = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp
 """Expressions whose value is always a new container."""
-_NAMESPACES: Final = frozenset({"locals", "vars", "dir", "eval", "exec"})
-"""Builtins that access the variables of their caller."""
 _DELAYED: Final = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef | ast.GeneratorExp
 
 
@@ -27,7 +23,9 @@ def private_names(scope: Scope, module: Scope) -> frozenset[str]:
         and name not in scope.parameters | scope.global_names | scope.nonlocal_names | scope.published
         and all(value is not None and _is_new(value, scope, module) for value in values)
     }
-    if not candidates or any(isinstance(node, ast.Name) and node.id in _NAMESPACES for node in ast.walk(scope.node)):
+    if not candidates or any(
+        isinstance(node, ast.Name) and node.id in VARIABLE_BUILTINS for node in ast.walk(scope.node)
+    ):
         return frozenset()
     generator = any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(scope.node))
     holders = candidates - scope.held.keys()
@@ -42,7 +40,7 @@ def private_names(scope: Scope, module: Scope) -> frozenset[str]:
 def _is_new(value: ast.expr, scope: Scope, module: Scope) -> bool:
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
         name = value.func.id
-        return name in NEW_CALLS and scope.owner(name) is None and not module.stores.keys() & {name, "*"}
+        return name in NEW_BUILTINS and scope.owner(name) is None and not module.stores.keys() & {name, "*"}
     if isinstance(value, ast.BinOp):
         return _is_new(value.left, scope, module) and _is_new(value.right, scope, module)
     return isinstance(value, NEW)
@@ -90,7 +88,7 @@ def _holds(path: Path) -> bool:
 def _consumes(item: ast.AST, parent: ast.AST, module: Scope) -> bool:
     """Whether `parent` reads its child `item` at once, and keeps no reference to it."""
     if isinstance(parent, ast.Call):
-        named = isinstance(parent.func, ast.Name) and parent.func.id in _CONSUMERS
+        named = isinstance(parent.func, ast.Name) and parent.func.id in CONSUMING_BUILTINS
         return named and parent.func.id not in module.stores and item in parent.args  # type: ignore[attr-defined]
     if isinstance(parent, ast.For | ast.comprehension):
         return parent.iter is item

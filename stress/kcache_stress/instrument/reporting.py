@@ -4,17 +4,28 @@ import collections
 import gc
 import sys
 import types
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
 from ..engine.events import Imprecise, Pending, take_as_a_whole
-from .containment import LOOKING, METHOD_TYPES, WHOLE, Within, beneath, is_simple, only_reads, simple_containers
+from ..knowledge.code_in_c import calls_python, foreign_methods, is_foreign
+from ..knowledge.functions import is_known_function, reaches_by_name
+from ..knowledge.tables import (
+    CONTAINERS,
+    IMMUTABLE,
+    ITERATORS,
+    LOUD,
+    PLAIN,
+    PROCESSORS,
+    VIEWS,
+    WHOLE,
+    Methods,
+    methods_of,
+)
+from .containment import METHOD_TYPES, Within, beneath, is_simple, only_reads, simple_containers
 from .foreign_code import ForeignCode
-from .knowledge import calls_python, foreign_methods, is_foreign, is_known_function, reaches_by_name
 from .names import hook_name
-from .tables import CONTAINERS, IMMUTABLE, ITERATORS, PLAIN, VIEWS, Methods, methods_of
 
 Report = Callable[[object, object, bool | int], None]
 """`report(obj, slot, is_write)`; it must return None."""
@@ -24,7 +35,6 @@ ReportTogether = Callable[[tuple[Pending, ...]], None]
 _NO_METHODS: Final[Methods] = {}
 _LOOKS: Final = 9
 _RESUMED: Final = hook_name("resumed")
-_LOUD: Final = frozenset({memoryview, types.GeneratorType, types.ModuleType, weakref.ref, weakref.ProxyType})
 _EMPTY: Final[tuple[Iterable[object], ...]] = (
     *({}, {}.values(), {}.items(), [], (), set(), range(0), "", b"", collections.deque()),
 )
@@ -72,7 +82,7 @@ class Accesses:
         methods = methods_of(kind)
         if methods is None:
             methods = _NO_METHODS
-            loud = kind in VIEWS or kind in ITERATORS or kind in METHOD_TYPES or kind in _LOUD or kind in self.foreign
+            loud = kind in VIEWS or kind in ITERATORS or kind in METHOD_TYPES or kind in LOUD or kind in self.foreign
             loud = loud or issubclass(kind, WHOLE)  # its attributes may be replaced, and it prints them
             harmless = issubclass(kind, type) or not foreign_methods(kind, self._is_trusted)
             if harmless and not loud and kind is not types.MethodType and "partial" not in str(kind.__name__):
@@ -251,7 +261,7 @@ class Accesses:
         if type(iterator) in _STEPS_OF_CONTAINERS:
             return None
         if self._runs_python(iterator, 0) or (
-            type(iterator) in LOOKING and Within(container for container, _ in beneath(iterator)).runs_python
+            type(iterator) in PROCESSORS and Within(container for container, _ in beneath(iterator)).runs_python
         ):
             return self.imprecise(f"a step of a {type(iterator).__name__} runs code in Python")
         return None

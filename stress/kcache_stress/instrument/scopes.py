@@ -6,16 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ..knowledge.functions import GENERATOR_BUILTINS
+from ..knowledge.tables import CONSUMING_METHODS
 from .names import Comprehension, Function, mangle
 
 Kind = Literal["module", "class", "function", "comprehension"]
 Moment = int
 """Time at which code runs, as far as the source shows: a counter in the order of evaluation."""
 Loops = tuple[ast.AST, ...]
-
-_CONSUMING = frozenset({"sum", "any", "all", "min", "max", "list", "tuple", "set", "frozenset", "dict", "sorted"})
-_CONSUMING_METHODS = frozenset({"join", "extend", "update", "writelines"})
-"""Methods that consume a generator expression at once if it is their only argument."""
 
 
 @dataclass(eq=False)
@@ -128,8 +126,8 @@ class _Builder(ast.NodeVisitor):
 
     def visit_Call(self, node: ast.Call) -> None:
         of = node.func
-        consumes = (isinstance(of, ast.Name) and of.id in _CONSUMING) or (
-            isinstance(of, ast.Attribute) and of.attr in _CONSUMING_METHODS
+        consumes = (isinstance(of, ast.Name) and of.id in GENERATOR_BUILTINS) or (
+            isinstance(of, ast.Attribute) and of.attr in CONSUMING_METHODS
         )
         if consumes and len(node.args) == 1:
             self._at_once.add(node.args[0])

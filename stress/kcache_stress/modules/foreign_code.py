@@ -27,9 +27,9 @@ from kcache_model.places import file_name
 from ..engine.events import READ, UNKNOWN, WRITE, Imprecise
 from ..engine.weak_objects import weakly
 from ..instrument.facts import Facts
-from ..instrument.knowledge import checks_protocols, is_transparent, only_reads, replaces, touches_arguments_only
 from ..instrument.names import HOOK_MARK
-from ..instrument.tables import PLAIN
+from ..knowledge.python_code import checks_protocols, is_transparent, only_reads, replaces, touches_arguments_only
+from ..knowledge.tables import PLAIN
 from ..runtime.threads.opcode_tracer import is_machinery, is_of_a_hook, serves_pytest
 from .private_packages import parts_in_c
 

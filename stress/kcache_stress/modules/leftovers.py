@@ -12,7 +12,7 @@ from types import FunctionType, GeneratorType, ModuleType
 from kcache_model.foreign import own_attributes
 
 from ..instrument.names import HOOK_MARK, PREFIX
-from ..instrument.tables import ITERATORS
+from ..knowledge.tables import ITERATORS
 from ..runtime.threads.scheduler import Scheduler
 from ..runtime.world import PRIVATE_MODULES
 from .sandbox import Sandbox

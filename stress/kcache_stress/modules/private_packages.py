@@ -21,16 +21,10 @@ from typing import Final
 from kcache_model.errors import TargetError
 from kcache_model.foreign import own_attributes
 
+from ..knowledge.functions import modules
 from ..runtime.threads.uncontrolled import ABSENT, STAND_INS, WHY
 
-LIBRARY: Final = frozenset({"logging", "sched", "socketserver", "http", "urllib", "xmlrpc", "wsgiref"}) | {
-    "smtplib",
-    "ftplib",
-    "poplib",
-    "imaplib",
-    "nntplib",
-    "telnetlib",
-}
+LIBRARY: Final = modules(lambda row: row.copied)
 """Modules of the standard library that are copied: they log, call back, or talk to other threads over sockets. Other
 modules do not wait while they hold a lock, or are shared because all code exchanges objects of their classes."""
 
@@ -45,20 +39,13 @@ REAL_LOCKS: Final = (
 )
 """Packages whose locks stay real: code under test has copies of these packages, or may not use them."""
 
-_EXCHANGED: Final = frozenset({"typing_extensions", "annotated_types"})
+_EXCHANGED: Final = modules(lambda row: row.exchanged)
 """Packages that do not lock, and whose classes other packages compare by identity."""
 
-_MIXED: Final = frozenset({"urllib"})
+_MIXED: Final = modules(lambda row: row.mixed)
 """Packages that are copied, but whose importers need not be: they may use only its functions for strings."""
 
-_SEEDS: Final = (
-    frozenset({"_thread", "threading", "_threading_local", "queue", "_queue", "concurrent", "time", "random"})
-    | {"socket", "_socket", "select", "selectors", "signal", "sqlite3", "_sqlite3"}
-    | (LIBRARY - _MIXED)
-    | {"urllib.request", "urllib.robotparser"}
-    | WHY.keys()
-    | ABSENT
-)
+_SEEDS: Final = modules(lambda row: row.waits) | (LIBRARY - _MIXED) | WHY.keys() | ABSENT
 _IMPORT: Final = re.compile(
     rb"^[ \t]*(?:import[ \t]+([^#;\n]+)|from[ \t]+([\w.]+)[ \t]+import\b([^#;\n]*))", re.MULTILINE
 )

@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable
 from typing import Any, Final
 
-from ...instrument.tables import reads_the_clock
+from ...knowledge.tables import reads_the_clock
 
 
 def _now(kind: Any, seconds: float, tz: datetime.tzinfo | None = None) -> Any:

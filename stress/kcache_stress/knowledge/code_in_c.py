@@ -1,0 +1,98 @@
+"""Code in C: the types whose methods are known, and the objects whose use runs code in Python."""
+
+import sys
+import types
+from collections.abc import Callable
+from typing import Final
+
+from .functions import LOOKUPS, modules
+from .tables import CALLABLES, CONTAINERS, ITERATORS, KNOWN_TYPES, NOT_RUN_BY_C, UNSEEN, VIEWS
+
+_OPAQUE_STATE: Final = modules(lambda row: row.types == "shared")
+"""Standard library modules in C whose objects share state with each other or with the outside world."""
+_HARMLESS_MODULES: Final = modules(lambda row: row.types == "unseen")
+_INERT_MODULES: Final = modules(lambda row: row.is_inert)
+
+
+def is_known_type(kind: type) -> bool:
+    """Whether the methods in C of a type touch only their object and their arguments."""
+    owner = next((base for base in kind.__mro__ if not _is_made_of_python(base)), object)
+    module = owner.__module__
+    top = module.partition(".")[0]
+    if (module, owner.__name__) in KNOWN_TYPES:
+        return True
+    return (top in sys.stdlib_module_names or top == "builtins") and top not in _OPAQUE_STATE
+
+
+def _is_made_of_python(kind: type) -> bool:
+    """Whether a class defines no methods or attributes in C, except those that a class statement creates."""
+    if not kind.__flags__ & HEAP_TYPE:
+        return False
+    own = {name: value for name, value in vars(kind).items() if name not in {"__dict__", "__weakref__"}}
+    maker = own.get("__new__")
+    is_made_by_c = type(maker) is types.BuiltinFunctionType and maker.__self__ is kind
+    return not is_made_by_c and not any(isinstance(one, _OF_C) and one.__objclass__ is kind for one in own.values())
+
+
+HEAP_TYPE: Final = 1 << 9
+"""Py_TPFLAGS_HEAPTYPE: the type was created at run time, by a class statement or in C; its attributes may change."""
+_OF_C: Final = (
+    *(types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType),
+    types.GetSetDescriptorType,
+)
+
+
+inert: Final[dict[type, bool]] = {}
+"""Cache of :func:`is_inert`."""
+
+
+def is_inert(kind: type) -> bool:
+    """Whether hashing, comparing, converting, iterating and printing objects of this type run no Python code."""
+    known = inert.get(kind)
+    if known is None:
+        known = inert[kind] = _is_inert(kind)
+    return known
+
+
+def _is_inert(kind: type) -> bool:
+    if kind.__module__ in _INERT_MODULES:
+        return True
+    return not any(
+        isinstance(value, types.FunctionType) and name.startswith("__") and name not in NOT_RUN_BY_C
+        for base in kind.__mro__
+        for name, value in vars(base).items()
+    )
+
+
+def calls_python(item: object) -> bool:
+    """Whether code in C that uses or calls an object may run code in Python."""
+    kind = type(item)
+    if kind in CALLABLES or kind in LOOKUPS or not is_inert(kind):
+        return True
+    if issubclass(kind, type):
+        makers = (vars(base).get(name) for base in item.__mro__ for name in ("__init__", "__new__"))  # type: ignore[attr-defined]
+        return kind is not type or any(isinstance(maker, (types.FunctionType, staticmethod)) for maker in makers)
+    if kind in (types.MethodWrapperType, types.BuiltinMethodType):
+        return not is_inert(type(item.__self__))  # type: ignore[attr-defined]
+    return any(isinstance(vars(base).get("__call__"), types.FunctionType) for base in kind.__mro__)
+
+
+def is_foreign(kind: type) -> bool:
+    """Whether a type is written in C, may change, and is not a known container."""
+    if kind in VIEWS or kind in ITERATORS or issubclass(kind, (*UNSEEN, *CONTAINERS)):
+        return False
+    return any(
+        isinstance(value, types.MethodDescriptorType)
+        for base in kind.__mro__[:-1]
+        if base.__module__ not in _HARMLESS_MODULES
+        for value in vars(base).values()
+    )
+
+
+def foreign_methods(kind: type, is_own: Callable[[types.FunctionType], bool]) -> bool:
+    """Whether a class has methods in Python that are not instrumented; ``is_own`` decides for each method."""
+    return any(
+        isinstance(value, types.FunctionType) and not is_own(value)
+        for base in kind.__mro__[:-1]
+        for value in vars(base).values()
+    )
