@@ -264,30 +264,40 @@ def test_the_explorer_knows_threads_and_events_only() -> None:
         assert imported not in {"subprocess", "multiprocessing", "rich", "click", "hypothesis"}, module
 
 
-LAYERS = (
-    *("engine", "", "strategies", "knowledge", "instrument", "runtime.threads", "runtime.stand_ins", "runtime"),
-    *("modules", "trace", "judgement", "target", "real_threads", "interleaved", "objects", "indexers"),
-)
-"""The folders of ``kcache_stress``, each of which imports those before it alone; the empty one is the top folder."""
+LAYERS = {
+    "kcache_model": (
+        *("", "linearizability", "object_types", "standard_specifications", "foreign_recordings"),
+        *("queues", "informers", "indexers"),
+    ),
+    "kcache_stress": (
+        *("engine", "", "strategies", "knowledge", "instrument", "runtime.threads", "runtime.stand_ins", "runtime"),
+        *("modules", "trace", "judgement", "target", "real_threads", "interleaved", "objects", "indexers"),
+    ),
+}
+"""The folders of a package, each of which imports those before it alone; the empty one is the top folder."""
 
 
 def layer_of(module: str) -> int:
-    """The position in :data:`LAYERS` of the folder that a module of ``kcache_stress`` lies in."""
-    is_package = MODULES[module].name == "__init__.py"
-    name = module.removeprefix("kcache_stress").removeprefix(".")
-    folder = name if is_package else name.rpartition(".")[0]
-    while folder not in LAYERS:
+    """The position in :data:`LAYERS` of the folder that a module lies in."""
+    package, _, name = module.partition(".")
+    folder = name if MODULES[module].name == "__init__.py" else name.rpartition(".")[0]
+    while folder not in LAYERS[package]:
         folder = folder.rpartition(".")[0]
-    return LAYERS.index(folder)
+    return LAYERS[package].index(folder)
 
 
-def test_no_folder_imports_one_above_it() -> None:
+@pytest.mark.parametrize("package", LAYERS)
+def test_no_folder_imports_one_above_it(package: str) -> None:
     """Imports for types included, so that there are no cycles between folders either."""
-    pairs = [pair for pair in all_imports() if all(name.startswith("kcache_stress.") for name in pair)]
+    pairs = [pair for pair in all_imports() if all(name.startswith(f"{package}.") for name in pair)]
     assert [(of, to) for of, to in pairs if layer_of(to) > layer_of(of)] == []
+    assert {layer_of(of) for of, _ in pairs} == {*range(len(LAYERS[package]))}
+
+
+def test_layers_are_in_order() -> None:
     assert layer_of("kcache_stress.runtime.threads.locks") < layer_of("kcache_stress.runtime.world")
     assert layer_of("kcache_stress.stacks") < layer_of("kcache_stress.real_threads.noise.source")
-    assert {layer_of(of) for of, _ in pairs} == {*range(len(LAYERS))}
+    assert layer_of("kcache_model.history") < layer_of("kcache_model.indexers.just_in_time.core")
 
 
 def test_threads_and_the_explorer_reach_no_process_and_no_report() -> None:
