@@ -30,7 +30,7 @@ from ..strategies.partial_order_sampling import PartialOrderSampling
 from ..target.confirmation import Answer, Confirmation, why_not_repeated
 from ..target.investigation import RunnerAndJudge
 from ..target.replay_token import ReplayToken, TokenFormat
-from ..target.scenario_runner import AS_FOUND
+from ..target.scenario_runner import SCENARIO_JUDGE
 from ..trace.renderer import Texts, end_of, render_interleaving
 from .confirming import Trial, confirm, run_freely
 from .named_test import InterleavedTest, load_test
@@ -132,7 +132,7 @@ class BodyExplorationTarget:
         self._pulse = pulse
         runner = InterleavedRunner(self._test(program), self._copies, self._shape(program), pulse)
         try:
-            yield RunnerAndJudge(runner, AS_FOUND)
+            yield RunnerAndJudge(runner, SCENARIO_JUDGE)
         finally:
             runner.clean_up()
             self.target.clean_up()
@@ -154,7 +154,7 @@ class BodyExplorationTarget:
 
     def _passes_alone(self, program: InterleavedProgram) -> bool:
         with self.open_runner(program, pulse=self._pulse) as (runner, _), contextlib.suppress(UncontrolledError):
-            return search(runner, PreemptionBounded(0), AS_FOUND, SearchLimits(1)).problem is None
+            return search(runner, PreemptionBounded(0), SCENARIO_JUDGE, SearchLimits(1)).problem is None
         return False
 
     def _shape(self, program: InterleavedProgram) -> Shape:
@@ -251,7 +251,7 @@ class BodyExplorationTarget:
     def _without_preemptions(self, runner: InterleavedRunner, problem: Problem) -> str:
         """Return a line about a failure without preemptions: whether all samples fail; empty for other deadlocks."""
         samples = map(PartialOrderSampling, range(_FEW_SAMPLES if runner.is_long else _SAMPLES))
-        if all(search(runner, sample, AS_FOUND, SearchLimits(1)).problem is not None for sample in samples):
+        if all(search(runner, sample, SCENARIO_JUDGE, SearchLimits(1)).problem is not None for sample in samples):
             return f"{FAILS_ALWAYS}\n"
         return "" if problem.kind is FindingKind.DEADLOCK else f"{_FAILS_ALONE}\n"
 
