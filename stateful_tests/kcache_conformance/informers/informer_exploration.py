@@ -211,7 +211,7 @@ class InformerExplorationTarget:
             counterexample.schedule,
             Texts(
                 called="informer",
-                made=lambda: runner.made,
+                root=lambda: runner.made,
                 threads=steps,
                 outcome=lambda _: "done",
                 before=lambda _: [(str(step), "done") for step in program.before],

@@ -183,7 +183,7 @@ class BodyExplorationTarget:
             runner.shows_variables = True
             texts = Texts(
                 called="",
-                made=lambda: runner.made,
+                root=lambda: runner.made,
                 threads=[[text] for text in runner.texts],
                 outcome=str,
                 before=_nothing,
