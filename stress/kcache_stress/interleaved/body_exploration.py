@@ -113,9 +113,9 @@ class BodyExplorationTarget:
     def at(self, granularity: Granularity) -> BodyExplorationTarget:
         """Return the target for the same test with another granularity; each target is built once."""
         if granularity not in self._others:
-            made = BodyExplorationTarget(self.target.name, self._instrument, granularity)
-            made._others, made.share, made._shapes = self._others, self.share, self._shapes
-            self._others[granularity] = made
+            other = BodyExplorationTarget(self.target.name, self._instrument, granularity)
+            other._others, other.share, other._shapes = self._others, self.share, self._shapes
+            self._others[granularity] = other
         return self._others[granularity]
 
     def announce(self, program: InterleavedProgram, watch: ProgressListener) -> None:
@@ -173,7 +173,7 @@ class BodyExplorationTarget:
         del strict_errors
         own = program.with_hash_seed(own_hash_seed())
         token = ReplayToken(self.target.name, own, problem.kind, instrument=self._instrument)
-        told = None
+        interleaving = None
         if found is None and SHOWN_ONCE in problem.summary:
             if not self._freely:
                 self._freely = run_freely(self._trial(program), self._pulse)
@@ -197,7 +197,7 @@ class BodyExplorationTarget:
             if problem.kind is not FindingKind.DATA_RACE and not found.preemptions:
                 detail = f"{self._without_preemptions(runner, problem)}{detail}"
             self._whole = render_interleaving(runner, found.schedule, texts, problem, most_events=_MOST_CONFIRMED)
-            told = end_of(self._whole)
+            interleaving = end_of(self._whole)
             self.target.clean_up()
             token = replace(
                 token,
@@ -208,10 +208,10 @@ class BodyExplorationTarget:
         return Finding(
             problem.kind,
             "explorer",
-            (told.summary if told is not None else "") or problem.summary,
+            (interleaving.summary if interleaving is not None else "") or problem.summary,
             detail=detail,
             schedule=TOKENS.encode(token),
-            interleaving=told,
+            interleaving=interleaving,
             script=self.target.source,
             rule=problem.rule,
             unconfirmed="" if found is not None else why_not_repeated(problem.kind),
@@ -239,8 +239,8 @@ class BodyExplorationTarget:
         test, shape = self._test(program), self._shape(program)
         threads = 0 if shape.is_whole else shape.threads
 
-        def is_unknown(shown: PausedRun) -> bool:
-            return bool(shape.orders) and compared(shown.ends, shown.left) not in (shape.orders or {})
+        def is_unknown(run: PausedRun) -> bool:
+            return bool(shape.orders) and compared(run.ends, run.state) not in (shape.orders or {})
 
         return Trial(test.called, threads, is_unknown, "the test fails", unusual=test.unusual)
 

@@ -36,9 +36,14 @@ def divisors(module: ModuleType) -> list[int]:
     """
     counts = {count for function in _functions(module) for count in _counts(function)}
     counts |= {value for value in vars(module).values() if _is_count(value)}
-    found = {count // left for count in counts for left in _LEFT if count % left == 0 and count // left > 1}
-    left_over = {divisor: sum(_divided(count, divisor) for count in counts) for divisor in found}
-    return sorted(found, key=lambda divisor: (left_over[divisor], -divisor))
+    candidates = {
+        count // remaining
+        for count in counts
+        for remaining in _LEFT
+        if count % remaining == 0 and count // remaining > 1
+    }
+    left_over = {divisor: sum(_divided(count, divisor) for count in counts) for divisor in candidates}
+    return sorted(candidates, key=lambda divisor: (left_over[divisor], -divisor))
 
 
 @contextmanager
@@ -71,7 +76,7 @@ def divided(
 
 def _functions(module: ModuleType) -> list[FunctionType]:
     """Return the functions and methods that a module defines; wrapped functions are unwrapped."""
-    found: dict[int, FunctionType] = {}
+    functions: dict[int, FunctionType] = {}
     holders: list[Any] = [module]
     for holder in holders:
         for value in list(vars(holder).values()):
@@ -79,8 +84,8 @@ def _functions(module: ModuleType) -> list[FunctionType]:
                 holders.append(value)
             inner = inspect.unwrap(getattr(value, "__func__", value)) if callable(value) else value
             if isinstance(inner, FunctionType) and inner.__globals__ is vars(module):
-                found[id(inner)] = inner
-    return list(found.values())
+                functions[id(inner)] = inner
+    return list(functions.values())
 
 
 def _counts(function: FunctionType) -> Iterator[int]:
