@@ -298,7 +298,7 @@ class InterleavedRunner(ScenarioRunner):
         if is_skip(error):
             return None
         bad = next(filter(is_bypassed, (error, *self.sandbox.scheduler.failures)), None)
-        if bad is not None and self.sandbox.network.given:
+        if bad is not None and self.sandbox.network.numbers:
             *_, (frame, _) = traceback.walk_tb(bad.__traceback__)
             raise UncontrolledError(f"{where(frame)} {BYPASSED}")
         if isinstance(error, AssertionError):

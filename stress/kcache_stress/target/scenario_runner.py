@@ -163,7 +163,7 @@ class ScenarioRunner(InSandbox):
             was_patient=scheduler.was_patient,
             preemptions=scheduler.preemptions,
             doubts=self.sandbox.doubts,
-            hurry=scheduler.haste.seen,
+            hurry=scheduler.haste.observation,
             seconds=scheduler.now - scheduler.polled,
         )
 

@@ -39,7 +39,7 @@ def dates(wall: Callable[[], float]) -> Callable[[object], object]:
         wall: returns the seconds since the epoch, by the virtual clock.
     """
 
-    def asked(callee: object) -> object:
+    def replacement(callee: object) -> object:
         if type(callee) is not types.BuiltinFunctionType:
             return callee
         kind, name = callee.__self__, callee.__name__
@@ -48,4 +48,4 @@ def dates(wall: Callable[[], float]) -> Callable[[object], object]:
         ask = _ASKING[name]
         return lambda *args, **named: ask(kind, wall(), *args, **named)
 
-    return asked
+    return replacement
