@@ -24,7 +24,7 @@ from ..modules.foreign_code import codes_within
 _LEAST: Final = 10
 """Smallest count. Smaller numbers are mostly numbers of threads, or the data that the threads work on."""
 
-_LEFT: Final = (1, 2, 3, 5, 10, 50)
+_RESULTS: Final = (1, 2, 3, 5, 10, 50)
 """Values that a count may have after the division."""
 
 
@@ -37,13 +37,10 @@ def divisors(module: ModuleType) -> list[int]:
     counts = {count for function in _functions(module) for count in _counts(function)}
     counts |= {value for value in vars(module).values() if _is_count(value)}
     candidates = {
-        count // remaining
-        for count in counts
-        for remaining in _LEFT
-        if count % remaining == 0 and count // remaining > 1
+        count // result for count in counts for result in _RESULTS if count % result == 0 and count // result > 1
     }
-    left_over = {divisor: sum(_divided(count, divisor) for count in counts) for divisor in candidates}
-    return sorted(candidates, key=lambda divisor: (left_over[divisor], -divisor))
+    sums = {divisor: sum(_divided(count, divisor) for count in counts) for divisor in candidates}
+    return sorted(candidates, key=lambda divisor: (sums[divisor], -divisor))
 
 
 @contextmanager

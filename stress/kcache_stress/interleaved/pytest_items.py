@@ -200,7 +200,7 @@ class PytestItems:
     def _call(self, item: Any, factory: TempPathFactory | None) -> Any:
         self._config._tmp_path_factory = factory  # type: ignore[attr-defined]
         state = self.session._setupstate = SetupState()
-        with self._given_up(item):
+        with self._finished_plugin_fixtures(item):
             try:
                 state.setup(item)
                 _run(item)
@@ -211,7 +211,7 @@ class PytestItems:
             state.teardown_exact(None)
 
     @contextmanager
-    def _given_up(self, item: Any) -> Iterator[None]:
+    def _finished_plugin_fixtures(self, item: Any) -> Iterator[None]:
         """Context that finishes fixtures of plugins if the execution is aborted; the test's own stay unfinished."""
         is_over = False
         try:

@@ -52,7 +52,7 @@ _VERY_LONG_EVENTS: Final = 20_000
 _FAIR_STEPS: Final = 50
 
 _MOST_ORDERS: Final = 1_000
-_MOST_ORDERS_TOLD: Final = 4
+_MOST_ORDERS_REPORTED: Final = 4
 
 
 class _Over(BaseException):
@@ -348,7 +348,7 @@ class InterleavedRunner(ScenarioRunner):
             return None
         if outcome in orders:
             return None
-        some = "; or ".join(list(orders.values())[:_MOST_ORDERS_TOLD])
+        some = "; or ".join(list(orders.values())[:_MOST_ORDERS_REPORTED])
         return Problem(FindingKind.NONLINEARIZABLE, f"the threads gave {text}; one after another, they give {some}")
 
 

@@ -193,7 +193,7 @@ class PrivateModules:
                 yield holder, child, {child: holder.pop(child)} if child in holder else {}
                 holder.update({child: self.private[unit]} if unit in self.private else {})
 
-    def _put_there(self) -> list[str]:
+    def _stored_copies(self) -> list[str]:
         """Return the names in ``sys.modules`` that refer to copies, but are not private by their name.
 
         This runs in each execution, and a process has thousands of modules: each is inspected until its code has run.
@@ -212,7 +212,7 @@ class PrivateModules:
         self._looked_at = -1
         self._take_finders()
         self._among(sys.modules)
-        names = self._put_there()
+        names = self._stored_copies()
         self._stored.update(names)
         self._judged.update(dict.fromkeys(names, True))
         self.private = {name: sys.modules.pop(name) for name in self._among(sys.modules)}

@@ -30,7 +30,7 @@ from .stand_ins.polling import make_select_module
 from .stand_ins.signals import make_signal_module
 from .stand_ins.sockets import make_socket_module
 from .threads.clock import EPOCH_SECONDS, Clock
-from .threads.library import found_as, make_queue_accelerator, no_process_hooks, with_simple_queue
+from .threads.library import make_queue_accelerator, module_registered_as, no_process_hooks, with_simple_queue
 from .threads.opcode_tracer import THREADING_CLASSES
 from .threads.refusal import refuse
 from .threads.scheduler import MOST_PROGRAM_THREADS, Scheduler
@@ -192,7 +192,7 @@ class World:
             code = self._compile(parse, spec.origin, THREADING_CLASSES if name == "threading" else None)
         module.__dict__.update(self._hooks)
         module.__dict__["__builtins__"] = {**vars(builtins), "__import__": self._import}
-        with no_process_hooks(), found_as(name, module) if name == "socket" else contextlib.nullcontext():
+        with no_process_hooks(), module_registered_as(name, module) if name == "socket" else contextlib.nullcontext():
             exec(code, module.__dict__)
         if name == "threading":
             report_call: Any = self._hooks.get(hook_name("call"), lambda *_: None)

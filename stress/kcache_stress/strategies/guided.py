@@ -27,7 +27,7 @@ from .selective_walk import SelectiveWalk
 _GUIDED: Final = 0.5
 """Fraction of the executions that begin with a kept schedule."""
 
-_TOLD_APART: Final = 8
+_EXACT_NUMBERS: Final = 8
 """The first events of a sort and actor have different names; later ones are grouped by the bit length of the number."""
 
 _BY_ITSELF: Final = frozenset({SPAWN, JOIN, PAUSE, BLOCKED})
@@ -145,7 +145,7 @@ def pairs_of(trace: Trace) -> Iterator[list[_Pair]]:
                 is_access = how <= WRITE
                 sort = (thread, how, type(touched), where if is_access and type(where) is str else None)
                 number = numbers[sort] = numbers[sort] + 1
-                name = (*sort, number if number < _TOLD_APART else _TOLD_APART + number.bit_length())
+                name = (*sort, number if number < _EXACT_NUMBERS else _EXACT_NUMBERS + number.bit_length())
                 place = location(touched, where) if is_access else identity(touched)
                 new.append((latest.get(place), name))
                 if how in (WRITE, RELEASE):

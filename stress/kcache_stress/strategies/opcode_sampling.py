@@ -105,7 +105,7 @@ class OpcodeSampling(Sampling):
             if number not in priorities:
                 priorities[number] = self._random.random()
         chosen = max(candidates, key=priorities.__getitem__)
-        scheduler.left = self._until_left(chosen)
+        scheduler.left = self._steps_until_choice(chosen)
         return chosen
 
     def learn(self, step: Step) -> HappensBefore | None:
@@ -153,7 +153,7 @@ class OpcodeSampling(Sampling):
                 steps[thread] = steps.get(thread, 0) + 1
         self._counted = len(trace)
 
-    def _until_left(self, chosen: int) -> int:
+    def _steps_until_choice(self, chosen: int) -> int:
         if self._mean:
             return 1 + int(self._random.expovariate(1.0 / self._mean))
         steps = self._steps.get(chosen, 0)

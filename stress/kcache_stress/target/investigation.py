@@ -378,5 +378,5 @@ def _in_new_modules(
         search_result = replace(search_result, problem=repeated, execution=again, order=order)
         return _with_counterexample(runner_and_judge, result, search_result, seconds)
     unseen = runner.sandbox.unseen(again.trace, again.hurry)
-    found_again = Counterexample(schedule, repeated, again, again.preemptions)
-    return replace(result, problem=repeated, counterexample=found_again, unseen=unseen)
+    counterexample_in_new_modules = Counterexample(schedule, repeated, again, again.preemptions)
+    return replace(result, problem=repeated, counterexample=counterexample_in_new_modules, unseen=unseen)

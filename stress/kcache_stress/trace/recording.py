@@ -107,7 +107,7 @@ class Recording(list[Event]):
             return
         obj = original(obj)
         self._names.forget()
-        recorded.after = event_state(obj) if recorded.place.library else self._left_by(recorded, obj, slot, former)
+        recorded.after = event_state(obj) if recorded.place.library else self._value_after(recorded, obj, slot, former)
 
     def _now(self, thread: int) -> str:
         """Return the time that a thread reads from the virtual clock, as text in seconds."""
@@ -296,7 +296,7 @@ class Recording(list[Event]):
         except Exception:
             return MISSING
 
-    def _left_by(self, write: RecordedEvent, obj: object, slot: object, former: int) -> str:
+    def _value_after(self, write: RecordedEvent, obj: object, slot: object, former: int) -> str:
         """Return the text of the value after a write; its type if it is new and has the name of the written place."""
         text = self._value(obj, slot)
         if text != f"{write.name}{write.slot}" or _id_within(obj, slot) == former:

@@ -88,7 +88,7 @@ def render_interleaving(
 ) -> Interleaving:
     """Run a schedule once more; return its last events, at most ``most_events``, with the summary of the problem."""
     names = Names(texts.called)
-    strategy = _LookingOn(schedule, _shown_sources(runner, texts), names, texts)
+    strategy = _LookingOn(schedule, _visible_sources(runner, texts), names, texts)
     with NoCollections():
         try:
             execution = runner.run(strategy)
@@ -102,7 +102,7 @@ def render_interleaving(
             runner.clean_up()
 
 
-def _shown_sources(runner: TargetRunner[A], texts: Texts[A]) -> Mapping[str, bytes]:
+def _visible_sources(runner: TargetRunner[A], texts: Texts[A]) -> Mapping[str, bytes]:
     sources, is_hidden = runner.sandbox.sources, texts.is_hidden
     return {path: source for path, source in sources.items() if is_hidden is None or not is_hidden(path)}
 
@@ -175,7 +175,7 @@ class _Sources:
 def _rendered(
     runner: TargetRunner[A], execution: Execution[A], recording: Recording, strategy: Replay, texts: Texts[A]
 ) -> Interleaving:
-    sources = _Sources(_shown_sources(runner, texts))
+    sources = _Sources(_visible_sources(runner, texts))
     recorded = _visible(recording.events)
     waiting: tuple[Waiting, ...] = ()
     last = {event.thread: event.place for event in recorded}

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from .network import End, Network
 
-_LEFT_ALONE: Final = frozenset({"subprocess", "multiprocessing", "asyncio"})
+_CALLERS_OF_REAL_PIPES: Final = frozenset({"subprocess", "multiprocessing", "asyncio"})
 
 
 def pipe_functions(network: Network) -> dict[str, Callable[..., Any]]:
@@ -24,7 +24,7 @@ def pipe_functions(network: Network) -> dict[str, Callable[..., Any]]:
 
     def pipe() -> tuple[int, int]:
         caller: str = sys._getframe(1).f_globals.get("__name__", "")
-        if caller.partition(".")[0] in _LEFT_ALONE:
+        if caller.partition(".")[0] in _CALLERS_OF_REAL_PIPES:
             descriptors: tuple[int, int] = real["pipe"]()
             return descriptors
         reader, writer = network.pipe()

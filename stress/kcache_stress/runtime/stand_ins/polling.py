@@ -24,7 +24,7 @@ _READ: Final = getattr(select, "POLLIN", 1)
 _WRITE: Final = getattr(select, "POLLOUT", 4)
 _INVALID: Final = getattr(select, "POLLNVAL", 32)
 
-Asked = tuple[int, bool]
+DescriptorUse = tuple[int, bool]
 """A descriptor, and whether the caller wants to read it; if not, the caller wants to write it."""
 
 
@@ -38,7 +38,7 @@ class OutsideWakeup(Wakeup):
     __slots__ = ("_is_rung", "descriptors")
     what = OUTSIDE
 
-    def __init__(self, descriptors: Iterable[Asked]) -> None:
+    def __init__(self, descriptors: Iterable[DescriptorUse]) -> None:
         self.descriptors = tuple(descriptors)
         super().__init__()
 
@@ -57,7 +57,7 @@ class OutsideWakeup(Wakeup):
         return any(map(_is_ready, self.descriptors))
 
 
-def ready(network: Network, requests: Iterable[Asked], timeout: float | None) -> list[Asked]:
+def ready(network: Network, requests: Iterable[DescriptorUse], timeout: float | None) -> list[DescriptorUse]:
     """Return the ready descriptors; wait until one is ready, for at most ``timeout`` seconds (``None``: forever).
 
     Raises:
@@ -81,7 +81,7 @@ def ready(network: Network, requests: Iterable[Asked], timeout: float | None) ->
     return [one for one in requests if one in are_ready]
 
 
-def _is_ready(one: Asked) -> bool:
+def _is_ready(one: DescriptorUse) -> bool:
     """Whether a descriptor of the system is ready. A closed or invalid descriptor is ready: its use will fail."""
     descriptor, is_read = one
     try:

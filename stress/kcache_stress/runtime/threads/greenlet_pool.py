@@ -18,16 +18,16 @@ class GreenletPool:
     def __init__(self, serve: Callable[[greenlet.greenlet], None]) -> None:
         self._serve = serve
         self._idle: list[greenlet.greenlet] = []
-        self._made_on_the_way: list[greenlet.greenlet] = []
+        self._created_by_take: list[greenlet.greenlet] = []
 
     def fill(self, count: int) -> None:
         """Create greenlets up to ``count``; drop greenlets that :meth:`take` created, maybe deep in a recursion.
 
         The harness calls this where the stack is low, so that the greenlets have many frames left.
         """
-        if self._made_on_the_way:
-            self._idle = [idle for idle in self._idle if idle not in self._made_on_the_way]
-            self._made_on_the_way.clear()
+        if self._created_by_take:
+            self._idle = [idle for idle in self._idle if idle not in self._created_by_take]
+            self._created_by_take.clear()
         while len(self._idle) < count:
             self._idle.append(self._make())
 
@@ -36,7 +36,7 @@ class GreenletPool:
         if self._idle:
             return self._idle.pop()
         created = self._make()
-        self._made_on_the_way.append(created)
+        self._created_by_take.append(created)
         return created
 
     def give_back(self, idle: greenlet.greenlet) -> None:

@@ -178,7 +178,7 @@ def no_process_hooks() -> AbstractContextManager[None]:
 
 
 @contextlib.contextmanager
-def found_as(name: str, module: ModuleType) -> Iterator[None]:
+def module_registered_as(name: str, module: ModuleType) -> Iterator[None]:
     """Context in which ``sys.modules[name]`` is ``module``: enumerations look their own module up there."""
     before = sys.modules.get(name)
     sys.modules[name] = module

@@ -319,8 +319,8 @@ class Scheduler:
         """Unwind the threads of the last execution, forget them, and prepare for ``program_actors`` threads."""
         self.live = False
         trace, self.trace = self.trace, []  # events during unwinding are no part of the execution
-        if left_over := [thread for thread in self.actors.values() if not thread.finished]:
-            self._abort(left_over)
+        if unfinished := [thread for thread in self.actors.values() if not thread.finished]:
+            self._abort(unfinished)
         self.actors.clear()
         self._pool.fill(program_actors + _SPARE_GREENLETS)
         restore_locks(trace)
