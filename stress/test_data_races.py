@@ -15,7 +15,7 @@ from kcache_stress.engine.strategy import Coverage
 from kcache_stress.judgement.data_races import DataRaceJudge, data_races
 from kcache_stress.modules.copies import Copies
 from kcache_stress.target.scenario_runner import Scenario, ScenarioRunner
-from kcache_stress.target.scenarios import AS_FOUND
+from kcache_stress.target.scenarios import SCENARIO_JUDGE
 
 HEAD = """
 import functools
@@ -89,7 +89,7 @@ def raced(folder: Path, first: str, second: str):
     file.write_text(textwrap.dedent(HEAD) + threads + "    return [one, two]\n", encoding="utf-8")
     scenario = Scenario((), lambda load: load(file).setup())
     runner = ScenarioRunner(scenario, Copies((), folder=folder))
-    result = search(runner, Dpor(), DataRaceJudge(AS_FOUND, runner), SearchLimits(2_000))
+    result = search(runner, Dpor(), DataRaceJudge(SCENARIO_JUDGE, runner), SearchLimits(2_000))
     assert result.problem is not None or result.coverage is not Coverage.BUDGET_SPENT
     return result.problem
 

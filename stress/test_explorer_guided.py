@@ -16,7 +16,7 @@ from kcache_stress.modules.copies import Copies
 from kcache_stress.strategies.guided import Guided, pairs_of
 from kcache_stress.strategies.selective_walk import SelectiveWalk
 from kcache_stress.target.explore import ExploreOptions, explore
-from kcache_stress.target.scenario_runner import AS_FOUND, Load, Scenario, ScenarioRunner
+from kcache_stress.target.scenario_runner import SCENARIO_JUDGE, Load, Scenario, ScenarioRunner
 from kcache_stress.target.scenarios import explore_scenario, replay_scenario
 
 CHAIN = """
@@ -73,7 +73,7 @@ def chain(code: Path, links: int, broken_at: int | None = None) -> Scenario:
 
 
 def searched(scenario: Scenario, strategy: Strategy, most: int, copies: Copies) -> SearchResult[object]:
-    return search(ScenarioRunner(scenario, copies), strategy, AS_FOUND, SearchLimits(most))
+    return search(ScenarioRunner(scenario, copies), strategy, SCENARIO_JUDGE, SearchLimits(most))
 
 
 def test_what_is_deep_is_found_and_shown_again(code: Path, copies: Copies) -> None:
@@ -115,7 +115,7 @@ def test_the_seed_decides_all(code: Path, copies: Copies) -> None:
 @pytest.mark.parametrize("granularity", [Granularity.GIL, Granularity.SYNC])
 def test_other_granularities(code: Path, granularity: Granularity) -> None:
     runner = ScenarioRunner(chain(code, 2), Copies((), granularity))
-    assert search(runner, Guided(0), AS_FOUND, SearchLimits(EXECUTIONS)).problem is not None
+    assert search(runner, Guided(0), SCENARIO_JUDGE, SearchLimits(EXECUTIONS)).problem is not None
 
 
 def test_it_ends_when_nothing_is_new(code: Path, copies: Copies) -> None:

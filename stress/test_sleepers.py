@@ -13,7 +13,7 @@ from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.engine.strategy import Coverage, Strategy
 from kcache_stress.modules.copies import Copies
 from kcache_stress.strategies.naive import Naive
-from kcache_stress.target.scenario_runner import AS_FOUND, Load, Scenario, ScenarioRunner, Work
+from kcache_stress.target.scenario_runner import SCENARIO_JUDGE, Load, Scenario, ScenarioRunner, Work
 
 SLEEPERS = """
 import threading
@@ -93,7 +93,7 @@ def outcomes(folder: Path, calls: Sequence[str], strategy: Strategy) -> tuple[se
     copies.sandbox.scheduler.longest = 0.0
     runner = ScenarioRunner(Scenario((), setup, lambda results: checks[0](results)), copies)
     found.clear()
-    result = search(runner, strategy, AS_FOUND, SearchLimits(60_000, 60.0))
+    result = search(runner, strategy, SCENARIO_JUDGE, SearchLimits(60_000, 60.0))
     return found, result.coverage, result.executions
 
 

@@ -98,8 +98,8 @@ def is_found_here(module: str, file: Path) -> bool:
     """
     named = {str(Path(path).resolve()) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path}
     lasting = [path for path in sys.path if path in named or path_from_here(Path(path)) is None]
-    found = _file_of(module, lasting)
-    return found is not None and Path(found).resolve() == file.resolve()
+    located = _file_of(module, lasting)
+    return located is not None and Path(located).resolve() == file.resolve()
 
 
 def path_from_here(file: Path) -> str | None:
@@ -112,8 +112,8 @@ def path_from_here(file: Path) -> str | None:
 
 
 def _file_of(module: str, path: list[str], folder: Path | None = None) -> str | None:
-    def step(found: tuple[ModuleSpec | None, list[str]], part: str) -> tuple[ModuleSpec | None, list[str]]:
-        spec = PathFinder.find_spec(part, found[1]) if found[1] else None
+    def step(previous: tuple[ModuleSpec | None, list[str]], part: str) -> tuple[ModuleSpec | None, list[str]]:
+        spec = PathFinder.find_spec(part, previous[1]) if previous[1] else None
         return spec, list(spec.submodule_search_locations or ()) if spec is not None else []
 
     here = folder or Path.cwd()
@@ -130,8 +130,8 @@ def _configured(folder: Path) -> Iterator[Path]:
     for home in (folder, *folder.parents):
         options = _options_of_pytest(home)
         if options is not None:
-            given = options.get("pythonpath") or ()
-            for path in shlex.split(given) if isinstance(given, str) else given:
+            value = options.get("pythonpath") or ()
+            for path in shlex.split(value) if isinstance(value, str) else value:
                 yield Path(os.path.normpath(home / str(path)))
             return
 
@@ -143,9 +143,9 @@ def _options_of_pytest(home: Path) -> dict[str, Any] | None:
         return dict(_toml(own).get("pytest", {}))
     for name, section in _INI_SECTIONS.items():
         if (home / name).is_file():
-            found = _section(home / name, section)
-            if found is not None or name in _WITHOUT_SECTION:
-                return found or {}
+            options = _section(home / name, section)
+            if options is not None or name in _WITHOUT_SECTION:
+                return options or {}
         if name == ".pytest.ini" and (home / "pyproject.toml").is_file():
             tool = _toml(home / "pyproject.toml").get("tool", {}).get("pytest")
             if tool is not None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_asked = threading.Event()
+_requested = threading.Event()
 
 
 class Interrupted(KeyboardInterrupt):
@@ -18,17 +18,17 @@ class Interrupted(KeyboardInterrupt):
 
 def is_interrupted() -> bool:
     """Whether the user has asked to stop."""
-    return _asked.is_set()
+    return _requested.is_set()
 
 
 @contextmanager
 def ending_children() -> Iterator[None]:
     """End all child processes within the context, as if the user asked to stop: their results are not needed."""
-    _asked.set()
+    _requested.set()
     try:
         yield
     finally:
-        _asked.clear()
+        _requested.clear()
 
 
 @contextmanager
@@ -62,11 +62,11 @@ def heeding_interrupts() -> Iterator[None]:
 
     def ask(_number: int, _frame: FrameType | None) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        _asked.set()
+        _requested.set()
 
     signal.signal(signal.SIGINT, ask)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        _asked.clear()
+        _requested.clear()

@@ -42,22 +42,22 @@ def load_object(spec: str, *, wanted: str = "factory") -> object:
     if not location or not name:
         raise TargetError(f'"{spec}" is no target; write package.module:{wanted} or path/to/file.py:{wanted}')
     module = load_module(Path(location) if location.endswith(".py") else location)
-    found: object = module
+    obj: object = module
     for part in name.split("."):
         try:
-            found = getattr(found, part)
+            obj = getattr(obj, part)
         except AttributeError:
-            raise TargetError(f"{location} has no {name}{_suggestion(part, found)}") from None
-    return named.applied(found)
+            raise TargetError(f"{location} has no {name}{_suggestion(part, obj)}") from None
+    return named.applied(obj)
 
 
 def named_packages(factory: object, spec: str) -> tuple[str, ...]:
     """Return the packages in ``kcache_instrument`` of the factory, of its module, and of the module in ``spec``."""
-    found: list[str] = []
+    packages: list[str] = []
     for declares in (factory, sys.modules.get(getattr(factory, "__module__", None) or ""), loaded_module(spec)):
         named = getattr(declares, "kcache_instrument", ())
-        found += [named] if isinstance(named, str) else named
-    return tuple(dict.fromkeys(found))
+        packages += [named] if isinstance(named, str) else named
+    return tuple(dict.fromkeys(packages))
 
 
 def loaded_module(spec: str) -> ModuleType | None:
@@ -119,10 +119,10 @@ def _source_file(module: ModuleType) -> Path | None:
 
 
 def _names(module: object, qualname: str, factory: object) -> bool:
-    found = module
+    obj = module
     for part in qualname.split("."):
-        found = getattr(found, part, None)
-    return found is factory
+        obj = getattr(obj, part, None)
+    return obj is factory
 
 
 def _load_module(name: str) -> ModuleType:
@@ -148,9 +148,9 @@ def _load_file(path: Path) -> ModuleType:
         raise TargetError(f"there is no file {path}{here}{did_you_mean(path.name, _names_in(path.parent, '.py'))}")
     extend_import_path(path.resolve().parent)
     name = name_of_file(path)
-    found = (path.resolve(), path.read_bytes())
+    contents = (path.resolve(), path.read_bytes())
     module, *loaded = _LOADED.get(name, (None,))
-    if module is not None and sys.modules.get(name) is module and (*loaded,) == found:
+    if module is not None and sys.modules.get(name) is module and (*loaded,) == contents:
         return module
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -163,7 +163,7 @@ def _load_file(path: Path) -> ModuleType:
         raise
     except (Exception, SystemExit) as error:
         raise _import_failed(str(path)) from error
-    _LOADED[name] = (module, *found)
+    _LOADED[name] = (module, *contents)
     return module
 
 

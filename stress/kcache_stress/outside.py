@@ -53,8 +53,8 @@ def outside_wait(thread: int | None) -> str:
 
 def _awaited(frame: FrameType) -> str:
     """Return the object that the current call in C of the innermost frame waits for; empty if none is known."""
-    found = _CALLS.get(_called(frame.f_code, frame.f_lasti), "")
-    return found or _FILES.get(os.path.realpath(frame.f_code.co_filename), "")
+    operation = _CALLS.get(_called(frame.f_code, frame.f_lasti), "")
+    return operation or _FILES.get(os.path.realpath(frame.f_code.co_filename), "")
 
 
 def _called(code: CodeType, offset: int) -> str:

@@ -125,8 +125,8 @@ class _RecordedFinder:
         file = self._files.get(name)
         if file is None or not os.path.isfile(file):
             return None
-        found = PathFinder.find_spec(name, path, target)
-        if found is not None and found.origin is not None and _is_same(found.origin, file):
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and spec.origin is not None and _is_same(spec.origin, file):
             return None
         return importlib.util.spec_from_file_location(name, file)
 

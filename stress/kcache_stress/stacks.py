@@ -48,11 +48,11 @@ def variables_of(frame: FrameType) -> dict[str, object]:
     Until Python 3.12, ``f_locals`` fills a dictionary of the frame, which would keep a value alive after its variable
     is gone. The dictionary is cleared unless other code refers to it.
     """
-    found = frame.f_locals
-    copied = dict(found)
+    variables = frame.f_locals
+    copied = dict(variables)
     is_kept = sys.version_info < (3, 13) and frame.f_code.co_flags & inspect.CO_OPTIMIZED
-    if is_kept and sys.getrefcount(found) <= _OWN_REFERENCES:
-        found.clear()
+    if is_kept and sys.getrefcount(variables) <= _OWN_REFERENCES:
+        variables.clear()
     return copied
 
 

@@ -14,7 +14,7 @@ from kcache_stress.engine.strategy import Coverage, Strategy
 from kcache_stress.modules.copies import Copies
 from kcache_stress.strategies.partial_order_sampling import PartialOrderSampling
 from kcache_stress.strategies.selective_walk import SelectiveWalk
-from kcache_stress.target.scenario_runner import AS_FOUND, Load, Scenario, ScenarioRunner
+from kcache_stress.target.scenario_runner import SCENARIO_JUDGE, Load, Scenario, ScenarioRunner
 
 PACKAGE: Final = "benchmarks.explorer.sctbench"
 
@@ -82,7 +82,7 @@ def hunt(name: str, plan: Plan, seed: int, seconds: float, given: Copies, *, is_
     for strategy, most in plan(seed):
         before = executions
         try:
-            result = search(runner, strategy, AS_FOUND, SearchLimits(most), on_execution=watch)
+            result = search(runner, strategy, SCENARIO_JUDGE, SearchLimits(most), on_execution=watch)
         except _SpentError:
             break
         executions, coverage = before + result.executions, result.coverage

@@ -27,7 +27,7 @@ from kcache_stress.modules.sandbox import Sandbox
 from kcache_stress.modules.sources import fingerprint_of
 from kcache_stress.target.confirmation import Answer, Confirmation, answer_of_runs
 from kcache_stress.target.investigation import RunnerAndJudge
-from kcache_stress.target.scenario_runner import AS_FOUND, CallSequence, Load, Scenario, ScenarioRunner, Work
+from kcache_stress.target.scenario_runner import SCENARIO_JUDGE, CallSequence, Load, Scenario, ScenarioRunner, Work
 from kcache_stress.trace.renderer import Texts, render_interleaving
 
 from .findings import InformerToken, bare_finding, finding_of
@@ -167,7 +167,7 @@ class InformerExplorationTarget:
         self._require_control()
         runner = InformerRunner(self, program)
         try:
-            yield RunnerAndJudge(runner, AS_FOUND)
+            yield RunnerAndJudge(runner, SCENARIO_JUDGE)
         finally:
             runner.clean_up()
 
@@ -211,7 +211,7 @@ class InformerExplorationTarget:
             counterexample.schedule,
             Texts(
                 called="informer",
-                made=lambda: runner.made,
+                root=lambda: runner.made,
                 threads=steps,
                 outcome=lambda _: "done",
                 before=lambda _: [(str(step), "done") for step in program.before],

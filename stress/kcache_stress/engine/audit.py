@@ -62,7 +62,7 @@ def audit(
     strategy: Strategy,
     executions: int,
     *,
-    seen: set[object],
+    known_outcomes: set[object],
 ) -> tuple[SearchResult[A], str]:
     """Sample schedules of opcodes.
 
@@ -71,7 +71,7 @@ def audit(
         judge: judges each execution.
         strategy: draws schedules of opcodes.
         executions: number of samples.
-        seen: the outcomes that the search has seen, as :meth:`~.execution.Runner.outcome` returns them.
+        known_outcomes: the outcomes that the search has seen, as :meth:`~.execution.Runner.outcome` returns them.
 
     Returns:
         The result of the sampling; and the reason why the search is incomplete, empty if there is none or if the
@@ -80,8 +80,8 @@ def audit(
     lacking: list[str] = []
 
     def compare(execution: Execution[A]) -> None:
-        shown = runner.outcome(execution)
-        if shown is not None and shown not in seen and not lacking:
+        outcome = runner.outcome(execution)
+        if outcome is not None and outcome not in known_outcomes and not lacking:
             lacking.append("an execution switched at opcodes ends in a way that the search has not seen")
 
     result = search(runner, strategy, judge, SearchLimits(executions, _SECONDS), on_execution=compare)

@@ -86,11 +86,11 @@ def counterexample(runner: Runner[A], judge: Judge[A], result: SearchResult[A]) 
     if problem.kind is FindingKind.LIVELOCK:
         return problem
     schedule = realised(execution, problem, result.order, runner.granularity)
-    found = _repeated(runner, judge, schedule)
-    if found is None:
+    repeated = _repeated(runner, judge, schedule)
+    if repeated is None:
         is_real = result.order is None or not problem.order
         return _differs(runner, schedule) or (_once(problem) if is_real else None)
-    return found
+    return repeated
 
 
 def realised(
@@ -102,16 +102,16 @@ def realised(
     return schedule_of(execution.trace, granularity)
 
 
-def smallest(runner: Runner[A], judge: Judge[A], found: Counterexample[A], seconds: float = inf) -> Counterexample[A]:
+def smallest(runner: Runner[A], judge: Judge[A], best: Counterexample[A], seconds: float = inf) -> Counterexample[A]:
     """Return the counterexample with the fewest preemptions that can be reached in the seconds."""
     deadline = time.monotonic() + seconds
-    if found.preemptions > _FEW:
+    if best.preemptions > _FEW:
         half = time.monotonic() + seconds / 2
-        if found.preemptions > _MANY:
-            found = _coarse(runner, judge, found, time.monotonic() + seconds / 4)
-        found = _greedy(runner, judge, found, half)
-        return _bounded(runner, judge, found, max(deadline - time.monotonic(), 0.0)) or found
-    return _bounded(runner, judge, found, seconds / 2) or _greedy(runner, judge, found, deadline)
+        if best.preemptions > _MANY:
+            best = _coarse(runner, judge, best, time.monotonic() + seconds / 4)
+        best = _greedy(runner, judge, best, half)
+        return _bounded(runner, judge, best, max(deadline - time.monotonic(), 0.0)) or best
+    return _bounded(runner, judge, best, seconds / 2) or _greedy(runner, judge, best, deadline)
 
 
 def replayed(runner: Runner[A], judge: Judge[A], schedule: Schedule) -> tuple[Execution[A], Problem | None, bool]:
@@ -123,17 +123,17 @@ def replayed(runner: Runner[A], judge: Judge[A], schedule: Schedule) -> tuple[Ex
     strategy = Replay(schedule)
     execution = runner.run(strategy)
     problem = judge.judge(execution)
-    if problem is not None and execution.hurry and _goes_wrong_unhurried(runner, judge, schedule, problem):
+    if problem is not None and execution.hurry and _fails_unhurried(runner, judge, schedule, problem):
         execution.hurry = ""
     return execution, problem, strategy.followed
 
 
-def _goes_wrong_unhurried(runner: Runner[A], judge: Judge[A], schedule: Schedule, problem: Problem) -> bool:
+def _fails_unhurried(runner: Runner[A], judge: Judge[A], schedule: Schedule, problem: Problem) -> bool:
     try:
         for hidden in (HiddenTime.OWN, HiddenTime.ALL):
             runner.hide_time(hidden)
-            shown = judge.judge(runner.run(Replay(schedule)))
-            if shown is None or shown.kind is not problem.kind:
+            observed = judge.judge(runner.run(Replay(schedule)))
+            if observed is None or observed.kind is not problem.kind:
                 return False
     finally:
         runner.hide_time(HiddenTime.NOTHING)
@@ -142,36 +142,38 @@ def _goes_wrong_unhurried(runner: Runner[A], judge: Judge[A], schedule: Schedule
 
 def _repeated(runner: Runner[A], judge: Judge[A], schedule: Schedule) -> Counterexample[A] | None:
     """Return a counterexample if each of several runs of the schedule shows a problem of the same kind."""
-    seen = [replayed(runner, judge, schedule) for _ in range(_REPETITIONS)]
-    first, problem, _ = seen[0]
-    if problem is None or any(other is None or other.kind is not problem.kind for _, other, _ in seen):
+    runs = [replayed(runner, judge, schedule) for _ in range(_REPETITIONS)]
+    first, problem, _ = runs[0]
+    if problem is None or any(other is None or other.kind is not problem.kind for _, other, _ in runs):
         return None
     return Counterexample(schedule, problem, first, first.preemptions)
 
 
-def _bounded(runner: Runner[A], judge: Judge[A], found: Counterexample[A], seconds: float) -> Counterexample[A] | None:
+def _bounded(
+    runner: Runner[A], judge: Judge[A], original: Counterexample[A], seconds: float
+) -> Counterexample[A] | None:
     """Search with fewer preemptions; return the minimal counterexample, or ``None`` if the search is inconclusive."""
-    if found.preemptions == 0:
-        return replace(found, is_minimal=True)
-    strategy = PreemptionBounded(found.preemptions - 1)
+    if original.preemptions == 0:
+        return replace(original, is_minimal=True)
+    strategy = PreemptionBounded(original.preemptions - 1)
     executions = _LONG_EXECUTIONS if runner.is_long else _BOUNDED.executions
     result = search(runner, strategy, judge, SearchLimits(executions, min(_BOUNDED.seconds, seconds)))
     if result.problem is not None and result.execution is not None:
         schedule = schedule_of(result.execution.trace, runner.granularity)
         smaller = _repeated(runner, judge, schedule)
-        if smaller is None or _is_in_doubt(smaller.execution, found):
+        if smaller is None or _is_in_doubt(smaller.execution, original):
             return None
         return replace(smaller, is_minimal=True)
-    return None if result.coverage is Coverage.BUDGET_SPENT else replace(found, is_minimal=True)
+    return None if result.coverage is Coverage.BUDGET_SPENT else replace(original, is_minimal=True)
 
 
-def _coarse(runner: Runner[A], judge: Judge[A], found: Counterexample[A], deadline: float) -> Counterexample[A]:
+def _coarse(runner: Runner[A], judge: Judge[A], original: Counterexample[A], deadline: float) -> Counterexample[A]:
     """Remove many preemptions at once while the problem persists: first at the end, then in whole parts.
 
     A. Zeller, R. Hildebrandt: Simplifying and Isolating Failure-Inducing Input (2002). Parts of the schedule are
     reordered rather than left out.
     """
-    best = found.schedule
+    best = original.schedule
     deadline = min(deadline, time.monotonic() + _GREEDY_SECONDS)
 
     def is_smaller(candidate: Schedule) -> bool:
@@ -179,16 +181,16 @@ def _coarse(runner: Runner[A], judge: Judge[A], found: Counterexample[A], deadli
         if len(candidate) >= len(best) or time.monotonic() > deadline:
             return False
         execution, problem, _ = replayed(runner, judge, candidate)
-        shown = schedule_of(execution.trace, runner.granularity)
-        if not _is_as_good(execution, problem, found) or len(shown) >= len(best):
+        performed = schedule_of(execution.trace, runner.granularity)
+        if not _is_as_good(execution, problem, original) or len(performed) >= len(best):
             return False
-        best = shown
+        best = performed
         return True
 
     needed, length = 0, len(best)
     while length - needed > 1:
         half = (needed + length) // 2
-        if is_smaller(found.schedule[:half]):
+        if is_smaller(original.schedule[:half]):
             length = half
         else:
             needed = half
@@ -200,18 +202,18 @@ def _coarse(runner: Runner[A], judge: Judge[A], found: Counterexample[A], deadli
             if not is_smaller((*best[:position], *_grouped(best[position:end]), *best[end:])):
                 position = end
         size //= 2
-    smaller = _repeated(runner, judge, best) if best is not found.schedule else None
-    return smaller or found
+    smaller = _repeated(runner, judge, best) if best is not original.schedule else None
+    return smaller or original
 
 
-def _is_as_good(execution: Execution[A], problem: Problem | None, found: Counterexample[A]) -> bool:
-    """Whether an execution shows a problem of the same kind, and is not hurried unless ``found`` is."""
-    is_same = problem is not None and problem.kind is found.problem.kind
-    return is_same and not _is_in_doubt(execution, found)
+def _is_as_good(execution: Execution[A], problem: Problem | None, original: Counterexample[A]) -> bool:
+    """Whether an execution shows a problem of the same kind, and is not hurried unless ``original`` is."""
+    is_same = problem is not None and problem.kind is original.problem.kind
+    return is_same and not _is_in_doubt(execution, original)
 
 
-def _is_in_doubt(execution: Execution[A], found: Counterexample[A]) -> bool:
-    return bool(execution.hurry) and not found.execution.hurry
+def _is_in_doubt(execution: Execution[A], original: Counterexample[A]) -> bool:
+    return bool(execution.hurry) and not original.execution.hurry
 
 
 def _grouped(schedule: Schedule) -> Schedule:
@@ -222,17 +224,17 @@ def _grouped(schedule: Schedule) -> Schedule:
     return tuple(counts.items())
 
 
-def _greedy(runner: Runner[A], judge: Judge[A], found: Counterexample[A], deadline: float) -> Counterexample[A]:
+def _greedy(runner: Runner[A], judge: Judge[A], original: Counterexample[A], deadline: float) -> Counterexample[A]:
     """Merge runs of one actor, two at a time, while the problem persists."""
-    best, left, position, progress = found, _GREEDY_EXECUTIONS, 0, False
+    best, remaining, position, progress = original, _GREEDY_EXECUTIONS, 0, False
     deadline = min(deadline, time.monotonic() + _GREEDY_SECONDS)
-    while left > 0 and time.monotonic() < deadline:
+    while remaining > 0 and time.monotonic() < deadline:
         if position >= len(best.schedule) - 2:
             if not progress:
                 break
             position, progress = 0, False
             continue
-        left -= 1
+        remaining -= 1
         execution, problem, _ = replayed(runner, judge, _joined(best.schedule, position))
         if _is_as_good(execution, problem, best):
             schedule = schedule_of(execution.trace, runner.granularity)
@@ -258,7 +260,7 @@ def _joined(schedule: Schedule, position: int) -> Schedule:
 
 def _differs(runner: Runner[A], schedule: Schedule) -> Problem | None:
     """Run a schedule twice; return a NONDETERMINISM problem if the executions differ, else ``None``."""
-    first, second = (_told(runner, runner.run(Replay(schedule))) for _ in range(2))
+    first, second = (_description(runner, runner.run(Replay(schedule))) for _ in range(2))
     for position, (one, other) in enumerate(zip(first[0], second[0], strict=False)):
         if one != other:
             what = f"step {position + 1} was {one} in one run and {other} in another"
@@ -280,7 +282,7 @@ def _once(problem: Problem) -> Problem:
     return Problem(FindingKind.NONDETERMINISM, f"the same schedule does not do the same each time: {what}")
 
 
-def _told(runner: Runner[A], execution: Execution[A]) -> tuple[list[str], object]:
+def _description(runner: Runner[A], execution: Execution[A]) -> tuple[list[str], object]:
     steps = [
         f"a {KIND_NAMES[kind]} of {type(obj).__name__}{'' if slot is None else f'.{slot}'} by thread {thread + 1}"
         for thread, what, whole, part in execution.trace

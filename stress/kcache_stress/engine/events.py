@@ -140,8 +140,8 @@ def unite(obj: object, names: object) -> None:
     """Treat an object and a dictionary as one place from now on, with all places that either was united with."""
     obj = weakly(obj)
     place, other = identity(names), identity(obj)
-    for found in [found for found, of in namespaces.items() if of == other]:
-        namespaces[found] = place
+    for known in [known for known, of in namespaces.items() if of == other]:
+        namespaces[known] = place
     namespaces[other] = namespaces[id(obj)] = namespaces[id(names)] = place
 
 

@@ -113,14 +113,14 @@ def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
             racing = _on_location(locations[location(obj, slot)], position, trace, clocks, known, kind)
         elif kind <= WRITE:
             known = knowledge[thread]
-            found: set[int] = set()
+            positions: set[int] = set()
             touched = [(where, part[0]) for part in parts_of(kind, obj, slot) for where in places_of(*part[1:])]
             if not touched:
                 clocks[position] = last[thread]
                 continue
             for where, how in touched:
-                found.update(_on_location(locations[where], position, trace, clocks, known, how) or ())
-            racing = sorted(found)
+                positions.update(_on_location(locations[where], position, trace, clocks, known, how) or ())
+            racing = sorted(positions)
         elif obj is None:
             clocks[position] = last[thread]
             continue
@@ -161,32 +161,30 @@ def _places_of(trace: Trace) -> tuple[set[int] | None, Callable[[object, object]
     touched = {identity(obj) for _, (_, obj, _) in accesses}
     reached_by: dict[int, int] = {}
     for thread, _, slot in imprecise:  # an object that two actors reach imprecisely is a place, too
-        touched |= {found for found in slot.reach or () if reached_by.setdefault(found, thread) != thread}
+        touched |= {key for key in slot.reach or () if reached_by.setdefault(key, thread) != thread}
     coarse: set[int] = {identity(obj) for _, obj, _ in imprecise}
     reached: dict[int, tuple[int, ...]] = {}
     for _, _, slot in imprecise:
-        reach: set[int] = (
-            touched if slot.reach is None else {namespaces.get(found, found) for found in slot.reach} & touched
-        )
+        reach: set[int] = touched if slot.reach is None else {namespaces.get(key, key) for key in slot.reach} & touched
         own = () if slot.is_contained else (id(UNKNOWN),)
         reached[id(slot)] = (*own, *sorted(reach - {id(UNKNOWN)}))
         coarse |= reach
     users: dict[int, set[int]] = {}
     written: set[int] = set()
     for thread, (kind, obj, touching) in accesses:
-        for found in reached[id(touching)] if obj is UNKNOWN else (identity(obj),):
-            users.setdefault(found, set()).add(thread)
+        for key in reached[id(touching)] if obj is UNKNOWN else (identity(obj),):
+            users.setdefault(key, set()).add(thread)
             if kind:
-                written.add(found)
-    shared = {found for found in written if len(users[found]) > 1}
+                written.add(key)
+    shared = {key for key in written if len(users[key]) > 1}
 
     def places_of(obj: object, slot: object) -> Sequence[object]:
         if obj is UNKNOWN:
-            return [found for found in reached[id(slot)] if found in shared]
-        found = identity(obj)
-        if found not in shared:
+            return [place for place in reached[id(slot)] if place in shared]
+        place = identity(obj)
+        if place not in shared:
             return ()
-        return (found,) if found in coarse and not _is_fixture(obj, slot) else (location(obj, slot),)
+        return (place,) if place in coarse and not _is_fixture(obj, slot) else (location(obj, slot),)
 
     return None, places_of
 
@@ -209,8 +207,8 @@ def _is_fixture(obj: object, slot: object) -> bool:
         if issubclass(kind, (FunctionType, BuiltinFunctionType, MethodType, type)):
             return True
         return module == "threading" or module.startswith("kcache_stress.runtime")
-    found = next((vars(base)[slot] for base in kind_of(obj).__mro__ if slot in vars(base)), None)
-    return isinstance(found, (FunctionType, property, staticmethod, classmethod))
+    attribute = next((vars(base)[slot] for base in kind_of(obj).__mro__ if slot in vars(base)), None)
+    return isinstance(attribute, (FunctionType, property, staticmethod, classmethod))
 
 
 def _on_location(
@@ -292,9 +290,7 @@ def _shared_objects(trace: Trace) -> set[int]:
     """Return the ids of the objects that two actors accessed, one of them writing."""
     first = {id(obj): thread for thread, kind, obj, _ in trace if kind == WRITE}
     return {
-        found
-        for thread, kind, obj, _ in trace
-        if kind <= WRITE and (found := id(obj)) in first and first[found] != thread
+        key for thread, kind, obj, _ in trace if kind <= WRITE and (key := id(obj)) in first and first[key] != thread
     }
 
 

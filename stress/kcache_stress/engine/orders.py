@@ -42,12 +42,12 @@ Shape: TypeAlias = Marks | tuple[Mark, ...]
 
 def marks_in_order(execution: Execution[Any]) -> tuple[Mark, ...]:
     """Return the beginnings and ends in the order in which they happened in the execution."""
-    found: list[tuple[float, int, Mark]] = []
+    timed_marks: list[tuple[float, int, Mark]] = []
     for _, call, start, first, last in _calls(execution):
         # A call without an event began and ended right before the next event of any actor.
         begun, ended = (first, last) if first >= 0 else (start - 0.5, start - 0.5)
-        found += [(begun, 0, call), (ended, 1, -call)]
-    return tuple(mark for _, _, mark in sorted(found))
+        timed_marks += [(begun, 0, call), (ended, 1, -call)]
+    return tuple(mark for _, _, mark in sorted(timed_marks))
 
 
 def marks_by_need(execution: Execution[Any], order: HappensBefore) -> Marks:
@@ -96,7 +96,7 @@ def linear_extensions(
     """
     threads = range(len(marks.threads))
     origin = (0,) * len(marks.threads)
-    seen: set[tuple[tuple[int, ...], S]] = {(origin, start)}
+    visited: set[tuple[tuple[int, ...], S]] = {(origin, start)}
     todo: list[tuple[tuple[int, ...], S, tuple[Mark, ...]]] = [(origin, start, ())]
     while todo:
         positions, state, order = todo.pop()
@@ -114,8 +114,8 @@ def linear_extensions(
                 yield (*order, mark), None
                 continue
             following = (*positions[:thread], position + 1, *positions[thread + 1 :])
-            if (following, after) not in seen:
-                seen.add((following, after))
+            if (following, after) not in visited:
+                visited.add((following, after))
                 todo.append((following, after, (*order, mark)))
         if is_complete:
             yield order, state
@@ -128,14 +128,14 @@ def realising_threads(execution: Execution[Any], order: HappensBefore, marks: Se
     that event.
     """
     trace = execution.trace
-    done = bytearray(len(trace))
+    placed = bytearray(len(trace))
     schedule: list[int] = []
 
     def do(event: int) -> None:
         clock = order.clocks[event]
         for position in range(event + 1):
-            if not done[position] and (position == event or clock[trace[position][0]] > position):
-                done[position] = 1
+            if not placed[position] and (position == event or clock[trace[position][0]] > position):
+                placed[position] = 1
                 schedule.append(trace[position][0])
 
     events: dict[Mark, int] = {}
@@ -145,7 +145,7 @@ def realising_threads(execution: Execution[Any], order: HappensBefore, marks: Se
         event = events.get(mark, -1)
         if event >= 0:
             do(event)
-    schedule += [trace[position][0] for position in range(len(trace)) if not done[position]]
+    schedule += [trace[position][0] for position in range(len(trace)) if not placed[position]]
     return schedule
 
 

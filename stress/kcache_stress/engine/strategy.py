@@ -108,7 +108,7 @@ class Strategy(ABC):
         self.scheduler = scheduler
         self._alone: int | None = None
         self._looked_at = 0
-        self._asked: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        self._queries: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         self._in_few_places: dict[int, tuple[int, bool]] = {}
 
     @abstractmethod
@@ -152,19 +152,19 @@ class Strategy(ABC):
 
         The result depends on the trace alone, so a repeated schedule has the same result at the same position.
         """
-        trace, own, asked = self.scheduler.trace, self.scheduler, self._asked
+        trace, own, queries = self.scheduler.trace, self.scheduler, self._queries
         for at in range(self._looked_at, len(trace)):
             thread, kind, obj, slot = trace[at]
             if kind in _ASKING or obj is own:
-                asked[thread].append((id(obj), id(slot)))
-            elif asked:
-                asked.clear()
+                queries[thread].append((id(obj), id(slot)))
+            elif queries:
+                queries.clear()
                 self._in_few_places.clear()
         self._looked_at = len(trace)
         return [
             thread
             for thread in enabled
-            if len(asked.get(thread, ())) >= MOST_ASKED
+            if len(queries.get(thread, ())) >= MOST_ASKED
             and self._asks_in_few_places(thread)
             and own.actors[thread].is_in_loop
         ]
@@ -174,11 +174,11 @@ class Strategy(ABC):
 
         Only complete blocks of :data:`_ASKED_BETWEEN` queries count; the queries after them are ignored.
         """
-        asked = self._asked[thread]
-        until = len(asked) - len(asked) % _ASKED_BETWEEN
+        queries = self._queries[thread]
+        until = len(queries) - len(queries) % _ASKED_BETWEEN
         known, answer = self._in_few_places.get(thread, (0, False))
         if known != until:
-            answer = len(set(asked[until - MOST_ASKED : until])) <= _PLACES_ASKED
+            answer = len(set(queries[until - MOST_ASKED : until])) <= _PLACES_ASKED
             self._in_few_places[thread] = until, answer
         return answer
 

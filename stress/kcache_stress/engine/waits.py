@@ -37,9 +37,9 @@ class Wait:
         return str(self) if self.holder is None else f"{self}, held by {holder_text(self.holder)}"
 
 
-def cycle(found: tuple[Wait, ...]) -> tuple[int, ...]:
+def cycle(waits: tuple[Wait, ...]) -> tuple[int, ...]:
     """Return a cycle of actors, each waiting for a resource that the next one holds; empty if there is none."""
-    holder = {wait.thread: wait.holder for wait in found}
+    holder = {wait.thread: wait.holder for wait in waits}
     for start in holder:
         path = [start]
         while (following := holder.get(path[-1])) is not None:
@@ -49,14 +49,14 @@ def cycle(found: tuple[Wait, ...]) -> tuple[int, ...]:
     return ()
 
 
-def standstill_text(found: Sequence[Wait], names: Mapping[int, str] | None = None) -> str:
+def standstill_text(waits: Sequence[Wait], names: Mapping[int, str] | None = None) -> str:
     """Describe the waits: only the actors that wait for each other, or all actors if there is no cycle.
 
     Args:
-        found: the waits of all actors.
+        waits: the waits of all actors.
         names: for each actor, the name of its resource in the rest of the report.
     """
-    named = [replace(wait, what=(names or {}).get(wait.thread, wait.what)) for wait in found]
+    named = [replace(wait, what=(names or {}).get(wait.thread, wait.what)) for wait in waits]
     circle = cycle(tuple(named))
     chosen = [wait for thread in circle for wait in named if wait.thread == thread] or named
     return ("" if circle else "no thread can go on: ") + "; ".join(wait.with_holder() for wait in chosen)

@@ -70,11 +70,11 @@ def weakly(obj: Any) -> Any:
         made_by = _classes[kind] = _class_for(kind)
     if made_by is None:
         return obj
-    found = _now.get(id(obj))
-    if found is None or found.original() is not obj:
-        found = _now[id(obj)] = made_by(obj)
-        _all.append(found)
-    return found
+    stand_in = _now.get(id(obj))
+    if stand_in is None or stand_in.original() is not obj:
+        stand_in = _now[id(obj)] = made_by(obj)
+        _all.append(stand_in)
+    return stand_in
 
 
 def original(obj: Any) -> Any:

@@ -30,7 +30,7 @@ from ..strategies.partial_order_sampling import PartialOrderSampling
 from ..target.confirmation import Answer, Confirmation, why_not_repeated
 from ..target.investigation import RunnerAndJudge
 from ..target.replay_token import ReplayToken, TokenFormat
-from ..target.scenario_runner import AS_FOUND
+from ..target.scenario_runner import SCENARIO_JUDGE
 from ..trace.renderer import Texts, end_of, render_interleaving
 from .confirming import Trial, confirm, run_freely
 from .named_test import InterleavedTest, load_test
@@ -113,9 +113,9 @@ class BodyExplorationTarget:
     def at(self, granularity: Granularity) -> BodyExplorationTarget:
         """Return the target for the same test with another granularity; each target is built once."""
         if granularity not in self._others:
-            made = BodyExplorationTarget(self.target.name, self._instrument, granularity)
-            made._others, made.share, made._shapes = self._others, self.share, self._shapes
-            self._others[granularity] = made
+            other = BodyExplorationTarget(self.target.name, self._instrument, granularity)
+            other._others, other.share, other._shapes = self._others, self.share, self._shapes
+            self._others[granularity] = other
         return self._others[granularity]
 
     def announce(self, program: InterleavedProgram, watch: ProgressListener) -> None:
@@ -132,7 +132,7 @@ class BodyExplorationTarget:
         self._pulse = pulse
         runner = InterleavedRunner(self._test(program), self._copies, self._shape(program), pulse)
         try:
-            yield RunnerAndJudge(runner, AS_FOUND)
+            yield RunnerAndJudge(runner, SCENARIO_JUDGE)
         finally:
             runner.clean_up()
             self.target.clean_up()
@@ -154,7 +154,7 @@ class BodyExplorationTarget:
 
     def _passes_alone(self, program: InterleavedProgram) -> bool:
         with self.open_runner(program, pulse=self._pulse) as (runner, _), contextlib.suppress(UncontrolledError):
-            return search(runner, PreemptionBounded(0), AS_FOUND, SearchLimits(1)).problem is None
+            return search(runner, PreemptionBounded(0), SCENARIO_JUDGE, SearchLimits(1)).problem is None
         return False
 
     def _shape(self, program: InterleavedProgram) -> Shape:
@@ -173,7 +173,7 @@ class BodyExplorationTarget:
         del strict_errors
         own = program.with_hash_seed(own_hash_seed())
         token = ReplayToken(self.target.name, own, problem.kind, instrument=self._instrument)
-        told = None
+        interleaving = None
         if found is None and SHOWN_ONCE in problem.summary:
             if not self._freely:
                 self._freely = run_freely(self._trial(program), self._pulse)
@@ -183,7 +183,7 @@ class BodyExplorationTarget:
             runner.shows_variables = True
             texts = Texts(
                 called="",
-                made=lambda: runner.made,
+                root=lambda: runner.made,
                 threads=[[text] for text in runner.texts],
                 outcome=str,
                 before=_nothing,
@@ -197,7 +197,7 @@ class BodyExplorationTarget:
             if problem.kind is not FindingKind.DATA_RACE and not found.preemptions:
                 detail = f"{self._without_preemptions(runner, problem)}{detail}"
             self._whole = render_interleaving(runner, found.schedule, texts, problem, most_events=_MOST_CONFIRMED)
-            told = end_of(self._whole)
+            interleaving = end_of(self._whole)
             self.target.clean_up()
             token = replace(
                 token,
@@ -208,10 +208,10 @@ class BodyExplorationTarget:
         return Finding(
             problem.kind,
             "explorer",
-            (told.summary if told is not None else "") or problem.summary,
+            (interleaving.summary if interleaving is not None else "") or problem.summary,
             detail=detail,
             schedule=TOKENS.encode(token),
-            interleaving=told,
+            interleaving=interleaving,
             script=self.target.source,
             rule=problem.rule,
             unconfirmed="" if found is not None else why_not_repeated(problem.kind),
@@ -239,8 +239,8 @@ class BodyExplorationTarget:
         test, shape = self._test(program), self._shape(program)
         threads = 0 if shape.is_whole else shape.threads
 
-        def is_unknown(shown: PausedRun) -> bool:
-            return bool(shape.orders) and compared(shown.ends, shown.left) not in (shape.orders or {})
+        def is_unknown(run: PausedRun) -> bool:
+            return bool(shape.orders) and compared(run.ends, run.state) not in (shape.orders or {})
 
         return Trial(test.called, threads, is_unknown, "the test fails", unusual=test.unusual)
 
@@ -251,7 +251,7 @@ class BodyExplorationTarget:
     def _without_preemptions(self, runner: InterleavedRunner, problem: Problem) -> str:
         """Return a line about a failure without preemptions: whether all samples fail; empty for other deadlocks."""
         samples = map(PartialOrderSampling, range(_FEW_SAMPLES if runner.is_long else _SAMPLES))
-        if all(search(runner, sample, AS_FOUND, SearchLimits(1)).problem is not None for sample in samples):
+        if all(search(runner, sample, SCENARIO_JUDGE, SearchLimits(1)).problem is not None for sample in samples):
             return f"{FAILS_ALWAYS}\n"
         return "" if problem.kind is FindingKind.DEADLOCK else f"{_FAILS_ALONE}\n"
 

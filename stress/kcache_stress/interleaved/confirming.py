@@ -57,8 +57,8 @@ class Trial:
     Attributes:
         body: function to call; it uses the installed modules, not private copies.
         threads: number of threads that the body starts with ``run``; 0 if the body itself is the first thread.
-        goes_wrong: whether the results of a finished run are the reported failure.
-        told: the failure, in a few words.
+        is_wrong: whether the results of a finished run are the reported failure.
+        symptom: the failure, in a few words.
         seconds: time that an execution waits, in seconds of the virtual time of the explorer.
         unusual: returns the first exception that ended a thread and that does not occur in passing runs.
         overlapped: whether calls overlapped in the last run although no thread was paused: they wait for each other.
@@ -66,8 +66,8 @@ class Trial:
 
     body: Callable[[], Any]
     threads: int
-    goes_wrong: Callable[[PausedRun], bool]
-    told: str
+    is_wrong: Callable[[PausedRun], bool]
+    symptom: str
     seconds: float = 0.0
     unusual: Callable[[Sequence[BaseException]], BaseException | None] = lambda failures: next(iter(failures), None)
     overlapped: Callable[[], bool] = lambda: False
@@ -107,10 +107,10 @@ def confirm(
     def run(script: Script, opcodes: Mapping[int, int], patience: float) -> PausedRun:
         return run_paused(trial.body, script, opcodes, threads=trial.threads, patience=patience, pulse=pulse)
 
-    def fails(shown: PausedRun) -> bool:
+    def fails(observed: PausedRun) -> bool:
         nonlocal runs
         runs += 1
-        return _fails(trial, shown, kind, interleaving.summary)
+        return _fails(trial, observed, kind, interleaving.summary)
 
     how = _paused(script)
     if not any(map(fails, itertools.islice(_attempts(script, run), _most_runs(trial)))):
@@ -126,8 +126,8 @@ def confirm(
         and fails(run(script.one_after_another(), {}, 1))
         and not trial.overlapped()
     ):
-        return Confirmation(Answer.CONTRADICTED, f"{trial.told} with real threads that run one after another, too")
-    text = f"confirmed on {interpreter.name()}: {trial.told} with real threads{how}"
+        return Confirmation(Answer.CONTRADICTED, f"{trial.symptom} with real threads that run one after another, too")
+    text = f"confirmed on {interpreter.name()}: {trial.symptom} with real threads{how}"
     return Confirmation(Answer.CONFIRMED, text)
 
 
@@ -139,9 +139,9 @@ def _most_runs(trial: Trial) -> int:
 def run_freely(trial: Trial, pulse: Callable[[], None] = lambda: None) -> str:
     """Call the body of a trial many times with real threads and noise, and return the result as a clause."""
     runs, body = 0, trial.body
-    for shown in _free_runs(Script((), {}), lambda script, *_: run_paused(body, script, {}, threads=0, pulse=pulse)):
+    for observed in _free_runs(Script((), {}), lambda script, *_: run_paused(body, script, {}, threads=0, pulse=pulse)):
         runs += 1
-        error = shown.error or trial.unusual(shown.failures)
+        error = observed.error or trial.unusual(observed.failures)
         if error is not None:
             return f"real threads, which nothing paused, failed in run {runs}: {error_text(error)}"
     return f"real threads, which nothing paused, did not fail in {runs} runs"
@@ -149,23 +149,23 @@ def run_freely(trial: Trial, pulse: Callable[[], None] = lambda: None) -> str:
 
 def _attempts(script: Script, run: Callable[[Script, Mapping[int, int], float], PausedRun]) -> Iterator[PausedRun]:
     """Yield runs that pause at different opcodes, until the limits of attempts, stuck runs, quiet runs or time."""
-    left, stuck, until = _MOST_ATTEMPTS, 0, time.process_time() + _MOST_SECONDS
+    remaining, stuck, until = _MOST_ATTEMPTS, 0, time.process_time() + _MOST_SECONDS
     for patience, most_quiet in _PATIENCE.items():
         quiet = 0
         overrun: dict[int, int] = {}
         for opcodes in _combinations(script):
             if any(overrun.get(turn, _NEVER) <= opcode < _NEVER for turn, opcode in opcodes.items()):
                 continue
-            shown = run(script, opcodes, patience)
-            yield shown
-            left -= 1
-            stuck += not shown.has_ended
-            if not left or stuck == _MOST_STUCK or time.process_time() > until:
+            observed = run(script, opcodes, patience)
+            yield observed
+            remaining -= 1
+            stuck += not observed.has_ended
+            if not remaining or stuck == _MOST_STUCK or time.process_time() > until:
                 return
-            quiet += shown.was_quiet
+            quiet += observed.was_quiet
             if quiet == most_quiet:
                 break
-            for turn in shown.overrun:
+            for turn in observed.overrun:
                 overrun[turn] = min(opcodes[turn], overrun.get(turn, _NEVER))
         if not quiet:
             return
@@ -179,9 +179,9 @@ def _free_runs(script: Script, run: Callable[[Script, Mapping[int, int], float],
     try:
         for level in itertools.islice(itertools.cycle(_LEVELS), _FREE_RUNS):
             with noise.at(level):
-                shown = run(freely, {}, 1)
-            yield shown
-            if not shown.has_ended or time.process_time() > until:
+                observed = run(freely, {}, 1)
+            yield observed
+            if not observed.has_ended or time.process_time() > until:
                 return
     finally:
         sys.setswitchinterval(before)
@@ -190,7 +190,7 @@ def _free_runs(script: Script, run: Callable[[Script, Mapping[int, int], float],
 
 def _combinations(script: Script) -> Iterator[Mapping[int, int]]:
     """Yield turn -> opcode to stop at; the combinations closest to the events of the explorer come first."""
-    choices = {turn: _choices(told.stop) for turn, told in enumerate(script.turns) if told.stop is not None}
+    choices = {turn: _choices(entry.stop) for turn, entry in enumerate(script.turns) if entry.stop is not None}
     inner = [turn for turn, opcodes in choices.items() if len(opcodes) > 1]
     queue = deque([(0,) * len(inner)])
     known = set(queue)
@@ -208,20 +208,20 @@ def _combinations(script: Script) -> Iterator[Mapping[int, int]]:
 
 def _choices(stop: Stop) -> Sequence[int]:
     """Return candidate opcodes for a stop, as positions within the visit; ``_NEVER`` lets the visit run to its end."""
-    if not stop.done:
+    if not stop.events:
         return (0,)
-    near = (*range(stop.done, stop.done + _FURTHEST), *range(stop.done - 1, 0, -1))
+    near = (*range(stop.events, stop.events + _FURTHEST), *range(stop.events - 1, 0, -1))
     return (_NEVER, *near) if stop.is_in_call else near
 
 
-def _fails(trial: Trial, shown: PausedRun, kind: FindingKind, summary: str) -> bool:
+def _fails(trial: Trial, observed: PausedRun, kind: FindingKind, summary: str) -> bool:
     """Whether a run shows the failure that the explorer reported."""
     if kind in ENDLESS:
-        return shown.is_standstill
-    error = shown.error or trial.unusual(shown.failures)
+        return observed.is_standstill
+    error = observed.error or trial.unusual(observed.failures)
     if error is not None:
         return kind in _ERRORS and is_same_failure(error, summary)
-    return kind is not FindingKind.FAILURE and shown.has_ended and trial.goes_wrong(shown)
+    return kind is not FindingKind.FAILURE and observed.has_ended and trial.is_wrong(observed)
 
 
 def _why_not(interleaving: Interleaving) -> str:

@@ -24,7 +24,7 @@ from ..modules.foreign_code import codes_within
 _LEAST: Final = 10
 """Smallest count. Smaller numbers are mostly numbers of threads, or the data that the threads work on."""
 
-_LEFT: Final = (1, 2, 3, 5, 10, 50)
+_RESULTS: Final = (1, 2, 3, 5, 10, 50)
 """Values that a count may have after the division."""
 
 
@@ -36,9 +36,11 @@ def divisors(module: ModuleType) -> list[int]:
     """
     counts = {count for function in _functions(module) for count in _counts(function)}
     counts |= {value for value in vars(module).values() if _is_count(value)}
-    found = {count // left for count in counts for left in _LEFT if count % left == 0 and count // left > 1}
-    left_over = {divisor: sum(_divided(count, divisor) for count in counts) for divisor in found}
-    return sorted(found, key=lambda divisor: (left_over[divisor], -divisor))
+    candidates = {
+        count // result for count in counts for result in _RESULTS if count % result == 0 and count // result > 1
+    }
+    sums = {divisor: sum(_divided(count, divisor) for count in counts) for divisor in candidates}
+    return sorted(candidates, key=lambda divisor: (sums[divisor], -divisor))
 
 
 @contextmanager
@@ -71,7 +73,7 @@ def divided(
 
 def _functions(module: ModuleType) -> list[FunctionType]:
     """Return the functions and methods that a module defines; wrapped functions are unwrapped."""
-    found: dict[int, FunctionType] = {}
+    functions: dict[int, FunctionType] = {}
     holders: list[Any] = [module]
     for holder in holders:
         for value in list(vars(holder).values()):
@@ -79,8 +81,8 @@ def _functions(module: ModuleType) -> list[FunctionType]:
                 holders.append(value)
             inner = inspect.unwrap(getattr(value, "__func__", value)) if callable(value) else value
             if isinstance(inner, FunctionType) and inner.__globals__ is vars(module):
-                found[id(inner)] = inner
-    return list(found.values())
+                functions[id(inner)] = inner
+    return list(functions.values())
 
 
 def _counts(function: FunctionType) -> Iterator[int]:

@@ -76,13 +76,13 @@ class Patching(Watched):
         """Return the owner and the name of the attribute ``package.module.Class.attribute``; modules are imported."""
         importing = eval("__import__", vars(self._module))
         first, *parts = path.split(".")
-        found, at = importing(first), first
+        owner, at = importing(first), first
         for part in parts[:-1]:
             at = f"{at}.{part}"
-            if not hasattr(found, part):
+            if not hasattr(owner, part):
                 importing(at)
-            found = getattr(found, part)
-        return found, parts[-1]
+            owner = getattr(owner, part)
+        return owner, parts[-1]
 
 
 class Capturing(Watched):
@@ -122,9 +122,9 @@ class Capturing(Watched):
 
 
 def _logs(module: ModuleType, at_end: Callable[[Callable[[], object]], None]) -> Logs:
-    made = Logs(module)
-    at_end(made.close)
-    return made
+    logs = Logs(module)
+    at_end(logs.close)
+    return logs
 
 
 def _watched(name: str) -> Callable[..., Watched]:

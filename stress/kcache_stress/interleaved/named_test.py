@@ -255,15 +255,15 @@ def _require_no_maker(spec: str, function: object, holder: object) -> None:
 
 
 def _module_of(spec: str) -> ModuleType:
-    found = loaded_module(spec)
-    assert found is not None
-    return found
+    module = loaded_module(spec)
+    assert module is not None
+    return module
 
 
 def _loaded(module: str | Path) -> ModuleType:
     """Return a module of this process; it is loaded only if it is not yet imported."""
-    found = sys.modules.get(name_of_file(module) if isinstance(module, Path) else module)
-    return found if found is not None else load_module(module)
+    imported = sys.modules.get(name_of_file(module) if isinstance(module, Path) else module)
+    return imported if imported is not None else load_module(module)
 
 
 def _holder_of(module: ModuleType, attribute: str) -> Any:
@@ -295,12 +295,12 @@ def _nothing() -> None:
     """Do nothing, in place of a function that a module does not have."""
 
 
-def _afterwards(stack: ExitStack, done: Callable[[], object]) -> None:
-    """Call ``done`` when a test has passed or failed, but not when the explorer aborts its execution."""
+def _afterwards(stack: ExitStack, callback: Callable[[], object]) -> None:
+    """Call ``callback`` when a test has passed or failed, but not when the explorer aborts its execution."""
 
     def leave(kind: type[BaseException] | None, *_: object) -> None:
         if kind is None or issubclass(kind, Exception):
-            done()
+            callback()
 
     stack.push(leave)
 

@@ -20,38 +20,38 @@ def required(function: Callable[..., Any]) -> list[str]:
 
 
 def positions(
-    given: Mapping[str, object], marked: Sequence[object], counted: Mapping[str, int] = MappingProxyType({})
+    arguments: Mapping[str, object], marked: Sequence[object], counted: Mapping[str, int] = MappingProxyType({})
 ) -> dict[str, int]:
     """Return the positions of arguments among the values of ``parametrize``; other arguments are left out.
 
     Args:
-        given: the arguments, as pytest passes them.
+        arguments: the arguments, as pytest passes them.
         marked: the test, its class and its module: the objects that may have ``parametrize`` marks.
         counted: the positions that pytest reports. They are used for parameters of fixtures only: for arguments of
             ``parametrize`` that are not indirect, pytest counts the combinations instead.
     """
     values = _values_of(marked)
-    found = {name: position for name, position in counted.items() if name not in values}
-    for name, value in given.items():
+    result = {name: position for name, position in counted.items() if name not in values}
+    for name, value in arguments.items():
         position = next((number for number, known in enumerate(values.get(name, ())) if known is value), None)
         if position is not None:
-            found[name] = position
-    return found
+            result[name] = position
+    return result
 
 
 def _values_of(marked: Sequence[object]) -> dict[str, list[Any]]:
     """Return parameter of a test -> the list of its values, in the order of ``parametrize``."""
-    found: dict[str, list[Any]] = {}
+    values: dict[str, list[Any]] = {}
     for mark in (mark for place in marked for mark in _marks(place) if mark.name == "parametrize"):
-        given = dict(zip(("argnames", "argvalues", "indirect"), mark.args, strict=False)) | dict(mark.kwargs)
-        names, rows = given.get("argnames", ""), given.get("argvalues")
-        if given.get("indirect") or not isinstance(rows, Sequence):
+        arguments = dict(zip(("argnames", "argvalues", "indirect"), mark.args, strict=False)) | dict(mark.kwargs)
+        names, rows = arguments.get("argnames", ""), arguments.get("argvalues")
+        if arguments.get("indirect") or not isinstance(rows, Sequence):
             continue
         names = [name.strip() for name in names.split(",") if name.strip()] if isinstance(names, str) else list(names)
         for number, name in enumerate(names):
             plain = map(_plain_row, rows)
-            found[name] = [row if len(names) == 1 else row[number] for row in plain]
-    return found
+            values[name] = [row if len(names) == 1 else row[number] for row in plain]
+    return values
 
 
 def _plain_row(row: Any) -> Any:
@@ -68,9 +68,9 @@ def _marks(place: object) -> list[Any]:
 
 def _marker(place: Any, attribute: str) -> Any:
     """Return the object with the arguments of ``pytest.fixture`` for a fixture; ``None`` for other attributes."""
-    found = inspect.getattr_static(place, attribute, None)
+    fixture = inspect.getattr_static(place, attribute, None)
     names = ("_fixture_function_marker", "_pytestfixturefunction")
-    return next((vars(found)[name] for name in names if name in getattr(found, "__dict__", ())), None)
+    return next((vars(fixture)[name] for name in names if name in getattr(fixture, "__dict__", ())), None)
 
 
 def fixtures_of(place: object) -> dict[str, str]:

@@ -46,7 +46,7 @@ class PausedRun:
         error: exception that ended the body; ``None`` if there was none.
         failures: exceptions that ended other threads.
         ends: results of the functions, if ``run`` compares them.
-        left: final state, if ``run`` compares it.
+        state: final state, if ``run`` compares it.
         has_ended: whether the body has ended.
         is_standstill: whether the threads that wait at the end of the script wait at the same lines in the run.
         was_quiet: whether a turn was ended because of missing progress although the script expects no wait there.
@@ -56,7 +56,7 @@ class PausedRun:
     error: BaseException | None = None
     failures: list[BaseException] = field(default_factory=list)
     ends: Sequence[Ended] = ()
-    left: object = None
+    state: object = None
     has_ended: bool = False
     is_standstill: bool = False
     was_quiet: bool = False
@@ -85,7 +85,7 @@ def run_paused(
     """
     conductor = _Conductor(script, opcodes, threads, patience, pulse)
     conductor.conduct(body)
-    return conductor.shown
+    return conductor.observed
 
 
 _FIRST_STEPS: Final[dict[int, Callable[[], None]]] = {}
@@ -131,7 +131,7 @@ class _Follower:
         if following < len(visits) and visits[following] == line:
             self.at, self.opcodes, self._visit = following, 0, visit
 
-    def done(self, visit: int) -> None:
+    def count_opcode(self, visit: int) -> None:
         """Count an opcode that may access shared objects and that the thread is about to execute."""
         self.opcodes += visit == self._visit
 
@@ -140,7 +140,7 @@ class _Conductor(Unwatched):
     """Conductor of one run: lets one thread run at a time; a :class:`~.running.Control` of the body.
 
     Attributes:
-        shown: observations of the run.
+        observed: observations of the run.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class _Conductor(Unwatched):
         patience: float,
         pulse: Callable[[], None],
     ) -> None:
-        self.shown = PausedRun()
+        self.observed = PausedRun()
         self._script = script
         self._opcodes = opcodes
         self._patience = patience
@@ -165,7 +165,7 @@ class _Conductor(Unwatched):
         self._changed = threading.Condition()
         self._threads: dict[int, Thread] = {}
         self._is_whole = self._has_begun = not threads
-        self._asked: Iterator[int] = iter(())
+        self._numbers: Iterator[int] = iter(())
         self._further = itertools.count(threads)
         self._main: Thread | None = None
         self._own: set[Thread] = set()
@@ -181,16 +181,16 @@ class _Conductor(Unwatched):
         """The real ``time`` module."""
         return time
 
-    def together(self, asked: Together) -> list[Any]:
+    def together(self, request: Together) -> list[Any]:
         """Run the threads of a call of ``run`` and return their results."""
         if not self._has_begun:
             self._settle()
-            self._asked, self._has_begun = iter(range(len(asked.works))), True
-        ends: list[Ended] = in_threads(threading, replace(asked, works=[attempting(work) for work in asked.works]))
-        if asked.is_serializable:
-            self.shown.ends = ends
-            self.shown.left = None if asked.state is None else asked.state()
-        return asked.results(ends)
+            self._numbers, self._has_begun = iter(range(len(request.works))), True
+        ends: list[Ended] = in_threads(threading, replace(request, works=[attempting(work) for work in request.works]))
+        if request.is_serializable:
+            self.observed.ends = ends
+            self.observed.state = None if request.state is None else request.state()
+        return request.results(ends)
 
     def conduct(self, body: Callable[[], Any]) -> None:
         """Call the body in a new thread and wait until it ends, stands still or runs out of time."""
@@ -198,11 +198,11 @@ class _Conductor(Unwatched):
         def call() -> None:
             try:
                 body()
-                self.shown.has_ended = True
+                self.observed.has_ended = True
             except Abandoned:
                 pass
             except BaseException as error:
-                self.shown.error, self.shown.has_ended = error, True
+                self.observed.error, self.observed.has_ended = error, True
 
         main = self._main = Thread(target=call, daemon=True)
         with controlled(self), self._adopting(), _looking_for_opcodes():
@@ -232,7 +232,7 @@ class _Conductor(Unwatched):
 
     def _adopt(self, thread: Thread) -> None:
         """Assign a number to a thread and trace it: as in the explorer, threads of ``run`` have the first numbers."""
-        number = next(self._asked, None) if threading.current_thread() is self._main else None
+        number = next(self._numbers, None) if threading.current_thread() is self._main else None
         if number is None:
             number = next(self._further)
         self._threads[number] = thread
@@ -254,7 +254,7 @@ class _Conductor(Unwatched):
             except Abandoned:
                 pass
             except BaseException as error:
-                self.shown.failures.append(error)
+                self.observed.failures.append(error)
             finally:
                 _ARRIVALS.pop(get_ident(), None)
                 if number is not None:
@@ -286,7 +286,7 @@ class _Conductor(Unwatched):
                     self._pass(number, follower)
                     if frame.f_lasti in points:
                         _begin_call()
-                        follower.done(visit)
+                        follower.count_opcode(visit)
                 if self._is_given_up and _CAN_END_TRACING:
                     raise Abandoned
                 if has_cells:
@@ -332,7 +332,7 @@ class _Conductor(Unwatched):
             return False
         opcode = self._opcodes.get(position, 0)
         if follower.at > stop.visit and opcode:
-            self.shown.overrun.add(position)
+            self.observed.overrun.add(position)
         return follower.at > stop.visit or follower.opcodes >= opcode
 
     def _end(self, number: int) -> None:
@@ -341,7 +341,7 @@ class _Conductor(Unwatched):
             position = self._turn
         if not self._is_over and self._script.turns[position].thread == number:
             if self._opcodes.get(position):
-                self.shown.overrun.add(position)
+                self.observed.overrun.add(position)
             self._next(position)
 
     def _next(self, position: int) -> None:
@@ -359,23 +359,23 @@ class _Conductor(Unwatched):
 
     def _watch(self, main: Thread) -> None:
         # Time is counted in ticks of this thread: on a busy machine ticks are rarer, so no turn is ended too early.
-        seen, still = self._state(), 0.0
+        last, still = self._state(), 0.0
         for _ in range(round(_MOST_SECONDS * self._patience / _TICK_SECONDS)):
             self._pulse()
             main.join(_TICK_SECONDS)
             if not main.is_alive():
                 return
-            if (state := self._state()) != seen:
-                seen, still = state, 0.0
+            if (state := self._state()) != last:
+                last, still = state, 0.0
                 continue
             tick(0.0)
             still += _TICK_SECONDS
             if self._is_over:
                 if self._script.standstill and still > _STANDSTILL_SECONDS * self._patience:
-                    self.shown.is_standstill = self._stands_still()
+                    self.observed.is_standstill = self._stands_still()
                     return
             elif self._has_begun and still > self._patience_now() * self._patience:
-                self.shown.was_quiet = self.shown.was_quiet or not self._script.turns[self._turn].waits
+                self.observed.was_quiet = self.observed.was_quiet or not self._script.turns[self._turn].waits
                 self._next(self._turn)
 
     def _patience_now(self) -> float:
@@ -394,9 +394,9 @@ class _Conductor(Unwatched):
 
     def _settle(self) -> None:
         """Wait until the threads that the body started earlier make no more progress; then the script begins."""
-        until, seen = time.monotonic() + _QUIET_SECONDS * self._patience, None
-        while self._threads and (places := self._places()) != seen and time.monotonic() < until:
-            seen = places
+        until, last = time.monotonic() + _QUIET_SECONDS * self._patience, None
+        while self._threads and (places := self._places()) != last and time.monotonic() < until:
+            last = places
             time.sleep(_WAITING_SECONDS)
 
     def _stands_still(self) -> bool:

@@ -76,11 +76,11 @@ class PytestItems:
         self._copies: dict[str, ModuleType] = {}
         self._items: list[pytest.Function] = []
         self._sets: list[dict[str, int]] = []
-        self._made: list[tuple[Any, Any]] = []
+        self._active_fixtures: list[tuple[Any, Any]] = []
         self._folder = Path(tempfile.gettempdir(), f"kcache-test-{os.getpid()}")
-        given = json.loads(os.environ.get(ARGUMENTS, "null")) or [str(file)]
+        arguments = json.loads(os.environ.get(ARGUMENTS, "null")) or [str(file)]
         try:
-            self._config = _prepareconfig([*given, *_OVERRIDES, *_QUIET], [_Hooks(self)])
+            self._config = _prepareconfig([*arguments, *_OVERRIDES, *_QUIET], [_Hooks(self)])
             self._config.option.doctestmodules = self._config.option.usepdb = False
             self._config._do_configure()
             plugins = self._config.pluginmanager
@@ -105,22 +105,23 @@ class PytestItems:
         if module is not self._module or copies != self._copies:
             self._module, self._copies = module, dict(copies)
             plugins = self._config.pluginmanager
-            told: list[Any] = plugins.hook.pytest_plugin_registered._call_history or []
+            history: list[Any] = plugins.hook.pytest_plugin_registered._call_history or []
             for name in ("session", "funcmanage"):
                 if plugins.has_plugin(name):
                     past = plugins.unregister(name=name)
-                    told[:] = [call for call in told if call[0]["plugin"] is not past]  # or it would live for ever
+                    # Otherwise, the history would keep the plugin alive for ever.
+                    history[:] = [call for call in history if call[0]["plugin"] is not past]
             self.session = pytest.Session.from_config(self._config)
             self.session._setupstate = SetupState()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 self.session._fixturemanager = _Fixtures(self.session, self._copies)
                 try:
-                    found = self.session.perform_collect(["::".join([str(self._file), *self._names])])
+                    nodes = self.session.perform_collect(["::".join([str(self._file), *self._names])])
                 except (pytest.UsageError, *_OUTCOMES) as error:
                     self._module = None
                     raise TargetError(f"pytest does not find {'.'.join(self._names)}: {error_text(error)}") from error
-            self._items = [item for item in found if isinstance(item, pytest.Function)]
+            self._items = [item for item in nodes if isinstance(item, pytest.Function)]
         return self._items
 
     def fixture_modules(self, module: ModuleType) -> dict[str, Key]:
@@ -140,14 +141,14 @@ class PytestItems:
         if missing:
             name = ".".join(self._names)
             raise TargetError(f"{name} takes {', '.join(missing)}: pytest finds no fixture of that name")
-        used = [found[-1] for item in items for found in item._fixtureinfo.name2fixturedefs.values()]
+        used = [definitions[-1] for item in items for definitions in item._fixtureinfo.name2fixturedefs.values()]
         is_open = any("request" in item._fixtureinfo.argnames for item in items) or any(
             "request" in fixture.argnames and not _is_of_pytest(fixture) for fixture in used
         )  # request.getfixturevalue() can get any fixture by name
-        found = (plugin for plugin in self._config.pluginmanager.get_plugins() if isinstance(plugin, ModuleType))
+        plugins = (plugin for plugin in self._config.pluginmanager.get_plugins() if isinstance(plugin, ModuleType))
         return {
             _file_of(plugin): _key(plugin)
-            for plugin in sorted(found, key=_file_of)
+            for plugin in sorted(plugins, key=_file_of)
             if plugin.__name__.partition(".")[0] not in HARNESS
             and (names & fixtures_of(plugin).keys() or (is_open and _file_of(plugin).endswith("conftest.py")))
         }
@@ -164,13 +165,13 @@ class PytestItems:
         """
         equal = [number for number, known in enumerate(self._sets) if known == parameters]
         fitting = [number for number, known in enumerate(self._sets) if parameters.items() <= known.items()]
-        found = equal or fitting
-        if len(found) != 1:
+        matches = equal or fitting
+        if len(matches) != 1:
             raise TargetError(
-                f"{'.'.join(self._names)} is parametrized: {len(found)} of its {len(self._sets)} sets of values fit; "
+                f"{'.'.join(self._names)} is parametrized: {len(matches)} of its {len(self._sets)} sets of values fit; "
                 "kcache run pytest explores each set"
             )
-        return found[0]
+        return matches[0]
 
     def body(
         self, load: Load, module: Key, modules: Mapping[str, Key], parameters: Mapping[str, int]
@@ -199,7 +200,7 @@ class PytestItems:
     def _call(self, item: Any, factory: TempPathFactory | None) -> Any:
         self._config._tmp_path_factory = factory  # type: ignore[attr-defined]
         state = self.session._setupstate = SetupState()
-        with self._given_up(item):
+        with self._finished_plugin_fixtures(item):
             try:
                 state.setup(item)
                 _run(item)
@@ -210,7 +211,7 @@ class PytestItems:
             state.teardown_exact(None)
 
     @contextmanager
-    def _given_up(self, item: Any) -> Iterator[None]:
+    def _finished_plugin_fixtures(self, item: Any) -> Iterator[None]:
         """Context that finishes fixtures of plugins if the execution is aborted; the test's own stay unfinished."""
         is_over = False
         try:
@@ -220,20 +221,20 @@ class PytestItems:
             is_over = True
             raise
         finally:
-            for fixture, request in () if is_over else reversed(self._made):
+            for fixture, request in () if is_over else reversed(self._active_fixtures):
                 if not _is_of_test(fixture):
                     with suppress(BaseException):
                         fixture.finish(request)
                 fixture._finalizers.clear()
                 fixture.cached_result = None
-            self._made.clear()
+            self._active_fixtures.clear()
             item.funcargs.clear()  # now: otherwise the garbage collector would free them at any time
             for name in ("_request", "_instance", "_obj"):
                 vars(item).pop(name, None)
 
     def set_up(self, fixture: Any, request: Any) -> Generator[None, Any, Any]:
         """Record that a fixture is set up, and replace its value if :data:`~.given_fixtures.GIVEN` contains it."""
-        self._made.append((fixture, request))
+        self._active_fixtures.append((fixture, request))
         value = yield
         change = GIVEN.get(fixture.argname) if _is_of_pytest(fixture) else None
         if change is not None:
@@ -254,15 +255,15 @@ class PytestItems:
 
 
 class _Hooks:
-    """Hooks that let pytest collect one test from a given module."""
+    """Hooks that let pytest collect one test from a loaded module."""
 
     def __init__(self, items: PytestItems) -> None:
         self._items = items
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makemodule(self, module_path: Path, parent: Any) -> Any:
-        """Collect the given module instead of importing one."""
-        return _Module.from_parent(parent, path=module_path, given=self._items.module)
+        """Collect the loaded module instead of importing one."""
+        return _Module.from_parent(parent, path=module_path, loaded=self._items.module)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_pycollect_makeitem(self, collector: Any, name: str, obj: Any) -> Any:
@@ -278,9 +279,9 @@ class _Hooks:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None]:
         """Undo deselection and reordering by other plugins: the user has named this test."""
-        found = list(items)
+        collected = list(items)
         yield
-        items[:] = found
+        items[:] = collected
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Generator[None, Any, Any]:
@@ -289,12 +290,12 @@ class _Hooks:
 
 
 class _Module(pytest.Module):
-    def __init__(self, given: ModuleType, **known: Any) -> None:
+    def __init__(self, loaded: ModuleType, **known: Any) -> None:
         super().__init__(**known)
-        self._given = given
+        self._loaded = loaded
 
     def _getobj(self) -> ModuleType:
-        return self._given
+        return self._loaded
 
 
 class _Fixtures(FixtureManager):
@@ -333,9 +334,9 @@ def arguments_of(config: pytest.Config) -> str:
 def _renewed(item: Any) -> Any:
     """Return a new item for the same test, without state of earlier executions."""
     known = {"name": item.name, "fixtureinfo": item._fixtureinfo, "originalname": item.originalname}
-    made = type(item).from_parent(item.parent, callspec=getattr(item, "callspec", None), **known)
-    made.stash[tmppath_result_key] = {}
-    return made
+    renewed = type(item).from_parent(item.parent, callspec=getattr(item, "callspec", None), **known)
+    renewed.stash[tmppath_result_key] = {}
+    return renewed
 
 
 def _run(item: Any) -> None:

@@ -52,7 +52,7 @@ _VERY_LONG_EVENTS: Final = 20_000
 _FAIR_STEPS: Final = 50
 
 _MOST_ORDERS: Final = 1_000
-_MOST_ORDERS_TOLD: Final = 4
+_MOST_ORDERS_REPORTED: Final = 4
 
 
 class _Over(BaseException):
@@ -106,8 +106,8 @@ class InterleavedRunner(ScenarioRunner):
         self._test = test
         self._shape = shape
         self._pulse = pulse
-        self._asked: Together | None = None
-        self._left: object = None
+        self._request: Together | None = None
+        self._state: object = None
         self._parts: Sequence[Part] = ()
         self._strategy: Strategy | None = None
         self._is_learning = False
@@ -121,7 +121,7 @@ class InterleavedRunner(ScenarioRunner):
                 if _TOO_LONG in str(error):
                     raise
             self._most_events = max(MOST_EVENTS, self._most_events if shape.events else 0)
-        if self._asked is not None and self._asked.is_serializable and shape.orders is None:
+        if self._request is not None and self._request.is_serializable and shape.orders is None:
             self._learn_orders()
 
     @property
@@ -134,26 +134,26 @@ class InterleavedRunner(ScenarioRunner):
         """The virtual ``time`` module for the body."""
         return self.sandbox.world_module("time")
 
-    def together(self, asked: Together) -> list[Any]:
+    def together(self, request: Together) -> list[Any]:
         """Run the threads of a call of ``run`` under the strategy and return their results."""
         if self._shape.is_whole:
-            return in_threads(self.threading, asked)
+            return in_threads(self.threading, request)
         if self._parts or self.sandbox.scheduler.actors:
             raise _AsThread
-        self._asked, self.texts = asked, call_texts(asked.caller, asked.works)
-        self._shape.threads = len(asked.works)
+        self._request, self.texts = request, call_texts(request.caller, request.works)
+        self._shape.threads = len(request.works)
         if self._strategy is None:
             raise _Over
         if self.shows_variables:
-            self.made = SimpleNamespace(**variables_of(asked.caller))
+            self.made = SimpleNamespace(**variables_of(request.caller))
         self._parts = self._explored(
-            [CallSequence([attempting(self._reported(work))]) for work in asked.works], self._strategy
+            [CallSequence([attempting(self._reported(work))]) for work in request.works], self._strategy
         )
         if self._strategy.ending is not Ending.COMPLETE:
             raise _Over
-        if asked.state is not None:
-            self._left = plain_value(asked.state())
-        return asked.results(list(map(_end_of, self._parts)))
+        if request.state is not None:
+            self._state = plain_value(request.state())
+        return request.results(list(map(_end_of, self._parts)))
 
     def _takes_over(self, code: CodeType, other: CodeType) -> None:
         """Treat ``other``, which replaces ``code``, as instrumented if ``code`` is."""
@@ -212,8 +212,8 @@ class InterleavedRunner(ScenarioRunner):
 
     def outcome(self, execution: Execution[object]) -> object:
         """Return the outcome of the base class and the final state; ``None`` if the results are not plain data."""
-        shown = super().outcome(execution)
-        return None if shown is None else (shown, self._left)
+        outcome = super().outcome(execution)
+        return None if outcome is None else (outcome, self._state)
 
     def livelock(self, most_events: int) -> None:
         """Return ``None``: the search itself checks whether the threads end if all of them get turns."""
@@ -236,11 +236,11 @@ class InterleavedRunner(ScenarioRunner):
                 with controlled(self):
                     body()
             except _Over:
-                return self._asked.works if self._asked is not None else ()
+                return self._request.works if self._request is not None else ()
             except (Aborted, UncontrolledError):
                 raise
             except BaseException as error:  # an execution reports a failure before the threads
-                if isinstance(error, SetupDeadlockError) and self._asked is not None:
+                if isinstance(error, SetupDeadlockError) and self._request is not None:
                     raise
             finally:
                 scheduler.on_idle_start = lambda: None
@@ -251,7 +251,7 @@ class InterleavedRunner(ScenarioRunner):
     def _perform(self, strategy: Strategy) -> tuple[Sequence[Part], Problem | None]:
         self._pulse()
         body = self._test.body(self._modules.__getitem__, self._takes_over)
-        self._parts, self._strategy, self._left = (), strategy, None
+        self._parts, self._strategy, self._state = (), strategy, None
         if self._shape.is_whole:
             self.made = SimpleNamespace()
             with controlled(self):
@@ -259,7 +259,7 @@ class InterleavedRunner(ScenarioRunner):
             if strategy.ending is Ending.COMPLETE and len(self.sandbox.scheduler.actors) == 1:
                 self._require_threads(_end_of(self._parts[0]))
             return self._parts, self._problem_of(strategy, _end_of(self._parts[0]).error)
-        self._asked = self.made = None  # now: the last body's objects must not die in this body
+        self._request = self.made = None  # now: the last body's objects must not die in this body
         error: BaseException | None = None
         try:
             with controlled(self):
@@ -298,7 +298,7 @@ class InterleavedRunner(ScenarioRunner):
         if is_skip(error):
             return None
         bad = next(filter(is_bypassed, (error, *self.sandbox.scheduler.failures)), None)
-        if bad is not None and self.sandbox.network.given:
+        if bad is not None and self.sandbox.network.numbers:
             *_, (frame, _) = traceback.walk_tb(bad.__traceback__)
             raise UncontrolledError(f"{where(frame)} {BYPASSED}")
         if isinstance(error, AssertionError):
@@ -324,9 +324,9 @@ class InterleavedRunner(ScenarioRunner):
             CannotExploreError: there are too many orders.
         """
         self._shape.orders, self._is_learning = {}, True
-        found = search(self, PreemptionBounded(0), None, SearchLimits(_MOST_ORDERS))
+        result = search(self, PreemptionBounded(0), None, SearchLimits(_MOST_ORDERS))
         self._is_learning = False
-        if found.coverage is Coverage.BUDGET_SPENT and found.problem is None:  # correct results could be reported
+        if result.coverage is Coverage.BUDGET_SPENT and result.problem is None:  # correct results could be reported
             self._shape.orders = None
             raise CannotExploreError(
                 f"{self._test.attribute} compares its results with more than {_MOST_ORDERS} orders of its threads: "
@@ -336,25 +336,25 @@ class InterleavedRunner(ScenarioRunner):
     def _compared(self) -> Problem | None:
         """Return the problem if results are compared and no sequential order of the threads has these results."""
         orders = self._shape.orders
-        if orders is None or self._asked is None or not self._asked.is_serializable:
+        if orders is None or self._request is None or not self._request.is_serializable:
             return None
         ends = list(map(_end_of, self._parts))
-        shown = compared(ends, self._left)
-        told = ", ".join(map(str, ends))
-        if self._asked.state is not None:
-            told += f", and left {short(self._left)}"
+        outcome = compared(ends, self._state)
+        text = ", ".join(map(str, ends))
+        if self._request.state is not None:
+            text += f", and left {short(self._state)}"
         if self._is_learning:
-            orders.setdefault(shown, told)
+            orders.setdefault(outcome, text)
             return None
-        if shown in orders:
+        if outcome in orders:
             return None
-        some = "; or ".join(list(orders.values())[:_MOST_ORDERS_TOLD])
-        return Problem(FindingKind.NONLINEARIZABLE, f"the threads gave {told}; one after another, they give {some}")
+        some = "; or ".join(list(orders.values())[:_MOST_ORDERS_REPORTED])
+        return Problem(FindingKind.NONLINEARIZABLE, f"the threads gave {text}; one after another, they give {some}")
 
 
-def compared(ends: Sequence[Ended], left: object) -> object:
+def compared(ends: Sequence[Ended], state: object) -> object:
     """Return the results of threads and the final state as a hashable value for comparisons."""
-    return tuple((end.raised, plain_value(end.value)) for end in ends), plain_value(left)
+    return tuple((end.raised, plain_value(end.value)) for end in ends), plain_value(state)
 
 
 def is_skip(error: BaseException | None) -> bool:

@@ -81,7 +81,7 @@ class Together:
 class Control(Protocol):
     """Controller of the threads of a test body, such as the explorer."""
 
-    def together(self, asked: Together) -> list[Any]:
+    def together(self, request: Together) -> list[Any]:
         """Run the threads of a call of :func:`run` and return their results."""
         ...
 
@@ -121,9 +121,9 @@ class RealThreads(Unwatched):
     threading = threading
     time = time
 
-    def together(self, asked: Together) -> list[Any]:
+    def together(self, request: Together) -> list[Any]:
         """Run the threads of a call of :func:`run` and return their results."""
-        return in_threads(threading, asked)
+        return in_threads(threading, request)
 
 
 _control: Control | None = None
@@ -193,15 +193,15 @@ def run(*works: Work, serializable: bool = False, state: Callable[[], Any] | Non
         )
     if state is not None and not serializable:
         raise TypeError("state= is compared where serializable=True says so")
-    asked = Together(works, sys._getframe(1), serializable, state)
+    request = Together(works, sys._getframe(1), serializable, state)
     if _control is not None:
-        return _control.together(asked)
-    return in_threads(threading, asked)
+        return _control.together(request)
+    return in_threads(threading, request)
 
 
-def in_threads(own: Any, asked: Together) -> list[Any]:
+def in_threads(own: Any, request: Together) -> list[Any]:
     """Run the functions in threads of the module ``own`` and return their results; see :meth:`Together.results`."""
-    ends = [Ended()] * len(asked.works)
+    ends = [Ended()] * len(request.works)
 
     def call(number: int, work: Work) -> None:
         try:
@@ -211,12 +211,12 @@ def in_threads(own: Any, asked: Together) -> list[Any]:
             if own is not threading:
                 raise  # the explorer unwinds its threads by such exceptions
 
-    threads = [own.Thread(target=call, args=entry, daemon=True) for entry in enumerate(asked.works)]
+    threads = [own.Thread(target=call, args=entry, daemon=True) for entry in enumerate(request.works)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return asked.results(ends)
+    return request.results(ends)
 
 
 def clock() -> float:

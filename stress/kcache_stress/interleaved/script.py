@@ -23,12 +23,12 @@ class Stop:
 
     Attributes:
         visit: index of the visit, among the visits of the thread.
-        done: number of events of this visit before the stop.
+        events: number of events of this visit before the stop.
         is_in_call: whether the stop is within a call of the standard library: real threads cannot be paused there.
     """
 
     visit: int
-    done: int
+    events: int
     is_in_call: bool
 
 
@@ -71,14 +71,14 @@ class Script:
 def script_of(interleaving: Interleaving) -> Script:
     """Return the script of an interleaving that contains all events from its beginning."""
     visits: defaultdict[int, list[Line]] = defaultdict(list)
-    done: dict[int, int] = {}
+    counts: dict[int, int] = {}
 
-    def spot(told: InterleavingEvent | Waiting, *, is_in_call: bool = False) -> Stop:
-        if told.arrives or not visits[told.thread]:
-            visits[told.thread].append(line_of(told))
-            done[told.thread] = 0
-        done[told.thread] += 1
-        return Stop(len(visits[told.thread]) - 1, done[told.thread] - 1, is_in_call)
+    def spot(event: InterleavingEvent | Waiting, *, is_in_call: bool = False) -> Stop:
+        if event.arrives or not visits[event.thread]:
+            visits[event.thread].append(line_of(event))
+            counts[event.thread] = 0
+        counts[event.thread] += 1
+        return Stop(len(visits[event.thread]) - 1, counts[event.thread] - 1, is_in_call)
 
     events = interleaving.events
     spots = [(spot(event, is_in_call=not event.begins), event.where) for event in events]
@@ -88,17 +88,17 @@ def script_of(interleaving: Interleaving) -> Script:
         thread, after = events[position].thread, events[position + 1 : position + 2]
         if not after or after[0].thread != thread:
             stop, place = following.get(thread, (None, ""))
-            left = after[0].switch if after else None
-            is_interrupted = left is not None and left.is_preemption
-            waits = bool(interleaving.waiting) if left is None else not (left.is_preemption or left.ended)
+            switch = after[0].switch if after else None
+            is_interrupted = switch is not None and switch.is_preemption
+            waits = bool(interleaving.waiting) if switch is None else not (switch.is_preemption or switch.ended)
             turns.append(Turn(thread, stop if after else None, waits, place if is_interrupted else ""))
         following[thread] = spots[position]
     ends = {waiting.thread: line_of(waiting) for waiting in interleaving.waiting if waiting.path}
     return Script(tuple(turns[::-1]), {thread: tuple(lines) for thread, lines in visits.items()}, ends)
 
 
-def line_of(told: InterleavingEvent | Waiting) -> Line:
+def line_of(event: InterleavingEvent | Waiting) -> Line:
     """Return the line of an event or of a waiting thread; :data:`CALL_IN_C` if no line is executed."""
-    if not told.path:
+    if not event.path:
         return CALL_IN_C
-    return os.path.realpath(told.path), int(told.where.rpartition(":")[2])
+    return os.path.realpath(event.path), int(event.where.rpartition(":")[2])

@@ -90,8 +90,8 @@ def _text(argument: ast.expr) -> str:
 
 def _assertion(path: str, line: int) -> ast.Assert | None:
     tree = _parsed(path)
-    found = (node for node in ast.walk(tree) if isinstance(node, ast.Assert)) if tree is not None else ()
-    return next((node for node in found if node.lineno <= line <= (node.end_lineno or 0)), None)
+    assertions = (node for node in ast.walk(tree) if isinstance(node, ast.Assert)) if tree is not None else ()
+    return next((node for node in assertions if node.lineno <= line <= (node.end_lineno or 0)), None)
 
 
 def _values(test: ast.expr, frame: FrameType) -> Iterator[str]:
@@ -105,9 +105,9 @@ def _values(test: ast.expr, frame: FrameType) -> Iterator[str]:
             value = functools.reduce(getattr, attributes, frame.f_locals[name])
         except (KeyError, AttributeError):
             continue
-        shown = short(value)
-        if " at 0x" not in shown:
-            yield f"{text} = {shown}"
+        rendered = short(value)
+        if " at 0x" not in rendered:
+            yield f"{text} = {rendered}"
 
 
 def _parsed(path: str) -> ast.Module | None:

@@ -150,28 +150,28 @@ class CallJudge:
     def _judge(
         self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: tuple[GaveUp, ...]
     ) -> Problem | None:
-        found = self._first_unexplained(self._plain, execution, outcomes, shape)
+        unexplained = self._first_unexplained(self._plain, execution, outcomes, shape)
         try:
-            if found is not None and getattr(self._specification, "starts_threads", False):
-                found = self._first_unfit(execution, outcomes, shape, given_up)
-            elif found is not None and hasattr(self._specification, "begin"):
+            if unexplained is not None and getattr(self._specification, "starts_threads", False):
+                unexplained = self._first_unfit(execution, outcomes, shape, given_up)
+            elif unexplained is not None and hasattr(self._specification, "begin"):
                 # Most calls do not wait. If no order of whole calls explains them, they may begin while others wait.
-                found = self._first_unexplained_waiting(execution, outcomes, shape, given_up)
+                unexplained = self._first_unexplained_waiting(execution, outcomes, shape, given_up)
         except TooManyWaysError as error:
             self.doubts[str(error)] = None
             return None
-        if found is not None and hasattr(self._specification, "may_be_slow"):
+        if unexplained is not None and hasattr(self._specification, "may_be_slow"):
             slowly = Monitor(WaitsMayBeSlow(self._specification).effects, self._initial, self._called, self._agrees)
             if self._first_unexplained(_Orders(slowly, slowly.start), execution, outcomes, shape) is None:
                 self.doubts[SLOW_WAITS] = None
                 return None
-        if found is not None:
-            if not found.order:
+        if unexplained is not None:
+            if not unexplained.order:
                 return Problem(FindingKind.DIVERGENCE, "already the calls before the threads start give a wrong answer")
-            if found.call is not None:
-                return self._unexplained(outcomes, found.call, found.order)
+            if unexplained.call is not None:
+                return self._unexplained(outcomes, unexplained.call, unexplained.order)
             what = "what is read after the threads have ended fits no order of their calls"
-            return Problem(FindingKind.NONLINEARIZABLE, what, found.order)
+            return Problem(FindingKind.NONLINEARIZABLE, what, unexplained.order)
         return None
 
     def _broken(self, execution: Execution[Outcome]) -> Problem | None:
@@ -228,11 +228,11 @@ class CallJudge:
         for count, (order, _) in enumerate(orders):
             if count == _MOST_ORDERS:
                 raise TooManyWaysError("calls may overlap in too many ways to try all of them")
-            found = self._first_unexplained(self._plain, execution, outcomes, order)
-            if found is None or self._fits(execution, order, given_up):
+            unexplained = self._first_unexplained(self._plain, execution, outcomes, order)
+            if unexplained is None or self._fits(execution, order, given_up):
                 continue
             if self._first_unexplained_waiting(execution, outcomes, order, given_up) is not None:
-                return found
+                return unexplained
         return None
 
     def _fits(self, execution: Execution[Outcome], order: tuple[Mark, ...], given_up: tuple[GaveUp, ...]) -> bool:
@@ -263,11 +263,11 @@ class CallJudge:
     def _first_unexplained_waiting(
         self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: tuple[GaveUp, ...]
     ) -> _Unexplained | None:
-        given: Any = self._specification
-        found = None
+        specification: Any = self._specification
+        unexplained = None
         for is_patient in (False, True):
             monitor = WaitingMonitor(
-                given,
+                specification,
                 self._initial,
                 self._called,
                 outcomes,
@@ -277,10 +277,10 @@ class CallJudge:
                 telling={gave_up.call for gave_up in given_up if gave_up.tells},
                 pulse=self.pulse,
             )
-            found = self._first_unexplained(_Orders(monitor, monitor.start), execution, outcomes, shape)
-            if found is None:
+            unexplained = self._first_unexplained(_Orders(monitor, monitor.start), execution, outcomes, shape)
+            if unexplained is None:
                 break
-        return found
+        return unexplained
 
     def _first_unexplained(
         self, orders: _Orders, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape

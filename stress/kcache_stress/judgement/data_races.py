@@ -83,9 +83,9 @@ class DataRaceJudge(Generic[A]):
         looking = _Looking(schedule_of(execution.trace, sandbox.granularity), (earlier, later))
         self._runner.run(looking)
         files = [at[0].co_filename for at in looking.trace.lines.values() if at is not None]
-        seen = [file for file in files if file in sandbox.sources and is_of_target(file)]
+        files_of_target = [file for file in files if file in sandbox.sources and is_of_target(file)]
         places = looking.trace.places
-        return (places[earlier], places[later]) if len(seen) == 2 else None
+        return (places[earlier], places[later]) if len(files_of_target) == 2 else None
 
 
 class _Looking(Replay):
@@ -109,7 +109,7 @@ def data_races(trace: Trace, threads: int) -> Iterator[tuple[int, int, Place]]:
     order threads order them here, too.
     """
     knowledge: list[Clock] = [[0] * threads for _ in range(threads)]
-    given: defaultdict[object, Clock] = defaultdict(lambda: [0] * threads)
+    released: defaultdict[object, Clock] = defaultdict(lambda: [0] * threads)
     reported: set[object] = set()
     accesses: defaultdict[object, dict[tuple[int, int, object], int]] = defaultdict(dict)
     for position, (thread, kind, obj, slot) in enumerate(trace):
@@ -117,9 +117,9 @@ def data_races(trace: Trace, threads: int) -> Iterator[tuple[int, int, Place]]:
         known[thread] = position + 1
         if kind > WRITE:
             if kind == RELEASE:
-                _join(given[id(obj)], known)
+                _join(released[id(obj)], known)
             elif kind in (ACQUIRE, SPAWN) or (kind in (TRY, JOIN) and slot):
-                _join(known, given[id(obj)])
+                _join(known, released[id(obj)])
             if kind == SPAWN and isinstance(slot, int):
                 _join(knowledge[slot], known)
             continue
@@ -128,9 +128,9 @@ def data_races(trace: Trace, threads: int) -> Iterator[tuple[int, int, Place]]:
                 continue
             where = location(what, part)
             if _orders(what, part):
-                _join(known, given[where])
+                _join(known, released[where])
                 if how:
-                    _join(given[where], known)
+                    _join(released[where], known)
                 continue
             if where in reported:
                 continue

@@ -52,7 +52,7 @@ def given_up_in(execution: Execution[Outcome]) -> tuple[GaveUp, ...]:
     A call that did not wait has given up if it writes nothing after it has failed to acquire a lock; the calls that are
     open at that moment have been slow.
     """
-    found: dict[int, GaveUp] = {}
+    calls: dict[int, GaveUp] = {}
     all_spans = list(itertools.chain.from_iterable(execution.spans))
     tries = [at for at, event in enumerate(execution.trace) if event[1] == TRY and not event[3]]
     position = 0
@@ -66,13 +66,13 @@ def given_up_in(execution: Execution[Outcome]) -> tuple[GaveUp, ...]:
                 wait, queues = own[0].position, {id(timeout.waiters) for timeout in own}
                 if outcome.error is not None or not _goes_on(execution, thread, span, wait, queues, outcome):
                     slow = (other for other, (_, end) in enumerate(all_spans) if own[0].is_early or end <= wait)
-                    found[call] = GaveUp(call, tuple(slow), tells=False)
+                    calls[call] = GaveUp(call, tuple(slow), tells=False)
             elif tried is not None and not _goes_on(execution, thread, span, tried, set(), outcome):
                 slow = (other for other, (begin, end) in enumerate(all_spans) if begin < tried < end)
-                found[call] = GaveUp(call, tuple(slow), tells=True)
+                calls[call] = GaveUp(call, tuple(slow), tells=True)
         position += len(outcomes)
     return tuple(
-        GaveUp(one.call, tuple(other for other in one.slow if other not in found), one.tells) for one in found.values()
+        GaveUp(one.call, tuple(other for other in one.slow if other not in calls), one.tells) for one in calls.values()
     )
 
 
@@ -108,8 +108,8 @@ def _goes_on(
 
 def _touched(execution: Execution[Outcome], thread: int, begin: int, end: int) -> Mapping[int, set[int]]:
     """Return kind of access -> ids of the objects, except the clock, that a thread touches in a part of the trace."""
-    found: dict[int, set[int]] = {READ: set(), WRITE: set()}
+    touched: dict[int, set[int]] = {READ: set(), WRITE: set()}
     for who, kind, obj, _ in itertools.islice(execution.trace, begin, end):
-        if who == thread and kind in found and not isinstance(obj, Scheduler):
-            found[kind].add(id(obj))
-    return found
+        if who == thread and kind in touched and not isinstance(obj, Scheduler):
+            touched[kind].add(id(obj))
+    return touched

@@ -84,8 +84,8 @@ def _imported(name: str, modules: dict[str, Path]) -> Iterator[str]:
             above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
             base = ".".join([*above, *filter(None, [node.module])])
             children = [f"{base}.{alias.name}" for alias in node.names]
-            found = [child for child in children if child in modules]
-            yield from found if len(found) == len(children) else [base, *found]
+            submodules = [child for child in children if child in modules]
+            yield from submodules if len(submodules) == len(children) else [base, *submodules]
 
 
 def looks_into(unit: str) -> bool:

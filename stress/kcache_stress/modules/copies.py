@@ -42,7 +42,7 @@ class Copies:
         folder: Path | None = None,
         expected: Sequence[str | Path] = (),
     ) -> None:
-        self._given = instrument, folder, expected
+        self._arguments = instrument, folder, expected
         self.sandbox = Sandbox(Roots(frozenset(instrument), folder), granularity, expected)
         self.modules: dict[str | Path, ModuleType] = {}
         self.registries = WeakRegistries(())
@@ -74,7 +74,7 @@ class Copies:
         """Return copies of the same modules for another granularity; they are created once."""
         if granularity is self.sandbox.granularity:
             return self
-        instrument, folder, expected = self._given
+        instrument, folder, expected = self._arguments
         if granularity not in self._others:
             self._others[granularity] = Copies(instrument, granularity, folder, expected)
             self._others[granularity].restores_each_time = self.restores_each_time

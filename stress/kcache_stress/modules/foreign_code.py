@@ -123,10 +123,10 @@ class ForeignCodeMonitor:
         self._fixed.clear()
 
     def _kind(self, code: CodeType, namespace: dict[str, Any]) -> int:
-        found = self._kinds.get(id(code))
-        if found is None:
-            found = self._kinds[id(code)] = (self._classified(code, namespace), code)  # the reference keeps the id
-        return found[0]
+        entry = self._kinds.get(id(code))
+        if entry is None:
+            entry = self._kinds[id(code)] = (self._classified(code, namespace), code)  # the reference keeps the id
+        return entry[0]
 
     def note(self, what: str) -> None:
         """Record unknown code that is about to run, as a reason to watch; the trace function will meet its frames."""
@@ -205,10 +205,10 @@ class ForeignCodeMonitor:
         """Return the ids of all objects that unknown code can reach; ``None`` if they are too many or not reported."""
         if not self.reports or self._immense.get((where, what)) == _MOST_WALKS:
             return None
-        found = reached(roots)
-        if found is None:
+        ids = reached(roots)
+        if ids is None:
             self._immense[where, what] = self._immense.get((where, what), 0) + 1
-        return found
+        return ids
 
     def where(self, frame: FrameType | None) -> str:
         """Return ``FILE:LINE`` of the innermost instrumented frame; of ``frame`` itself if there is none."""
@@ -278,25 +278,25 @@ def reached(roots: Iterable[object]) -> frozenset[int] | None:
 
     Immutable values, types, modules and objects of the runtime are left out.
     """
-    seen: set[int] = set()
+    visited: set[int] = set()
     fixed: set[int] = set()
     stood_for: dict[int, int] = {}
     todo = list(roots)
     while todo:
-        found = todo.pop()
-        if id(found) in seen:
+        obj = todo.pop()
+        if id(obj) in visited:
             continue
-        seen.add(id(found))
-        if len(seen) > _MOST_REACHED:
+        visited.add(id(obj))
+        if len(visited) > _MOST_REACHED:
             return None
-        kind = type(found)  # `isinstance` reads `__class__`, which may be a property of the watched code
+        kind = type(obj)  # `isinstance` reads `__class__`, which may be a property of the watched code
         if kind in _FIXED or issubclass(kind, _BLIND) or kind.__module__.startswith(_RUNTIME_MODULES):
-            fixed.add(id(found))
+            fixed.add(id(obj))
         else:
-            todo += _referents(found)
-            if (by := weakly(found)) is not found:
-                stood_for[id(found)] = id(by)
-    return frozenset(stood_for.get(found, found) for found in seen - fixed)
+            todo += _referents(obj)
+            if (by := weakly(obj)) is not obj:
+                stood_for[id(obj)] = id(by)
+    return frozenset(stood_for.get(key, key) for key in visited - fixed)
 
 
 def _referents(item: object) -> list[object]:

@@ -49,7 +49,7 @@ class Leftovers:
         self._modules = list(modules)
         self._executions = 0
         self._first: dict[str, list[object]] = {}
-        self._kept: list[CanonicalState] = []
+        self._retained: list[CanonicalState] = []
 
     def look(self) -> None:
         """Compare the modules with the first execution; to be called when an execution is set up, before it begins."""
@@ -60,7 +60,7 @@ class Leftovers:
             state = CanonicalState()
             state.add_reader(Scheduler, state.keep)  # not read: the clock of a module is reset with each execution
             state.read((value, *_at_hand(value)))
-            self._kept.append(state)  # tokens may be ids of objects that the state keeps alive
+            self._retained.append(state)  # tokens may be ids of objects that the state keeps alive
             tokens = [*state.tokens, *_position(value)]
             if self._executions == 1:
                 self._first[name] = tokens

@@ -40,11 +40,11 @@ class Finder(importlib.abc.MetaPathFinder):
         """Return the spec of a module; ``None`` if there is no such module."""
         home = self._home
         if not home.is_loading:
-            made = home.imported_late(name)
-            return self._shared(name) if made is None else importlib.machinery.ModuleSpec(name, _Ready(made))
-        made = home.ready(name)
-        if made is not None:
-            return importlib.machinery.ModuleSpec(name, _Ready(made))
+            module = home.imported_late(name)
+            return self._shared(name) if module is None else importlib.machinery.ModuleSpec(name, _Ready(module))
+        module = home.ready(name)
+        if module is not None:
+            return importlib.machinery.ModuleSpec(name, _Ready(module))
         package = name.rpartition(".")[0]
         parent = sys.modules.get(package)
         # Also true if the parent is a copy that code has stored under another name.
@@ -148,9 +148,9 @@ class _PlainLoader(importlib.machinery.SourceFileLoader):
 def load_file(path: Path, home: Sandbox) -> ModuleType:
     """Return the private copy of a module by its file; the module cannot be imported by name."""
     name = name_of_file(path)
-    found = sys.modules.get(name)
-    if found is not None:
-        return found
+    loaded = sys.modules.get(name)
+    if loaded is not None:
+        return loaded
     spec = importlib.util.spec_from_file_location(name, path, loader=InstrumentingLoader(name, str(path), home))
     assert spec is not None
     module = importlib.util.module_from_spec(spec)

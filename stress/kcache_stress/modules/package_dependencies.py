@@ -21,30 +21,30 @@ _EMPTY: Final = types.CellType()
 _CONTAINERS: Final = (list, tuple, set, frozenset, deque)
 
 
-def packages_of(made: object, is_root: Callable[[str], bool]) -> frozenset[str]:
-    """Return the packages whose classes and functions ``made`` and its parts use.
+def packages_of(root: object, is_root: Callable[[str], bool]) -> frozenset[str]:
+    """Return the packages whose classes and functions ``root`` and its parts use.
 
     Left out are the harness, packages with parts in C, and the standard library except its modules in LIBRARY.
 
     Args:
-        made: the object that a factory returned. Its attributes and the items of its containers are inspected, at most
+        root: the object that a factory returned. Its attributes and the items of its containers are inspected, at most
             2,000 objects and 50 parts of each.
         is_root: whether a module is instrumented already.
     """
-    units = {unit_of(name, is_root) for name in _modules_of(made)}
+    units = {unit_of(name, is_root) for name in _modules_of(root)}
     return frozenset(unit for unit in units if unit is not None and own_kind(unit) is Kind.PLAIN)
 
 
-def _modules_of(made: object) -> set[str]:
+def _modules_of(root: object) -> set[str]:
     names: set[str] = set()
-    seen: set[int] = set()
+    visited: set[int] = set()
     keep: list[object] = []  # otherwise Python could use an id again
-    todo: deque[object] = deque([made])
-    while todo and len(seen) < _MOST_OBJECTS:
+    todo: deque[object] = deque([root])
+    while todo and len(visited) < _MOST_OBJECTS:
         obj = todo.popleft()
-        if type(obj) in _ATOMS or id(obj) in seen:
+        if type(obj) in _ATOMS or id(obj) in visited:
             continue
-        seen.add(id(obj))
+        visited.add(id(obj))
         keep.append(obj)
         if is_a(obj, types.FunctionType):
             names.add(obj.__module__ or "")

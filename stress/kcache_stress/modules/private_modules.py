@@ -46,7 +46,7 @@ class PrivateModules:
         self._finder = finder
         self._units = units
         self._is_copy = is_copy
-        self._put: set[str] = set()
+        self._stored: set[str] = set()
         self._is_active = self._is_present = False
         self._execution: object = None
         self._judged: dict[str, bool] = {}
@@ -154,7 +154,7 @@ class PrivateModules:
     def _among(self, modules: Mapping[str, ModuleType]) -> list[str]:
         """Return the names of private modules, in order. Decisions are cached: there may be thousands of modules."""
         judged = self._judged
-        judged.update((name, name in self._put or self._is_private(name)) for name in modules.keys() - judged.keys())
+        judged.update((name, name in self._stored or self._is_private(name)) for name in modules.keys() - judged.keys())
         return [name for name in modules if judged[name]]
 
     def _swap_in(self) -> None:
@@ -193,17 +193,17 @@ class PrivateModules:
                 yield holder, child, {child: holder.pop(child)} if child in holder else {}
                 holder.update({child: self.private[unit]} if unit in self.private else {})
 
-    def _put_there(self) -> list[str]:
+    def _stored_copies(self) -> list[str]:
         """Return the names in ``sys.modules`` that refer to copies, but are not private by their name.
 
         This runs in each execution, and a process has thousands of modules: each is inspected until its code has run.
         """
         new = [(name, module) for name, module in sys.modules.items() if self._shared.get(name) is not module]
-        put = [name for name, module in new if not self._judged[name] and self._is_copy(module)]
+        names = [name for name, module in new if not self._judged[name] and self._is_copy(module)]
         self._shared.update((name, module) for name, module in new if "__builtins__" in own_attributes(module))
-        for name in put:
+        for name in names:
             del self._shared[name]
-        return put
+        return names
 
     def _swap_out(self) -> None:
         if not self._is_active:
@@ -212,9 +212,9 @@ class PrivateModules:
         self._looked_at = -1
         self._take_finders()
         self._among(sys.modules)
-        put = self._put_there()
-        self._put.update(put)
-        self._judged.update(dict.fromkeys(put, True))
+        names = self._stored_copies()
+        self._stored.update(names)
+        self._judged.update(dict.fromkeys(names, True))
         self.private = {name: sys.modules.pop(name) for name in self._among(sys.modules)}
         # More modules may have become private meanwhile.
         sys.modules.update({name: self.real[name] for name in self._among(self.real)})

@@ -94,16 +94,16 @@ def kind_of(unit: str, is_root: Callable[[str], bool]) -> Kind:
     kind = own_kind(unit)
     if kind is not Kind.PLAIN or unit in _EXCHANGED:
         return kind
-    seen, todo = {unit}, [unit]
+    visited, todo = {unit}, [unit]
     while todo:
         for name in _imports(todo.pop(), is_root):
             if name in _SEEDS or (is_root(name) and name.partition(".")[0] != unit.partition(".")[0]):
                 return Kind.VIRTUAL
             other = unit_of(name, is_root)
-            if other is None or other in seen or other in _EXCHANGED | _MIXED:
+            if other is None or other in visited or other in _EXCHANGED | _MIXED:
                 continue
             if own_kind(other) is Kind.PLAIN:
-                seen.add(other)
+                visited.add(other)
                 todo.append(other)
     return kind
 
@@ -195,22 +195,22 @@ def files_of(origin: str) -> Collection[str]:
     """Return the Python and C files of a module; of the whole package if ``origin`` is an ``__init__.py``."""
     if os.path.basename(origin) != "__init__.py":
         return (origin,)
-    found: list[str] = []
+    paths: list[str] = []
     for folder, folders, files in os.walk(os.path.dirname(origin)):
         folders[:] = sorted(set(folders) - _NOT_REACHED)
-        found += (os.path.join(folder, file) for file in sorted(files) if file.endswith((".py", *_EXTENSIONS)))
-    return found
+        paths += (os.path.join(folder, file) for file in sorted(files) if file.endswith((".py", *_EXTENSIONS)))
+    return paths
 
 
 @functools.cache
 def imported_by(file: str) -> frozenset[str]:
     """Return the names in the import statements of a file, at any depth; similar text in strings may add names."""
-    found: set[str] = set()
+    imported: set[str] = set()
     for plain, source, parts in _IMPORT.findall(Path(file).read_bytes()):
         names = [part.split()[0] for part in (plain or parts).strip(b" ()\\").split(b",") if part.split()]
         if source:
             within = (source + b"." + name for name in names)
             names = [source, *(name for name in within if name.decode("utf-8", "replace") in _SEEDS)]
-        found.update(name.decode("utf-8", "replace") for name in names if not name.startswith(b"."))
-    tops = {name: name.partition(".")[0] for name in found}
+        imported.update(name.decode("utf-8", "replace") for name in names if not name.startswith(b"."))
+    tops = {name: name.partition(".")[0] for name in imported}
     return frozenset(top if top in _SEEDS else name for name, top in tops.items())

@@ -100,7 +100,7 @@ class Sandbox:
         self.absent: set[str] = set()
         self._executions, self._grown = 0, False
         self._kinds: dict[str, Kind] = {}
-        self._met: set[str] = set()
+        self._encountered: set[str] = set()
         self._stand_ins: dict[str, ModuleType] = {}
         self._settings = ProcessSettings()
         self._is_scouting, self._loads_as_first = not granularity.is_of_opcodes, False
@@ -190,9 +190,9 @@ class Sandbox:
         if not self.is_private(name):
             return None
         with self.active():
-            made = importlib.import_module(name)
+            module = importlib.import_module(name)
         sys.modules.pop(name, None)  # otherwise the import system uses the spec of this module, and loads it again
-        return made
+        return module
 
     @property
     def is_loading(self) -> bool:
@@ -365,9 +365,9 @@ class Sandbox:
         if top in ABSENT:
             self.absent.add(top)
             raise ModuleNotFoundError(f"{top} has threads of its own, which cannot be scheduled: left out", name=name)
-        if top in _OF_THE_PROCESS or top in self.roots.packages or name in self._met:
+        if top in _OF_THE_PROCESS or top in self.roots.packages or name in self._encountered:
             return
-        self._met.add(name)
+        self._encountered.add(name)
         with self.outside():
             self._decide(name)
             for child in children if find(name) is not None and name not in self._kinds else ():

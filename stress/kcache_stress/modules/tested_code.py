@@ -81,13 +81,20 @@ def _version_of(package: str, file: str | None) -> str:
         return ""
     depth = package.count(".") + Path(file).name.startswith("__init__.")
     folder = str(Path(file).parents[depth])
-    for found in _distributions(folder, top):
-        if _provides(found, top, if_unknown=True):
-            return found.version
+    for distribution in _distributions(folder, top):
+        if _provides(distribution, top, if_unknown=True):
+            return distribution.version
     own = _attribute(package, "__version__")
     if isinstance(own, str):
         return own
-    return next((found.version for found in _distributions(folder) if _provides(found, top, if_unknown=False)), "")
+    return next(
+        (
+            distribution.version
+            for distribution in _distributions(folder)
+            if _provides(distribution, top, if_unknown=False)
+        ),
+        "",
+    )
 
 
 def _distributions(folder: str, name: str | None = None) -> Iterator[Distribution]:

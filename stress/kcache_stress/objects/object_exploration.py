@@ -369,7 +369,7 @@ class ObjectExplorationTarget:
 
         return Texts(
             called=self._object_type.called,
-            made=lambda: runner.made,
+            root=lambda: runner.made,
             threads=[list(map(operation_text, thread)) for thread in program.threads],
             outcome=outcome_text,
             before=lambda execution: with_outcomes(program.prefix, execution.prefix),

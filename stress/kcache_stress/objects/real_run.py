@@ -111,7 +111,7 @@ def trial_of(setting: Setting, target: ObjectTarget, program: Any, kind: Finding
         run(*own.threads)
         own.read_back()
 
-    def goes_wrong(_: PausedRun) -> bool:
+    def is_wrong(_: PausedRun) -> bool:
         verdict = last[0].judged()
         wrong = None if verdict.wrong is None else verdict.wrong.outcome
         raised = wrong is not None and wrong.error is not None
@@ -121,4 +121,4 @@ def trial_of(setting: Setting, target: ObjectTarget, program: Any, kind: Finding
         calls = sorted(last[0].calls, key=lambda call: call.invoked)
         return any(later.invoked < (one.returned or 0) for one, later in itertools.pairwise(calls))
 
-    return Trial(body, len(program.threads), goes_wrong, "the calls go wrong", seconds, overlapped=overlapped)
+    return Trial(body, len(program.threads), is_wrong, "the calls go wrong", seconds, overlapped=overlapped)

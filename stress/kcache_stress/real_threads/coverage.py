@@ -27,15 +27,15 @@ class Coverage:
     def add(self, calls: Sequence[Call]) -> bool:
         """Count calls, given in the order of their invocations; return whether any two of them overlapped."""
         calls = [call for call in calls if call.thread >= 0]
-        met = overlapping(calls)
-        for call, has_met in zip(calls, met, strict=True):
+        overlaps = overlapping(calls)
+        for call, is_overlapped in zip(calls, overlaps, strict=True):
             if call.outcome is not None:
                 error = call.outcome.error
                 entry = str(call.operation.name), "ok" if error is None else error
                 self.counts[entry] += 1
-                if has_met:
+                if is_overlapped:
                     self.overlapped[entry] += 1
-        return any(met)
+        return any(overlaps)
 
 
 def overlapping(calls: Sequence[Call]) -> list[bool]:
@@ -44,11 +44,11 @@ def overlapping(calls: Sequence[Call]) -> list[bool]:
     Args:
         calls: the calls in the order of their invocations; calls of the same thread do not overlap.
     """
-    met = [False] * len(calls)
+    overlaps = [False] * len(calls)
     latest: dict[int, int] = {}
     for position, call in enumerate(calls):
         for thread, before in latest.items():
             if thread != call.thread and not calls[before].precedes(call):
-                met[before] = met[position] = True
+                overlaps[before] = overlaps[position] = True
         latest[call.thread] = position
-    return met
+    return overlaps

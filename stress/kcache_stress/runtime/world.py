@@ -30,7 +30,7 @@ from .stand_ins.polling import make_select_module
 from .stand_ins.signals import make_signal_module
 from .stand_ins.sockets import make_socket_module
 from .threads.clock import EPOCH_SECONDS, Clock
-from .threads.library import found_as, make_queue_accelerator, no_process_hooks, with_simple_queue
+from .threads.library import make_queue_accelerator, module_registered_as, no_process_hooks, with_simple_queue
 from .threads.opcode_tracer import THREADING_CLASSES
 from .threads.refusal import refuse
 from .threads.scheduler import MOST_PROGRAM_THREADS, Scheduler
@@ -111,11 +111,11 @@ class World:
         scheduler: runs the threads.
         compile: compiles and instruments a module; with ``None``, modules are not instrumented.
         hooks: the names that instrumented code needs.
-        made: modules that exist already, by name.
+        modules: modules that exist already, by name.
     """
 
     def __init__(
-        self, scheduler: Scheduler, compile: Compile | None, hooks: dict[str, object], made: dict[str, ModuleType]
+        self, scheduler: Scheduler, compile: Compile | None, hooks: dict[str, object], modules: dict[str, ModuleType]
     ) -> None:
         self.scheduler = scheduler
         self._compile = compile
@@ -125,21 +125,23 @@ class World:
         self._original: dict[str, object] = {}
         self.network = Network(scheduler)
         self.databases = Databases(self.network)
-        self._made: dict[str, Any] = {
+        self._modules: dict[str, Any] = {
             "_thread": make_thread_module(scheduler),
             "time": make_time_module(scheduler),
-            **made,
+            **modules,
         }
 
     def module(self, name: str) -> ModuleType:
         """Return the private copy of one of :data:`PRIVATE_MODULES`."""
-        found: ModuleType | None = self._made.get(name)
-        return found if found is not None else self._make(name)
+        module: ModuleType | None = self._modules.get(name)
+        return module if module is not None else self._make(name)
 
     def replaced(self) -> str:
         """Return the first public name of ``threading`` that code has replaced; empty if no name is replaced."""
-        threading = self._made.get("threading")
-        return next((name for name, made in self._original.items() if getattr(threading, name, None) is not made), "")
+        threading = self._modules.get("threading")
+        return next(
+            (name for name, original in self._original.items() if getattr(threading, name, None) is not original), ""
+        )
 
     def forget_threads(self, program_actors: int, random_seed: int = 0) -> None:
         """Drop the threads of the last execution from the copy of ``threading``, and reset the other private modules.
@@ -149,11 +151,11 @@ class World:
         """
         self.network.start_over()
         self.databases.start_over()
-        if "signal" in self._made:
-            self._made["signal"]._start_over()
-        if "random" in self._made:
-            self._made["random"].seed(random_seed)
-        threading = self._made.get("threading")
+        if "signal" in self._modules:
+            self._modules["signal"]._start_over()
+        if "random" in self._modules:
+            self._modules["random"].seed(random_seed)
+        threading = self._modules.get("threading")
         if threading is not None:
             # All entries are cleared, not only the leftovers: a thread that a setup starts while the number of program
             # threads is not known takes the entry of a program thread.
@@ -165,14 +167,14 @@ class World:
             self._thread_hashes = itertools.count(1)
 
     def _make(self, name: str) -> ModuleType:
-        made: ModuleType
+        created: ModuleType
         if name in _MAKERS:
-            made = self._made[name] = _MAKERS[name](self)
-            return made
+            created = self._modules[name] = _MAKERS[name](self)
+            return created
         parent, _, child = name.rpartition(".")
         spec = PathFinder.find_spec(name, self.module(parent).__path__ if parent else None)
         assert spec is not None
-        module = self._made[name] = importlib.util.module_from_spec(spec)
+        module = self._modules[name] = importlib.util.module_from_spec(spec)
         if parent:
             setattr(self.module(parent), child, module)
         if name == "concurrent":
@@ -190,7 +192,7 @@ class World:
             code = self._compile(parse, spec.origin, THREADING_CLASSES if name == "threading" else None)
         module.__dict__.update(self._hooks)
         module.__dict__["__builtins__"] = {**vars(builtins), "__import__": self._import}
-        with no_process_hooks(), found_as(name, module) if name == "socket" else contextlib.nullcontext():
+        with no_process_hooks(), module_registered_as(name, module) if name == "socket" else contextlib.nullcontext():
             exec(code, module.__dict__)
         if name == "threading":
             report_call: Any = self._hooks.get(hook_name("call"), lambda *_: None)
@@ -209,10 +211,10 @@ class World:
 
     def _hash_of_thread(self, thread: Any) -> int:
         """Return a hash that is equal in each execution: pools keep their threads in a set and iterate over it."""
-        found: int | None = thread.__dict__.get("_kcache_hash")
-        if found is None:
-            found = thread.__dict__["_kcache_hash"] = next(self._thread_hashes)
-        return found
+        number: int | None = thread.__dict__.get("_kcache_hash")
+        if number is None:
+            number = thread.__dict__["_kcache_hash"] = next(self._thread_hashes)
+        return number
 
     def _introduce_program_threads(self, threading: Any) -> None:
         """Register the threads of programs with ``current_thread`` once, so that all executions behave the same."""
@@ -246,11 +248,11 @@ class World:
         full = f"{package}.{name}".rstrip(".") if level else name
         if full not in PRIVATE_MODULES or full in ("_queue", "builtins", "importlib"):
             return builtins.__import__(name, globals, locals, fromlist, level)
-        found = self.module(full)
+        module = self.module(full)
         for child in fromlist or ():
             if f"{full}.{child}" in PRIVATE_MODULES:
                 self.module(f"{full}.{child}")
-        return found if fromlist else self.module(full.partition(".")[0])
+        return module if fromlist else self.module(full.partition(".")[0])
 
 
 _MAKERS: Final[dict[str, Callable[[World], ModuleType]]] = {

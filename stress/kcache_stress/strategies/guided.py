@@ -27,7 +27,7 @@ from .selective_walk import SelectiveWalk
 _GUIDED: Final = 0.5
 """Fraction of the executions that begin with a kept schedule."""
 
-_TOLD_APART: Final = 8
+_EXACT_NUMBERS: Final = 8
 """The first events of a sort and actor have different names; later ones are grouped by the bit length of the number."""
 
 _BY_ITSELF: Final = frozenset({SPAWN, JOIN, PAUSE, BLOCKED})
@@ -55,17 +55,17 @@ class Guided(Sampling):
         self._beginning: Replay | None = None
         self._patience = patience
         self._idle = 0
-        self._seen: Counter[_Pair] = Counter()
-        self._kept: dict[_Pair, tuple[array[int], int]] = {}  # actor of each step, steps up to the pair
+        self._counts: Counter[_Pair] = Counter()
+        self._schedules: dict[_Pair, tuple[array[int], int]] = {}  # actor of each step, steps up to the pair
 
     def begin(self, scheduler: Scheduling) -> None:
         """Draw the beginning: nothing, or the kept steps up to a pair, with rare pairs drawn more often."""
         super().begin(scheduler)
         self._sampler = self._beginning = None
-        if self._kept and self._random.random() < _GUIDED:
-            pairs = list(self._kept)
-            (pair,) = self._random.choices(pairs, [1 / self._seen[pair] for pair in pairs])
-            steps, count = self._kept[pair]
+        if self._schedules and self._random.random() < _GUIDED:
+            pairs = list(self._schedules)
+            (pair,) = self._random.choices(pairs, [1 / self._counts[pair] for pair in pairs])
+            steps, count = self._schedules[pair]
             # No actor has the number of the hub: this run ends the replay, so that a sampler goes on.
             self._beginning = Replay((*as_runs(steps[:count]), (HUB, 1)))
             self._beginning.most_events = self.most_events
@@ -102,19 +102,19 @@ class Guided(Sampling):
         steps = array("L", [event[0] for event in trace if is_free or event[1] > WRITE])
         count = 0
         self._idle += 1
-        found: set[_Pair] = set()
+        counted: set[_Pair] = set()
         pairs = pairs_of(trace)
         for event, new in zip(trace, pairs, strict=True):
             count += is_free or event[1] > WRITE
             for pair in new:
-                if pair in found:
+                if pair in counted:
                     continue
-                found.add(pair)
-                times = self._seen[pair] = self._seen[pair] + 1
+                counted.add(pair)
+                times = self._counts[pair] = self._counts[pair] + 1
                 if times == 1:
                     self._idle = 0
                 if times == 1 or self._random.random() < 1 / times:
-                    self._kept[pair] = (steps, count)
+                    self._schedules[pair] = (steps, count)
         for sampler in self._samplers:
             sampler.learn(step)
         return super().learn(step)
@@ -139,15 +139,15 @@ def pairs_of(trace: Trace) -> Iterator[list[_Pair]]:
     numbers: Counter[_Name] = Counter()
     latest: dict[object, _Name] = {}
     for thread, kind, obj, slot in trace:
-        found: list[_Pair] = []
+        new: list[_Pair] = []
         for how, touched, where in () if kind in _BY_ITSELF else parts_of(kind, obj, slot):
             if identity(touched) in shared:
                 is_access = how <= WRITE
                 sort = (thread, how, type(touched), where if is_access and type(where) is str else None)
                 number = numbers[sort] = numbers[sort] + 1
-                name = (*sort, number if number < _TOLD_APART else _TOLD_APART + number.bit_length())
+                name = (*sort, number if number < _EXACT_NUMBERS else _EXACT_NUMBERS + number.bit_length())
                 place = location(touched, where) if is_access else identity(touched)
-                found.append((latest.get(place), name))
+                new.append((latest.get(place), name))
                 if how in (WRITE, RELEASE):
                     latest[place] = name
-        yield found
+        yield new

@@ -51,8 +51,8 @@ class OpcodeSampling(Sampling):
         self._points: dict[int, list[int]] = {}  # actor -> the steps before which it is preempted, last one first
         self._priorities: dict[int, float] = {}
         self._lowest = 0.0
-        self._done: dict[int, int] = {}
-        self._seen = 0
+        self._steps: dict[int, int] = {}
+        self._counted = 0
         self._mean = 0.0
 
     def begin(self, scheduler: Scheduling) -> None:
@@ -61,7 +61,7 @@ class OpcodeSampling(Sampling):
         scheduler.asks_at_starts = True
         self._threads = scheduler.program_actors
         draw = self._random
-        self._points, self._done, self._seen, self._lowest = {}, {}, 0, 0.0
+        self._points, self._steps, self._counted, self._lowest = {}, {}, 0, 0.0
         first = self._executions if self._executions < scheduler.program_actors else None
         self._priorities = {
             number: 2.0 if number == first else draw.random() for number in range(scheduler.program_actors)
@@ -105,7 +105,7 @@ class OpcodeSampling(Sampling):
             if number not in priorities:
                 priorities[number] = self._random.random()
         chosen = max(candidates, key=priorities.__getitem__)
-        scheduler.left = self._until_left(chosen)
+        scheduler.left = self._steps_until_choice(chosen)
         return chosen
 
     def learn(self, step: Step) -> HappensBefore | None:
@@ -123,11 +123,11 @@ class OpcodeSampling(Sampling):
                     self._known.add(place)
                     if dis.opname[obj.co_code[slot]] in _LOOKUPS:
                         self._dull.add(place)
-        for thread, found in places.items():
+        for thread, steps_by_place in places.items():
             known = self._places.setdefault(thread, {})
-            for new in (place for place in found if place not in known and place not in self._dull):
+            for new in (place for place in steps_by_place if place not in known and place not in self._dull):
                 self._untried.insert(self._random.randrange(len(self._untried) + 1), (thread, new))
-            known.update(found)
+            known.update(steps_by_place)
         return super().learn(step)
 
     def _some_place(self, thread: int) -> object:
@@ -146,18 +146,18 @@ class OpcodeSampling(Sampling):
 
     def _count(self) -> None:
         """Count the steps of each actor since the last choice."""
-        done, trace = self._done, self.scheduler.trace
-        for position in range(self._seen, len(trace)):
+        steps, trace = self._steps, self.scheduler.trace
+        for position in range(self._counted, len(trace)):
             thread, kind, _, _ = trace[position]
             if kind > WRITE:
-                done[thread] = done.get(thread, 0) + 1
-        self._seen = len(trace)
+                steps[thread] = steps.get(thread, 0) + 1
+        self._counted = len(trace)
 
-    def _until_left(self, chosen: int) -> int:
+    def _steps_until_choice(self, chosen: int) -> int:
         if self._mean:
             return 1 + int(self._random.expovariate(1.0 / self._mean))
-        done = self._done.get(chosen, 0)
+        steps = self._steps.get(chosen, 0)
         points = self._points.get(chosen)
-        while points and points[-1] <= done:
+        while points and points[-1] <= steps:
             points.pop()
-        return min(points[-1] - done, _PATIENCE) if points else _PATIENCE
+        return min(points[-1] - steps, _PATIENCE) if points else _PATIENCE

@@ -84,16 +84,16 @@ def strategy_named(name: str) -> CreateStrategy:
     """
     if name in STRATEGIES:
         return STRATEGIES[name]
-    found: Any
+    factory: Any
     if ":" in name:
-        found = load_object(name, wanted="STRATEGY")
+        factory = load_object(name, wanted="STRATEGY")
     else:
         offered = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
         if name not in offered:
             known = ", ".join(dict.fromkeys([*NAMES, *offered]))
             raise TargetError(f"there is no strategy {name}; known are {known}, or write package.module:STRATEGY")
-        found = offered[name].load()
-    return lambda options: _checked(name, found(options))
+        factory = offered[name].load()
+    return lambda options: _checked(name, factory(options))
 
 
 def _checked(name: str, strategy: object) -> Strategy:

@@ -45,14 +45,14 @@ class SelectiveWalk(Sampling):
     def __init__(self, seed: int) -> None:
         super().__init__()
         self._random = random.Random(seed)
-        self._seen: set[_Sort] = set()
+        self._known: set[_Sort] = set()
         self._racing: dict[_Sort, None] = {}
         self._executions = 0
         self._counts: dict[int, Counter[tuple[_Sort, int]]] = {}  # actor -> number of its events by sort and kind
         self._parents: dict[int, int] = {}
         self._counting: Container[_Sort] = ()
         self._totals: dict[int, int] = {}  # selected events of an actor and of those that it starts
-        self._left: dict[int, int] = {}  # the remaining ones, without started actors
+        self._remaining: dict[int, int] = {}  # the remaining ones, without started actors
         self._kinds: dict[int, object] = {}  # actor -> key that is equal for actors that do the same
         self._by_kind = False
         self._chosen = -1
@@ -78,7 +78,7 @@ class SelectiveWalk(Sampling):
             totals = self._totals = {}
         for child in sorted(self._parents, reverse=True) if totals else ():  # a starter has a lower number
             totals[self._parents[child]] = totals.get(self._parents[child], 0) + totals.get(child, 0)
-        self._left = dict(totals)
+        self._remaining = dict(totals)
         self._kinds = {
             thread: (totals.get(thread, 1), frozenset(counts.items())) for thread, counts in self._counts.items()
         }
@@ -86,9 +86,9 @@ class SelectiveWalk(Sampling):
         self._threads = max(scheduler.program_actors, len(scheduler.actors))
         for thread, kind, obj, slot in scheduler.trace:
             if kind == SPAWN and isinstance(slot, int):
-                self._left[thread] = self._left.get(thread, 1) - totals.get(slot, 1)
+                self._remaining[thread] = self._remaining.get(thread, 1) - totals.get(slot, 1)
             elif kind != RELEASE and self._counts_now((kind, obj, slot)):
-                self._left[thread] = self._left.get(thread, 1) - 1
+                self._remaining[thread] = self._remaining.get(thread, 1) - 1
 
     def choose(self, running: int) -> int:
         """Return the chosen actor until it has performed an event that counts; then draw by the remaining events."""
@@ -116,7 +116,7 @@ class SelectiveWalk(Sampling):
         pending = scheduler.actors[chosen].pending
         self._is_done = pending is not None and self._counts_now(pending)
         if self._is_done:
-            self._left[chosen] = self._left.get(chosen, 1) - 1
+            self._remaining[chosen] = self._remaining.get(chosen, 1) - 1
         scheduler.left = 1
         if len(scheduler.trace) >= self.most_events and self.candidates() == []:
             return STOP
@@ -126,7 +126,7 @@ class SelectiveWalk(Sampling):
         """Return the actors of the next draw: until now the chosen actor included the actors that it has started."""
         self._threads = started.stop
         for thread in started:
-            self._left[self._chosen] = self._left.get(self._chosen, 1) - self._totals.get(thread, 1)
+            self._remaining[self._chosen] = self._remaining.get(self._chosen, 1) - self._totals.get(thread, 1)
         among = candidates if self._is_done else [self._chosen, *started]
         return [thread for thread in among if thread in self._enabled] or candidates
 
@@ -145,7 +145,7 @@ class SelectiveWalk(Sampling):
         if step.actors >= self._most_threads:
             self._most_threads = step.actors
             self._counts.update(counts)
-        self._seen.update(sort for found in counts.values() for sort, _ in found)
+        self._known.update(sort for sorts in counts.values() for sort, _ in sorts)
         if self._executions <= _LOOKED_AT_FIRST or self._executions % _LOOKED_AT_EVERY == 0:
             for race in happens_before(trace, step.actors).races:
                 for position in race:
@@ -160,14 +160,14 @@ class SelectiveWalk(Sampling):
             if kind == PAUSE or isinstance(slot, Imprecise):
                 return True
             sort = _sort(kind, obj, slot)
-            if sort is not None and kind != RELEASE and (sort in self._counting or sort not in self._seen):
+            if sort is not None and kind != RELEASE and (sort in self._counting or sort not in self._known):
                 return True
         return False
 
     def _drawn(self, candidates: list[int]) -> int:
         if len(candidates) == 1:
             return candidates[0]
-        weights = [self._left.get(thread, 1) for thread in candidates]
+        weights = [self._remaining.get(thread, 1) for thread in candidates]
         for position, weight in enumerate(weights):
             if weight <= 0:
                 pending = self.scheduler.actors[candidates[position]].pending

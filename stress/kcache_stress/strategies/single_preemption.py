@@ -138,7 +138,7 @@ def _places(trace: Trace) -> Iterator[tuple[int, int]]:
     guards: dict[object, frozenset[int]] = {}
     used: list[tuple[int, list[object]]] = []
     held: dict[int, Counter[int]] = defaultdict(Counter)
-    asked: set[object] = set()
+    queried: set[object] = set()
     for position, (thread, kind, obj, slot) in enumerate(trace):
         own = held[thread]
         if kind == RELEASE:
@@ -150,7 +150,7 @@ def _places(trace: Trace) -> Iterator[tuple[int, int]]:
             elif kind in (ACQUIRE, RELEASE) or (kind in (TRY, QUERY) and own[id(obj)] <= 0):
                 touched = [(WRITE, ("lock", identity(obj)))]
                 if kind in (TRY, QUERY):  # not of an own lock: conditions ask whether they hold theirs
-                    asked.update(place for _, place in touched)
+                    queried.update(place for _, place in touched)
             locks = frozenset(lock for lock, times in own.items() if times > 0) if kind <= WRITE else frozenset()
             for how, place in touched:
                 users[place].add(thread)
@@ -160,16 +160,16 @@ def _places(trace: Trace) -> Iterator[tuple[int, int]]:
             used.append((position, [place for _, place in touched]))
         if kind == ACQUIRE or (kind == TRY and slot):
             own[id(obj)] += 1
-    seen: Counter[object] = Counter()
+    counts: Counter[object] = Counter()
     for position, places in used:
         thread, kind, obj, slot = trace[position]
         has_started = position > 0 and trace[position - 1][:2] == (thread, SPAWN)
         if kind == RELEASE:  # only TRY and QUERY notice that a lock is held a little longer
-            places = [place for place in places if place in asked]
+            places = [place for place in places if place in queried]
         if has_started or any(len(users[place]) > 1 and place in written and not guards[place] for place in places):
             sort = (thread, kind, type(obj), slot if type(slot) is str else None)
-            seen[sort] += 1
-            yield seen[sort], position
+            counts[sort] += 1
+            yield counts[sort], position
 
 
 def _place(access: Pending) -> object:

@@ -52,16 +52,16 @@ class Confirmation:
         return self.answer is Answer.CONFIRMED
 
 
-def answer_of_runs(kind: FindingKind, shown: FindingKind | None) -> Confirmation:
+def answer_of_runs(kind: FindingKind, observed: FindingKind | None) -> Confirmation:
     """Compare a finding with the failure of free runs, in which the harness pauses no thread.
 
     Args:
         kind: the kind of the finding.
-        shown: the kind of failure in the free runs; ``None`` if they did not fail.
+        observed: the kind of failure in the free runs; ``None`` if they did not fail.
     """
-    if shown is None:
+    if observed is None:
         return Confirmation(Answer.NOT_CONFIRMED, "real threads did not fail in the same program")
-    if (shown in ENDLESS) != (kind in ENDLESS):
+    if (observed in ENDLESS) != (kind in ENDLESS):
         return Confirmation(Answer.NOT_CONFIRMED, "real threads failed in the same program, but in another way")
     return Confirmation(Answer.CONFIRMED, f"confirmed on {interpreter.name()}: real threads fail in the same program")
 

@@ -137,11 +137,11 @@ class Explored:
     @property
     def is_exhausted(self) -> bool:
         """Whether all interleavings were covered, and none has a known fault or a finding other than a data race."""
-        found = self.finding
+        finding = self.finding
         return (
             self.coverage is Coverage.EXHAUSTED
             and not self.spared
-            and (found is None or found.kind is FindingKind.DATA_RACE)
+            and (finding is None or finding.kind is FindingKind.DATA_RACE)
         )
 
 
@@ -223,7 +223,7 @@ class _Exploration(Generic[P, A]):
         if self.options.data_races and explored.finding is None and not explored.refused:
             again = replace(self, seeks_data_races=True)._explored(program)
             explored = replace(explored, executions=explored.executions + again.executions, finding=again.finding)
-        return replace(explored, spared=self.spared.met.total())
+        return replace(explored, spared=self.spared.counts.total())
 
     def _explored(self, program: P) -> Explored:
         share = self.exploration_target.share
@@ -281,18 +281,20 @@ class _Exploration(Generic[P, A]):
         """Return the finding of the smallest program found by ``until`` that shows a problem of the same kind."""
         assert result.problem is not None
         exploration_target = self.exploration_target.at(result.granularity)
-        found = exploration_target.finding(program, result.problem)
-        self.on_finding(with_confirmation(found, _NOT_TRIED, result.unseen))
+        minimal = exploration_target.finding(program, result.problem)
+        self.on_finding(with_confirmation(minimal, _NOT_TRIED, result.unseen))
         if result.counterexample is not None:
             if result.problem.kind is not FindingKind.DATA_RACE:  # the budget may end during minimisation
                 strict = self.options.strict_errors
-                shown = exploration_target.finding(program, result.problem, result.counterexample, strict_errors=strict)
-                self.on_finding(with_confirmation(shown, _NOT_TRIED, result.unseen))
+                rendered = exploration_target.finding(
+                    program, result.problem, result.counterexample, strict_errors=strict
+                )
+                self.on_finding(with_confirmation(rendered, _NOT_TRIED, result.unseen))
             half = (until - time.monotonic()) / 2  # the other half is for a schedule with fewer preemptions
             program, result = self._smaller(program, result, min(self.options.minimise_seconds, half))
-            left = until - time.monotonic()
-            result = with_fewest_preemptions(lambda granularity: self._opened(program, granularity), result, left)
-        finding = self._told(program, result, max(until - time.monotonic(), _LEAST_POSSIBLE_SECONDS))
+            remaining = until - time.monotonic()
+            result = with_fewest_preemptions(lambda granularity: self._opened(program, granularity), result, remaining)
+        finding = self._described(program, result, max(until - time.monotonic(), _LEAST_POSSIBLE_SECONDS))
         if result.counterexample is None or finding.kind is FindingKind.DATA_RACE:
             return with_confirmation(finding, _NOT_TRIED, result.unseen)
         self.on_finding(with_confirmation(finding, _ENDED, result.unseen))
@@ -316,41 +318,43 @@ class _Exploration(Generic[P, A]):
 
         def fails(candidate: P) -> bool:
             nonlocal best
-            found = self._investigated(candidate, options, first.granularity)
-            if found.counterexample is None or found.problem is None or found.problem.kind is not kind:
+            explored = self._investigated(candidate, options, first.granularity)
+            if explored.counterexample is None or explored.problem is None or explored.problem.kind is not kind:
                 return False
-            if found.is_in_doubt and not first.is_in_doubt:
+            if explored.is_in_doubt and not first.is_in_doubt:
                 return False
-            best = found
+            best = explored
             return True
 
         return self.exploration_target.smaller(program, fails, seconds=seconds, attempts=_MINIMISE_ATTEMPTS), best
 
-    def _told(self, program: P, result: ExplorationResult[A], seconds: float) -> Finding:
+    def _described(self, program: P, result: ExplorationResult[A], seconds: float) -> Finding:
         exploration_target = self.exploration_target.at(result.granularity)
-        found, problem = result.counterexample, result.problem
+        counterexample, problem = result.counterexample, result.problem
         assert problem is not None
-        if found is None:
+        if counterexample is None:
             return exploration_target.finding(program, problem)
         if problem.kind is FindingKind.DATA_RACE:
-            return replace(exploration_target.finding(program, problem, found), location=problem.location)
-        count = found.preemptions
+            return replace(exploration_target.finding(program, problem, counterexample), location=problem.location)
+        count = counterexample.preemptions
         interrupted = f"{count} preemption{'s' if count > 1 else ''}" if count else "no thread has to be interrupted"
-        fewest = " (no schedule with fewer does it)" if found.is_minimal else ""
+        fewest = " (no schedule with fewer does it)" if counterexample.is_minimal else ""
         possible = Possible.UNKNOWN
         if not result.is_long:
-            possible = self._possible(program, found, result.granularity, min(seconds, _POSSIBLE_SECONDS))
+            possible = self._possible(program, counterexample, result.granularity, min(seconds, _POSSIBLE_SECONDS))
         return exploration_target.finding(
             program,
             problem,
-            found,
+            counterexample,
             strict_errors=self.options.strict_errors,
             detail=f"{interrupted}{fewest}; {possible.value}.",
         )
 
-    def _possible(self, program: P, found: Counterexample[A], granularity: Granularity, seconds: float) -> Possible:
+    def _possible(
+        self, program: P, counterexample: Counterexample[A], granularity: Granularity, seconds: float
+    ) -> Possible:
         """Search the same program with switches only where an interpreter with a GIL can switch threads."""
-        if granularity.with_gil is granularity or found.preemptions == 0:
+        if granularity.with_gil is granularity or counterexample.preemptions == 0:
             return Possible.WITH_GIL
         options = self.options.candidates or replace(self._quick(), executions=_POSSIBLE_EXECUTIONS, seconds=seconds)
         result = self._investigated(program, options, granularity.with_gil)

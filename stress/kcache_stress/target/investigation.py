@@ -142,54 +142,54 @@ def investigate(
         seed: the seed of the audit.
     """
     began = time.monotonic()
-    seen: set[object] | None = set() if samples else None
+    outcomes: set[object] | None = set() if samples else None
     least = _LEAST_SHARE * seconds
 
     def searched(runner_and_judge: RunnerAndJudge[A]) -> SearchResult[A]:
-        left = max(least, seconds - (time.monotonic() - began)) if seconds < inf else inf
-        return _search(runner_and_judge, plan(runner_and_judge), left, seen)
+        remaining = max(least, seconds - (time.monotonic() - began)) if seconds < inf else inf
+        return _search(runner_and_judge, plan(runner_and_judge), remaining, outcomes)
 
-    result = _settled(open_runner, granularity, searched, seconds, seen)
+    result = _settled(open_runner, granularity, searched, seconds, outcomes)
     if result.is_in_doubt:
         least = max(least, result.seconds)
         again = _investigated(lambda at: _unhurried(open_runner(at)), granularity, searched, seconds)
         result = _after(result, again) if again.counterexample is not None else _after(again, result)
-    if result.problem is not None or not result.coverage.is_complete or seen is None:
+    if result.problem is not None or not result.coverage.is_complete or outcomes is None:
         return result
     lacking = ""
 
     def audited(runner_and_judge: RunnerAndJudge[A]) -> SearchResult[A]:
         nonlocal lacking
-        found, lacking = audit(
-            runner_and_judge.runner, runner_and_judge.judge, OpcodeSampling(seed), samples, seen=seen
+        search_result, lacking = audit(
+            runner_and_judge.runner, runner_and_judge.judge, OpcodeSampling(seed), samples, known_outcomes=outcomes
         )
-        return found
+        return search_result
 
-    shown = _settled(open_runner, sampling_granularity(granularity), audited, seconds)
-    is_late = LATE in shown.unseen  # opcode tracing keeps the values of variables alive: no finding, and no proof
-    if shown.problem is not None and not is_late:
-        return replace(_after(result, shown), audited=shown.executions)
-    late = shown.unseen if is_late else ""
-    shown = replace(shown, problem=None, counterexample=None)
-    note = "; ".join(filter(None, (shown.refused, lacking, late, shown.note, result.note)))
+    sampled = _settled(open_runner, sampling_granularity(granularity), audited, seconds)
+    is_late = LATE in sampled.unseen  # opcode tracing keeps the values of variables alive: no finding, and no proof
+    if sampled.problem is not None and not is_late:
+        return replace(_after(result, sampled), audited=sampled.executions)
+    late = sampled.unseen if is_late else ""
+    sampled = replace(sampled, problem=None, counterexample=None)
+    note = "; ".join(filter(None, (sampled.refused, lacking, late, sampled.note, result.note)))
     coverage = Coverage.NO_PROOF if note else result.coverage
-    both = _after(shown, result)
-    return replace(both, coverage=coverage, note=note, audited=shown.executions, refused=shown.refused)
+    both = _after(sampled, result)
+    return replace(both, coverage=coverage, note=note, audited=sampled.executions, refused=sampled.refused)
 
 
 def with_fewest_preemptions(
-    open_runner: Callable[[Granularity], OpenRunner[A]], found: ExplorationResult[A], seconds: float = inf
+    open_runner: Callable[[Granularity], OpenRunner[A]], result: ExplorationResult[A], seconds: float = inf
 ) -> ExplorationResult[A]:
     """Return the result with the smallest counterexample found within ``seconds``; unchanged if there is none."""
-    if found.counterexample is None or seconds <= 0:
-        return found
-    with open_runner(found.granularity) as (runner, judge):
+    if result.counterexample is None or seconds <= 0:
+        return result
+    with open_runner(result.granularity) as (runner, judge):
         try:
-            best = smallest(runner, judge, found.counterexample, seconds)
+            best = smallest(runner, judge, result.counterexample, seconds)
         except (DivergedError, UncontrolledError):
-            return found
+            return result
         unseen = runner.sandbox.unseen(best.execution.trace, best.execution.hurry)
-    return replace(found, problem=best.problem, counterexample=best, unseen=unseen)
+    return replace(result, problem=best.problem, counterexample=best, unseen=unseen)
 
 
 def _settled(
@@ -197,15 +197,15 @@ def _settled(
     granularity: Granularity,
     searched: Callable[[RunnerAndJudge[A]], SearchResult[A]],
     seconds: float,
-    seen: set[object] | None = None,
+    outcomes: set[object] | None = None,
 ) -> ExplorationResult[A]:
-    """Return the result of a search; if the modules must be loaded differently, clear ``seen`` and search again."""
+    """Return the result of a search; if the modules must be loaded differently, clear ``outcomes`` and search again."""
     result = _investigated(open_runner, granularity, searched, seconds)
     for _ in range(_MOST_BEGINNINGS):
         if not (result.needs_reload or result.resets_each_time):
             break
-        if seen:
-            seen.clear()
+        if outcomes:
+            outcomes.clear()
         result = _after(result, _investigated(open_runner, granularity, searched, seconds))
     return result
 
@@ -230,20 +230,23 @@ def _after(first: ExplorationResult[A], second: ExplorationResult[A]) -> Explora
 
 
 def _search(
-    runner_and_judge: RunnerAndJudge[A], plan: Sequence[tuple[Strategy, int]], seconds: float, seen: set[object] | None
+    runner_and_judge: RunnerAndJudge[A],
+    plan: Sequence[tuple[Strategy, int]],
+    seconds: float,
+    outcomes: set[object] | None,
 ) -> SearchResult[A]:
-    """Search with each strategy in turn until one finds a problem or is exhaustive; add all outcomes to ``seen``."""
+    """Search with each strategy in turn until one finds a problem or is exhaustive; add outcomes to ``outcomes``."""
     runner, judge = runner_and_judge
-    on_execution = None if seen is None else lambda run: seen.add(runner.outcome(run))
+    on_execution = None if outcomes is None else lambda run: outcomes.add(runner.outcome(run))
     result = SearchResult[A](Coverage.BUDGET_SPENT, 0, 0)
     executions, spent, note, limit = 0, 0.0, "", 0
     for number, (strategy, limit) in enumerate(plan):
         if any(strategy is earlier for earlier, _ in plan[:number]) and not strategy.has_more():
             continue
-        left = seconds - spent
-        if left <= 0 and executions and runner.is_long:
+        remaining = seconds - spent
+        if remaining <= 0 and executions and runner.is_long:
             break  # one more execution would take longer than a small budget
-        most = left if strategy is plan[-1][0] else strategy.share * left
+        most = remaining if strategy is plan[-1][0] else strategy.share * remaining
         limits = SearchLimits(limit, most, strategy.least)
         try:
             result = search(runner, strategy, judge, limits, on_execution=on_execution)
@@ -260,11 +263,11 @@ def _search(
             break
         note = note or strategy.shortfall
     if result.note == PATIENT:
-        found = _at_any_time(runner_and_judge, SearchLimits(limit, seconds - spent))
-        executions += found.executions
-        spent += found.seconds
-        if found.coverage is Coverage.EXHAUSTED:
-            result, note = replace(found, problem=None), ""
+        unhurried = _at_any_time(runner_and_judge, SearchLimits(limit, seconds - spent))
+        executions += unhurried.executions
+        spent += unhurried.seconds
+        if unhurried.coverage is Coverage.EXHAUSTED:
+            result, note = replace(unhurried, problem=None), ""
     if note and result.coverage is Coverage.EXHAUSTED:
         # A search that switches only at synchronisation points is a proof only if there are no data races.
         result = replace(result, coverage=Coverage.BUDGET_SPENT)
@@ -299,18 +302,24 @@ def _investigated(
     with open_runner(granularity) as runner_and_judge:
         runner = runner_and_judge.runner
         try:
-            found = searched(runner_and_judge)
+            search_result = searched(runner_and_judge)
             result = replace(
-                result, coverage=found.coverage, executions=found.executions, seconds=found.seconds, note=found.note
+                result,
+                coverage=search_result.coverage,
+                executions=search_result.executions,
+                seconds=search_result.seconds,
+                note=search_result.note,
             )
-            if found.problem is None:
-                if runner.reset.leftover and found.coverage.is_complete:
-                    note = "; ".join(filter(None, (runner.reset.leftover, found.note)))
+            if search_result.problem is None:
+                if runner.reset.leftover and search_result.coverage.is_complete:
+                    note = "; ".join(filter(None, (runner.reset.leftover, search_result.note)))
                     result = replace(result, coverage=Coverage.NO_PROOF, note=note)
-            elif (runner.reset.leftover or runner.reset.inherits) and found.problem.kind is not FindingKind.LIVELOCK:
-                result = _in_new_modules(runner_and_judge, result, found, seconds)
+            elif (
+                runner.reset.leftover or runner.reset.inherits
+            ) and search_result.problem.kind is not FindingKind.LIVELOCK:
+                result = _in_new_modules(runner_and_judge, result, search_result, seconds)
             else:
-                result = _shown(runner_and_judge, result, found, seconds)
+                result = _with_counterexample(runner_and_judge, result, search_result, seconds)
         except DivergedError as error:
             why = "; ".join(filter(None, (str(error), runner.reset.leftover)))
             summary = f"the same schedule does not do the same each time: {why}; it cannot be explored"
@@ -323,50 +332,51 @@ def _investigated(
         return replace(result, is_long=runner.is_long)
 
 
-def _shown(
-    runner_and_judge: RunnerAndJudge[A], result: ExplorationResult[A], found: SearchResult[A], seconds: float
+def _with_counterexample(
+    runner_and_judge: RunnerAndJudge[A], result: ExplorationResult[A], search_result: SearchResult[A], seconds: float
 ) -> ExplorationResult[A]:
     """Add a counterexample to the result; if no possible order of steps shows the problem, return it without."""
     runner, judge = runner_and_judge
-    shown = counterexample(runner, judge, found)
-    if shown is None:  # calls depend on each other in unobserved code, so only orders that really ran count
+    reproduction = counterexample(runner, judge, search_result)
+    if reproduction is None:  # calls depend on each other in unobserved code, so only orders that really ran count
         for strategy in (PartialOrderSampling(0), Naive()):
-            found = search(runner, strategy, judge, SearchLimits(_UNREDUCED_EXECUTIONS, seconds))
-            result = replace(result, executions=result.executions + found.executions)
-            if found.problem is not None:
-                shown = counterexample(runner, judge, found)
+            search_result = search(runner, strategy, judge, SearchLimits(_UNREDUCED_EXECUTIONS, seconds))
+            result = replace(result, executions=result.executions + search_result.executions)
+            if search_result.problem is not None:
+                reproduction = counterexample(runner, judge, search_result)
                 break
     result = replace(result, coverage=Coverage.BUDGET_SPENT)
-    if shown is None:
+    if reproduction is None:
         is_free = runner.sandbox.granularity is Granularity.FREE
         return replace(result, note=_UNSEEN if is_free else _UNSETTLED)
-    if isinstance(shown, Problem):
-        return replace(result, problem=shown)
-    unseen = runner.sandbox.unseen(shown.execution.trace, shown.execution.hurry)
-    return replace(result, problem=shown.problem, counterexample=shown, unseen=unseen)
+    if isinstance(reproduction, Problem):
+        return replace(result, problem=reproduction)
+    unseen = runner.sandbox.unseen(reproduction.execution.trace, reproduction.execution.hurry)
+    return replace(result, problem=reproduction.problem, counterexample=reproduction, unseen=unseen)
 
 
 def _in_new_modules(
-    runner_and_judge: RunnerAndJudge[A], result: ExplorationResult[A], found: SearchResult[A], seconds: float
+    runner_and_judge: RunnerAndJudge[A], result: ExplorationResult[A], search_result: SearchResult[A], seconds: float
 ) -> ExplorationResult[A]:
-    """Reproduce the problem in reloaded modules, then do the same as :func:`_shown`.
+    """Reproduce the problem in reloaded modules, then do the same as :func:`_with_counterexample`.
 
     Values that earlier executions left in the modules may be the cause, so the problem must also occur without them.
     If each execution leaves values in the modules, only the schedule of the failing execution is replayed.
     """
     runner, judge = runner_and_judge
-    leftover, execution, problem = runner.reset.leftover, found.execution, found.problem
+    leftover, execution, problem = runner.reset.leftover, search_result.execution, search_result.problem
     assert execution is not None
     assert problem is not None
     schedule = schedule_of(execution.trace, runner.sandbox.granularity)
     runner.reset.reload()
     again = runner.run(Replay(schedule))
-    order = None if leftover or found.order is None else happens_before(again.trace, again.actors)
-    shown = judge.judge(again, order)
-    if shown is None or shown.kind is not problem.kind:
+    order = None if leftover or search_result.order is None else happens_before(again.trace, again.actors)
+    repeated = judge.judge(again, order)
+    if repeated is None or repeated.kind is not problem.kind:
         return replace(result, coverage=Coverage.NO_PROOF, note=f"{leftover or _INHERITED}: {problem.summary}")
     if not leftover:
-        return _shown(runner_and_judge, result, replace(found, problem=shown, execution=again, order=order), seconds)
+        search_result = replace(search_result, problem=repeated, execution=again, order=order)
+        return _with_counterexample(runner_and_judge, result, search_result, seconds)
     unseen = runner.sandbox.unseen(again.trace, again.hurry)
-    found_again = Counterexample(schedule, shown, again, again.preemptions)
-    return replace(result, problem=shown, counterexample=found_again, unseen=unseen)
+    counterexample_in_new_modules = Counterexample(schedule, repeated, again, again.preemptions)
+    return replace(result, problem=repeated, counterexample=counterexample_in_new_modules, unseen=unseen)

@@ -55,12 +55,12 @@ def follow(
             runner.clean_up()
             watch.rest()
         if problem is not None:
-            found = Counterexample(token.schedule, problem, execution, execution.preemptions)
-            finding = exploration_target.finding(program, problem, found, strict_errors=strict_errors)
+            counterexample = Counterexample(token.schedule, problem, execution, execution.preemptions)
+            finding = exploration_target.finding(program, problem, counterexample, strict_errors=strict_errors)
             confirmation = Confirmation(Answer.NOT_TRIED)
             if problem.kind is not FindingKind.DATA_RACE:
                 confirmation = exploration_target.confirmation(
-                    program, finding, found, watch, is_seen=not unseen, strict_errors=strict_errors
+                    program, finding, counterexample, watch, is_seen=not unseen, strict_errors=strict_errors
                 )
             finding = with_confirmation(finding, confirmation, unseen)
             finding = replace(finding, location=problem.location or finding.location)

@@ -163,7 +163,7 @@ class ScenarioRunner(InSandbox):
             was_patient=scheduler.was_patient,
             preemptions=scheduler.preemptions,
             doubts=self.sandbox.doubts,
-            hurry=scheduler.haste.seen,
+            hurry=scheduler.haste.observation,
             seconds=scheduler.now - scheduler.polled,
         )
 
@@ -257,15 +257,15 @@ class ScenarioRunner(InSandbox):
             UncontrolledError: a thread waits for something outside the sandbox, and no cycle of waits is the cause.
         """
         if ending is Ending.DEADLOCK:
-            found = waits(self.sandbox.scheduler)
-            outside = next((wait for wait in found if wait.what == OUTSIDE and not cycle(found)), None)
+            all_waits = waits(self.sandbox.scheduler)
+            outside = next((wait for wait in all_waits if wait.what == OUTSIDE and not cycle(all_waits)), None)
             if outside is not None:
                 raise UncontrolledError(f"{outside.where} waits for {OUTSIDE}")
-            return Problem(FindingKind.DEADLOCK, standstill_text(found))
+            return Problem(FindingKind.DEADLOCK, standstill_text(all_waits))
         return self.livelock(most_events) if ending is Ending.ENDLESS else None
 
 
-class _AsFound:
+class _ScenarioJudge:
     """Judge of scenarios: it reports the problem that the runner found."""
 
     def judge(self, execution: Execution[object], order: HappensBefore | None = None) -> Problem | None:  # noqa: ARG002
@@ -273,7 +273,7 @@ class _AsFound:
         return execution.problem
 
 
-AS_FOUND: Final = _AsFound()
+SCENARIO_JUDGE: Final = _ScenarioJudge()
 
 
 @dataclass

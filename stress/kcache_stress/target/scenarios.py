@@ -24,7 +24,7 @@ from ..strategies.partial_order_sampling import PartialOrderSampling
 from ..strategies.selective_walk import SelectiveWalk
 from ..trace.step_renderer import StepRenderer
 from .investigation import ExplorationResult, RunnerAndJudge, investigate, with_fewest_preemptions
-from .scenario_runner import AS_FOUND, CallSequence, Load, Scenario, ScenarioRunner, Work
+from .scenario_runner import SCENARIO_JUDGE, CallSequence, Load, Scenario, ScenarioRunner, Work
 
 __all__ = [
     "CallSequence",
@@ -114,11 +114,11 @@ def explore_scenario(
     def open_runner(at: Granularity) -> Iterator[RunnerAndJudge[object]]:
         runner = ScenarioRunner(scenario, copies.at(at), most_events)
         try:
-            yield RunnerAndJudge(runner, AS_FOUND)
+            yield RunnerAndJudge(runner, SCENARIO_JUDGE)
         finally:
             runner.clean_up()
 
-    found = investigate(
+    result = investigate(
         open_runner,
         lambda _: [(chosen[strategy](), executions)],
         granularity=granularity,
@@ -126,7 +126,7 @@ def explore_scenario(
         samples=samples,
         seed=seed,
     )
-    return with_fewest_preemptions(open_runner, found)
+    return with_fewest_preemptions(open_runner, result)
 
 
 def replay_scenario(

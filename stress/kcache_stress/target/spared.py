@@ -30,17 +30,17 @@ class Spared:
     Attributes:
         findings: the known findings of the target.
         kinds: kinds of problems to ignore at all places, for a program that shows a known fault at other places.
-        met: kind -> how many executions showed a known fault; the search counts them.
+        counts: kind -> how many executions showed a known fault; the search counts them.
     """
 
     findings: tuple[Finding, ...] = ()
     kinds: frozenset[FindingKind] = frozenset()
-    met: Counter[FindingKind] = field(default_factory=Counter, compare=False)
+    counts: Counter[FindingKind] = field(default_factory=Counter, compare=False)
 
     def knows(self, race: Problem) -> bool:
         """Whether a data race has the kind and the location of a known finding; if it has, count it."""
         is_known = any(one.kind is race.kind and one.location == race.location for one in self.findings)
-        self.met[race.kind] += is_known
+        self.counts[race.kind] += is_known
         return is_known
 
 
@@ -66,7 +66,7 @@ class SparingJudge(Generic[A]):
         problem = self.first.judge(execution, order)
         if problem is None or not self._is_known(problem, execution, order):
             return problem
-        self._spared.met[problem.kind] += 1
+        self._spared.counts[problem.kind] += 1
         return None
 
     def _is_known(self, problem: Problem, execution: Execution[A], order: HappensBefore | None) -> bool:
@@ -74,19 +74,20 @@ class SparingJudge(Generic[A]):
         known = [one for one in spared.findings if one.kind is kind]
         if kind in spared.kinds or not known:
             return kind in spared.kinds
-        shown = [one.interleaving for one in known if one.interleaving is not None]
+        interleavings = [one.interleaving for one in known if one.interleaving is not None]
         if kind is FindingKind.DEADLOCK:
             places = {wait.where for wait in execution.waits}
-            return any(not places.isdisjoint(one.waiting_at) for one in shown)
+            return any(not places.isdisjoint(one.waiting_at) for one in interleavings)
         granularity = self._runner.sandbox.granularity
-        if granularity.is_of_opcodes or spared.met[kind] >= _MOST_RENDERED:  # opcodes have no accesses to compare
-            return spared.met[kind] > 0
-        places = {place for one in shown for first in one.conflicts[:1] for place in first}
+        if granularity.is_of_opcodes or spared.counts[kind] >= _MOST_RENDERED:  # opcodes have no accesses to compare
+            return spared.counts[kind] > 0
+        places = {place for one in interleavings for first in one.conflicts[:1] for place in first}
         if not places:
-            return any(one.omitted for one in shown)  # the stored interleaving does not reach back to the interruption
+            # If events are omitted, the stored interleaving does not reach back to the interruption.
+            return any(one.omitted for one in interleavings)
         schedule = realised(execution, problem, order, granularity)
-        met = render_interleaving(self._runner, schedule, _NO_TEXTS, most_events=len(execution.trace)).meetings()
-        return any(not places.isdisjoint(one) for _, one in itertools.islice(met, _MOST_MEETINGS))
+        meetings = render_interleaving(self._runner, schedule, _NO_TEXTS, most_events=len(execution.trace)).meetings()
+        return any(not places.isdisjoint(one) for _, one in itertools.islice(meetings, _MOST_MEETINGS))
 
 
 _NO_TEXTS: Final = Texts[Any]("", lambda: None, (), str, lambda _: (), lambda _: ())

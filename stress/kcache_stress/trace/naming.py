@@ -64,7 +64,7 @@ class Names:
         self._lasting: frozenset[int] | None = None
         self._numbered: dict[int, str] = {}
         self._former: dict[int, str] = {}
-        self._kept: dict[int, object] = {}
+        self._retained: dict[int, object] = {}
         self._counts: Counter[str] = Counter()
         self._threads: dict[int, tuple[object, str]] = {}
         self._visited = 0
@@ -86,13 +86,13 @@ class Names:
 
     def of(self, obj: object) -> str:
         """Return the name of an object; without a path to it, ``former`` and its old path, or its type and a number."""
-        found = self._way_to(obj)
-        if found is None:
+        path = self._way_to(obj)
+        if path is None:
             former = self._former.get(id(weakly(obj)))
             return self.numbered(obj) if former is None else f"former {former}"
-        if "#" not in found and id(weakly(obj)) not in self._former and self._keep(obj):
-            self._former[id(weakly(obj))] = found
-        return found
+        if "#" not in path and id(weakly(obj)) not in self._former and self._keep(obj):
+            self._former[id(weakly(obj))] = path
+        return path
 
     def text(self, value: object, depth: int = 0) -> str:
         """Return a value as a short text."""
@@ -180,39 +180,39 @@ class Names:
 
     def _keep(self, obj: object) -> bool:
         """Keep an object alive so that its id is not reused, unless code observes its end; return whether it is."""
-        kept = weakly(obj)
+        alive = weakly(obj)
         with suppress(Exception):
-            if kept is obj and (
+            if alive is obj and (
                 weakref.getweakrefcount(obj) or any("__del__" in owner.__dict__ for owner in type(obj).__mro__)
             ):
                 return False
-        self._kept[id(kept)] = kept
+        self._retained[id(alive)] = alive
         return True
 
     def _walk(self) -> dict[int, str]:
         """Return id -> name of all reachable objects, nearest first."""
-        found: dict[int, str] = {}
+        names: dict[int, str] = {}
         queue: deque[tuple[object, str, int]] = deque()
         if self.root is not None:
             queue.append((self.root, self._called, 0))
         for namespace in self._modules.values():
             queue.extend((obj, name, 1) for name, obj in _globals(namespace))
         # Objects that were removed from a list are starts, too: paths lead on from them.
-        numbered = [(original(self._kept[known]), name, 1) for known, name in self._numbered.items()]
+        numbered = [(original(self._retained[known]), name, 1) for known, name in self._numbered.items()]
         queue.extend(start for start in numbered if not (start[0] is None or is_any(start[0], _CONTAINERS)))
-        while queue and len(found) < _MOST_OBJECTS:
+        while queue and len(names) < _MOST_OBJECTS:
             obj, name, depth = queue.popleft()
-            if id(obj) in found or is_any(obj, _LEAVES) or _is_of_pytest(type(obj)):
+            if id(obj) in names or is_any(obj, _LEAVES) or _is_of_pytest(type(obj)):
                 continue  # a request of pytest refers to everything
-            found[id(obj)] = name
+            names[id(obj)] = name
             if depth < _DEEPEST and not is_any(obj, _LOCKS):
                 queue.extend(
                     (held, self._through(obj, name, suffix, held), depth + 1) for suffix, held in _children(obj)
                 )
         if self._lasting is None:
-            self._lasting = frozenset(found)
-        self._visited += len(found)
-        return found
+            self._lasting = frozenset(names)
+        self._visited += len(names)
+        return names
 
     def _through(self, obj: object, name: str, suffix: str, held: object) -> str:
         passing = self._lasting is not None and is_any(obj, _SEQUENCES) and id(held) not in self._lasting
@@ -232,10 +232,10 @@ def peek(obj: object, slot: object) -> object:
         LookupError: the slot has no value.
     """
     if is_a(obj, dict):
-        found = obj if slot is None else dict.get(obj, slot, _NOTHING)  # `__missing__` would create an item
-        if found is _NOTHING:
+        value = obj if slot is None else dict.get(obj, slot, _NOTHING)  # `__missing__` would create an item
+        if value is _NOTHING:
             raise KeyError(slot)
-        return found
+        return value
     if is_a(obj, list) and type(slot) is int:
         return list.__getitem__(obj, slot)
     if is_a(obj, deque) and type(slot) is int:
@@ -250,28 +250,28 @@ def peek(obj: object, slot: object) -> object:
 
 def attributes(obj: object) -> dict[str, object]:
     """Return the attributes of an object, including attributes in ``__slots__``."""
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     kind = type(obj)
     for owner in reversed(kind.__mro__):
         for name, descriptor in owner.__dict__.items():
             if type(descriptor) is types.MemberDescriptorType:
                 with suppress(AttributeError):
-                    found[name] = descriptor.__get__(obj, kind)
+                    values[name] = descriptor.__get__(obj, kind)
     with suppress(AttributeError, TypeError):
-        found.update(object.__getattribute__(obj, "__dict__"))
-    return found
+        values.update(object.__getattribute__(obj, "__dict__"))
+    return values
 
 
 def is_method(obj: object, slot: object) -> bool:
     """Whether the name is a method of the class of an object, or of a class itself, and the object does not hide it."""
     name = str(slot)
     if is_a(obj, type):
-        found = obj.__dict__.get(name)
+        attribute = obj.__dict__.get(name)
     elif name in attributes(obj) or (is_a(obj, dict) and dict.__contains__(obj, slot)):
         return False
     else:
-        found = next((owner.__dict__[name] for owner in type(obj).__mro__ if name in owner.__dict__), None)
-    return is_any(found, _METHODS)
+        attribute = next((owner.__dict__[name] for owner in type(obj).__mro__ if name in owner.__dict__), None)
+    return is_any(attribute, _METHODS)
 
 
 def is_library(obj: object) -> bool:

@@ -55,7 +55,7 @@ class RecordedEvent:
         before: the text of the value before the event.
         after: the text of the value after the event; empty unless the event was a write.
         place: the position in the target.
-        left: the state of the thread that ran before, if it was another thread.
+        switch: the state of the thread that ran before, if it was another thread.
         held: the names of the locks that the thread holds.
         touched: (key of a location, whether it is changed) for each location that other threads may touch, too.
         wakes: the threads that need not wait any longer.
@@ -71,7 +71,7 @@ class RecordedEvent:
     name: str
     slot: str
     place: Place
-    left: Switch | None
+    switch: Switch | None
     held: tuple[str, ...]
     before: str = ""
     after: str = ""

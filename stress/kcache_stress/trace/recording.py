@@ -107,13 +107,13 @@ class Recording(list[Event]):
             return
         obj = original(obj)
         self._names.forget()
-        recorded.after = event_state(obj) if recorded.place.library else self._left_by(recorded, obj, slot, former)
+        recorded.after = event_state(obj) if recorded.place.library else self._value_after(recorded, obj, slot, former)
 
     def _now(self, thread: int) -> str:
         """Return the time that a thread reads from the virtual clock, as text in seconds."""
         return f"{self._scheduler.now - self._scheduler.haste.hidden(thread):.6g} s"
 
-    def left(self, thread: VirtualThread) -> tuple[Switch, Place]:
+    def switch_from(self, thread: VirtualThread) -> tuple[Switch, Place]:
         """Return the state of a thread that does not run, and its position."""
         number, running = thread.number, thread.greenlet
         if thread.finished:
@@ -139,12 +139,12 @@ class Recording(list[Event]):
 
     def unfinished(self) -> set[int]:
         """Return the numbers of the calls of the library in the middle of which a thread is paused."""
-        found = set()
+        calls = set()
         for number, (key, call) in self._library_calls.items():
             running = self._scheduler.actors[number].greenlet
             if running is not None and self.place(running.gr_frame).key == key:
-                found.add(call)
-        return found
+                calls.add(call)
+        return calls
 
     def place(self, frame: FrameType | None) -> Place:
         """Return the position in the target that a frame belongs to, with the call of the library if there is one."""
@@ -179,8 +179,12 @@ class Recording(list[Event]):
         changed = previous is not None and previous.thread != thread
         call = self._library_call(thread, place)
         if previous is None or changed or call < 0 or previous.call != call:
-            left = self.left(self._scheduler.actors[previous.thread])[0] if changed and previous is not None else None
-            previous = self._recorded(event, place, left, call, frame)
+            switch = (
+                self.switch_from(self._scheduler.actors[previous.thread])[0]
+                if changed and previous is not None
+                else None
+            )
+            previous = self._recorded(event, place, switch, call, frame)
             self.events.append(previous)
         previous.last = len(self)
         if kind == RELEASE and is_a(obj, VirtualLock) and obj.owner != thread:
@@ -193,14 +197,14 @@ class Recording(list[Event]):
         """Record an opcode: its accesses are not known, so there is one record for all opcodes of a line in a row."""
         previous = self.events[-1] if self.events else None
         if previous is None or previous.thread != thread:
-            left = None if previous is None else self.left(self._scheduler.actors[previous.thread])[0]
+            switch = None if previous is None else self.switch_from(self._scheduler.actors[previous.thread])[0]
         elif previous.kind == LINE and (previous.place.path, previous.place.line) == (place.path, place.line):
             previous.last = len(self)
             return
         else:
-            left = None
+            switch = None
         at = len(self)
-        self.events.append(RecordedEvent(at, at, thread, LINE, "", "", place, left, self._held(thread)))
+        self.events.append(RecordedEvent(at, at, thread, LINE, "", "", place, switch, self._held(thread)))
 
     def _library_call(self, thread: int, place: Place) -> int:
         if not place.library:
@@ -212,7 +216,9 @@ class Recording(list[Event]):
             self._library_calls[thread] = (place.key, call)
         return call
 
-    def _recorded(self, event: Event, place: Place, left: Switch | None, call: int, frame: FrameType) -> RecordedEvent:
+    def _recorded(
+        self, event: Event, place: Place, switch: Switch | None, call: int, frame: FrameType
+    ) -> RecordedEvent:
         thread, kind, obj, slot = event
         if kind == SPAWN and type(slot) is int:
             self._names.thread_starts(obj, slot)
@@ -224,7 +230,7 @@ class Recording(list[Event]):
             name, suffix = (self._name(place.called), "") if entered else self._call(place)
             touched: list[tuple[object, bool]] = [(id(place.called), method not in _LOOKING)]
             return RecordedEvent(
-                at, at, thread, entered or "call", name, suffix, place, left, held, touched=touched, call=call
+                at, at, thread, entered or "call", name, suffix, place, switch, held, touched=touched, call=call
             )
         changes = kind not in (READ, QUERY, SPAWN, JOIN)
         touched = [(location(obj, slot) if kind <= WRITE else id(obj), changes)]
@@ -232,12 +238,12 @@ class Recording(list[Event]):
             touched = [(location(of, its), bool(how)) for how, of, its in slot.parts]
             obj, slot = max(slot.parts, key=itemgetter(0))[1:]  # one part is shown: a write, or the first part
         if type(slot) is Imprecise:  # the object is not known: the report shows only the code that runs
-            return RecordedEvent(at, at, thread, "call", "", slot.what, place, left, held, touched=touched)
+            return RecordedEvent(at, at, thread, "call", "", slot.what, place, switch, held, touched=touched)
         accessed, obj = obj, original(obj)
         if obj is self._scheduler and slot == "now":  # the target has no name for the clock
             # Each reading advances the clock, and the next reading sees this.
             touched = [(location(obj, slot), kind == WRITE)]
-            recorded = RecordedEvent(at, at, thread, KIND_NAMES[READ], CLOCK, "", place, left, held, touched=touched)
+            recorded = RecordedEvent(at, at, thread, KIND_NAMES[READ], CLOCK, "", place, switch, held, touched=touched)
             recorded.before = self._now(thread)
             if kind == WRITE:
                 self._written = (recorded, accessed, slot, 0)
@@ -245,11 +251,13 @@ class Recording(list[Event]):
         if is_a(obj, Cell):
             name = f"variable {slot}"
             before = self._local(frame, slot)
-            return RecordedEvent(at, at, thread, KIND_NAMES[kind], name, "", place, left, held, before, touched=touched)
+            return RecordedEvent(
+                at, at, thread, KIND_NAMES[kind], name, "", place, switch, held, before, touched=touched
+            )
         if slot == WHOLE:
             slot = None
         name, suffix = self._name(obj), self._suffix(obj, slot) if kind <= WRITE else ""
-        recorded = RecordedEvent(at, at, thread, KIND_NAMES[kind], name, suffix, place, left, held, touched=touched)
+        recorded = RecordedEvent(at, at, thread, KIND_NAMES[kind], name, suffix, place, switch, held, touched=touched)
         if kind <= WRITE:
             recorded.before = self._value(obj, slot)
             recorded.is_lookup = kind == READ and is_method(obj, slot)
@@ -288,7 +296,7 @@ class Recording(list[Event]):
         except Exception:
             return MISSING
 
-    def _left_by(self, write: RecordedEvent, obj: object, slot: object, former: int) -> str:
+    def _value_after(self, write: RecordedEvent, obj: object, slot: object, former: int) -> str:
         """Return the text of the value after a write; its type if it is new and has the name of the written place."""
         text = self._value(obj, slot)
         if text != f"{write.name}{write.slot}" or _id_within(obj, slot) == former:
@@ -297,10 +305,10 @@ class Recording(list[Event]):
         return f"another {kind}" if write.before == text else with_article(kind)
 
     def _local(self, frame: FrameType, slot: object) -> str:
-        found: FrameType | None = frame
-        while found is not None and found.f_code.co_filename not in self._sources:
-            found = found.f_back
-        variables = variables_of(found) if found is not None else {}
+        target_frame: FrameType | None = frame
+        while target_frame is not None and target_frame.f_code.co_filename not in self._sources:
+            target_frame = target_frame.f_back
+        variables = variables_of(target_frame) if target_frame is not None else {}
         return self._names.text(variables[str(slot)]) if str(slot) in variables else MISSING
 
     def _held(self, thread: int) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ class _LookingOn(Replay):
         """Replace the trace by the recording."""
         super().begin(scheduler)
         assert isinstance(scheduler, Scheduler)
-        self._names.root = self._texts.made()
+        self._names.root = self._texts.root()
         self._names.of(self._names.root)  # the objects that exist now have lasting names
         scheduler.trace = self.recording = Recording(scheduler, self._sources, self._names, self._texts.alive)
 
@@ -57,7 +57,7 @@ class Texts(Generic[A]):
 
     Attributes:
         called: the name of the object that the target creates: ``indexer``, ``queue``.
-        made: returns that object in the last execution.
+        root: returns that object in the last execution.
         threads: for each thread, its calls as Python code.
         outcome: returns the text of the outcome of a call.
         before: returns the calls of an execution before its threads, with their outcomes.
@@ -68,7 +68,7 @@ class Texts(Generic[A]):
     """
 
     called: str
-    made: Callable[[], object]
+    root: Callable[[], object]
     threads: Sequence[Sequence[str]]
     outcome: Callable[[A], str]
     before: Callable[[Execution[A]], Sequence[tuple[str, str]]]
@@ -88,7 +88,7 @@ def render_interleaving(
 ) -> Interleaving:
     """Run a schedule once more; return its last events, at most ``most_events``, with the summary of the problem."""
     names = Names(texts.called)
-    strategy = _LookingOn(schedule, _shown_sources(runner, texts), names, texts)
+    strategy = _LookingOn(schedule, _visible_sources(runner, texts), names, texts)
     with NoCollections():
         try:
             execution = runner.run(strategy)
@@ -102,29 +102,29 @@ def render_interleaving(
             runner.clean_up()
 
 
-def _shown_sources(runner: TargetRunner[A], texts: Texts[A]) -> Mapping[str, bytes]:
+def _visible_sources(runner: TargetRunner[A], texts: Texts[A]) -> Mapping[str, bytes]:
     sources, is_hidden = runner.sandbox.sources, texts.is_hidden
     return {path: source for path, source in sources.items() if is_hidden is None or not is_hidden(path)}
 
 
-def _shown(recorded: Sequence[RecordedEvent]) -> list[RecordedEvent]:
+def _visible(recorded: Sequence[RecordedEvent]) -> list[RecordedEvent]:
     """Leave out lookups (:class:`RecordedEvent`) of what no event changes; move switches to the next shown event."""
     changed = {what for event in recorded for what, changes in event.touched if changes}
-    shown: list[RecordedEvent] = []
-    left: dict[int, Switch] = {}
+    visible: list[RecordedEvent] = []
+    switches: dict[int, Switch] = {}
     running = None
     for event in recorded:
-        if event.left is not None:
-            left[event.thread] = event.left
+        if event.switch is not None:
+            switches[event.thread] = event.switch
         if event.is_lookup and changed.isdisjoint(what for what, _ in event.touched):
             continue
-        if event.thread != running and shown:
-            event.left = left.get(event.thread) or Switch(shown[-1].thread, False, False, (), "", None)
+        if event.thread != running and visible:
+            event.switch = switches.get(event.thread) or Switch(visible[-1].thread, False, False, (), "", None)
         elif event.thread == running:
-            event.left = None
+            event.switch = None
         running = event.thread
-        shown.append(event)
-    return shown
+        visible.append(event)
+    return visible
 
 
 def _with_problem(rendered: Interleaving, execution: Execution[Any], problem: Problem | None) -> Interleaving:
@@ -175,14 +175,14 @@ class _Sources:
 def _rendered(
     runner: TargetRunner[A], execution: Execution[A], recording: Recording, strategy: Replay, texts: Texts[A]
 ) -> Interleaving:
-    sources = _Sources(_shown_sources(runner, texts))
-    recorded = _shown(recording.events)
+    sources = _Sources(_visible_sources(runner, texts))
+    recorded = _visible(recording.events)
     waiting: tuple[Waiting, ...] = ()
     last = {event.thread: event.place for event in recorded}
     if execution.ending is Ending.DEADLOCK:
         threads = runner.sandbox.scheduler.actors.values()
-        left = [recording.left(thread) for thread in threads if not thread.finished]
-        waiting = tuple(_waiting(switch, place, last.get(switch.thread), sources) for switch, place in left)
+        switches = [recording.switch_from(thread) for thread in threads if not thread.finished]
+        waiting = tuple(_waiting(switch, place, last.get(switch.thread), sources) for switch, place in switches)
     return Interleaving(
         execution.actors,
         {number: name for number, name in recording.thread_names.items() if name},
@@ -222,7 +222,7 @@ def _events(recorded: Sequence[RecordedEvent], sources: _Sources, unfinished: se
             code=code,
             function=event.place.function,
             held=event.held,
-            switch=event.left,
+            switch=event.switch,
             wakes=tuple(dict.fromkeys(event.wakes)),
             begins=position == whole[0],
             ends=position == whole[-1] and event.call not in unfinished,
@@ -279,16 +279,16 @@ def _calls(texts: Texts[A], execution: Execution[A], recorded: Sequence[Recorded
     return tuple(calls)
 
 
-def _waiting(left: Switch, place: Place, before: Place | None, sources: _Sources) -> Waiting:
+def _waiting(switch: Switch, place: Place, before: Place | None, sources: _Sources) -> Waiting:
     where, code = sources.line(place)
     return Waiting(
-        left.thread,
-        left.waits_for,
-        left.holder,
+        switch.thread,
+        switch.waits_for,
+        switch.holder,
         where,
         code,
         place.function,
-        left.holding,
+        switch.holding,
         path=_short(place),
         arrives=place.arrives(before),
     )

@@ -26,5 +26,5 @@ def waits_for_ever(error: SetupDeadlockError, root: object, failed: str) -> str:
         return "waits for something that nothing will ever bring about"
     names = Names()
     names.root = root
-    kept = f"; {failed} had raised before it, and seems to have kept it" if failed else ""
-    return f"waits for {names.of(lock)}, held by {holder_text(lock.owner)}{kept}"
+    suffix = f"; {failed} had raised before it, and seems to have kept it" if failed else ""
+    return f"waits for {names.of(lock)}, held by {holder_text(lock.owner)}{suffix}"

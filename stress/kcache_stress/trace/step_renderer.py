@@ -38,9 +38,9 @@ class StepRenderer(Replay):
         """Return the steps in order, consecutive steps at one line as one: its source text, or else its events."""
         lines = []
         for step, run in itertools.groupby(self._steps, key=itemgetter(0)):
-            done = [what for _, what in run]
-            text = step.source or ", ".join(dict.fromkeys(done))
-            if text.startswith("with ") and all(what.startswith("release") for what in done):
+            events = [what for _, what in run]
+            text = step.source or ", ".join(dict.fromkeys(events))
+            if text.startswith("with ") and all(what.startswith("release") for what in events):
                 text = f"the end of {text}"
             lines.append(f"thread {step.thread}, {step.where}: {text}")
         return tuple(lines)

@@ -52,7 +52,7 @@ class CanonicalState:
 
     def __init__(self) -> None:
         self.opaque: str | None = None
-        self._kept: dict[int, object] = {}
+        self._retained: dict[int, object] = {}
         self._readers: dict[type, Reader] = {
             tuple: self._tuple,
             float: self._float,
@@ -151,7 +151,7 @@ class CanonicalState:
 
     def keep(self, item: object) -> None:
         """Keep an object alive that counts by its identity."""
-        self._kept[id(item)] = item
+        self._retained[id(item)] = item
 
     def _constant(self, item: object) -> None:
         self.keep(item)
@@ -194,7 +194,7 @@ class CanonicalState:
 
     def _function(self, item: FunctionType) -> None:
         code = item.__code__
-        self._kept[id(code)] = code
+        self._retained[id(code)] = code
         rest = (item.__closure__, item.__defaults__, item.__kwdefaults__, item.__dict__ or None)
         if rest == (None, None, None, None):
             self.tokens += (FunctionType, id(code))
@@ -244,11 +244,11 @@ class CanonicalState:
         base = next(base for base in kind.__mro__ if base in BASES)
         inherited = READ_BASE.get(base)
         slots = [
-            found
+            member
             for owner in kind.__mro__
             if owner not in BASES
-            for found in vars(owner).values()
-            if isinstance(found, types.MemberDescriptorType)
+            for member in vars(owner).values()
+            if isinstance(member, types.MemberDescriptorType)
         ]
         has_dict = kind.__dictoffset__ != 0
         skipped = THREAD_BOOKKEEPING if is_thread(kind) else frozenset()

@@ -95,7 +95,7 @@ def is_readable(kind: type) -> bool:
         if issubclass(owner, BaseException) and owner.__module__ == "builtins":
             continue
         names = vars(owner)
-        slots = sum(isinstance(found, types.MemberDescriptorType) for found in names.values())
+        slots = sum(isinstance(member, types.MemberDescriptorType) for member in names.values())
         room = 8 * (slots + ("__dict__" in names) + ("__weakref__" in names))
         parent = owner.__base__
         if parent is None or owner.__basicsize__ > parent.__basicsize__ + room or "__module__" not in names:

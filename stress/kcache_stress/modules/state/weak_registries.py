@@ -28,8 +28,8 @@ class WeakRegistries:
     """
 
     def __init__(self, modules: Sequence[ModuleType]) -> None:
-        found = {id(one): one for module in modules for one in _containers(module)}
-        self._before = [(one, _entries(one)) for one in found.values()]
+        containers = {id(one): one for module in modules for one in _containers(module)}
+        self._before = [(one, _entries(one)) for one in containers.values()]
         of_library = [vars(one) for one in modules if one.__name__.partition(".")[0] in LIBRARY]
         self._unmade = [(space, name) for space in of_library for name, value in space.items() if value is None]
         self._caches = [one for space in of_library for one in space.values() if hasattr(one, "cache_clear")]

@@ -43,12 +43,12 @@ if sys.version_info >= (3, 12):
 
             def instruction(code: CodeType, offset: int) -> Any:
                 places = all_places[id(code)]
-                left = places[offset]
-                if left == 0:
+                remaining = places[offset]
+                if remaining == 0:
                     return _monitoring.DISABLE
                 if self._counts:
-                    if left > 1:
-                        places[offset] = left - 1
+                    if remaining > 1:
+                        places[offset] = remaining - 1
                     else:
                         due(places, offset)
                 return None

@@ -70,9 +70,9 @@ class TracingSource:
     def _step(self, frame: FrameType, event: str, _arg: Any) -> Callable[..., Any]:
         if event == "opcode":
             places, offset = self._places[frame.f_code], frame.f_lasti
-            left = places[offset]
-            if left > 1:
-                places[offset] = left - 1
-            elif left == 1:
+            remaining = places[offset]
+            if remaining > 1:
+                places[offset] = remaining - 1
+            elif remaining == 1:
                 self._listener.due(places, offset)
         return self._step

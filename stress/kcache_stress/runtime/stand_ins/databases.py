@@ -63,7 +63,7 @@ class Databases(Changing):
     def start_over(self) -> None:
         """Close the connections that an execution has left open: they hold files and locks that the next one needs."""
         self._watchers = []
-        for cursor in filter(None, (made() for made in _cursors)):
+        for cursor in filter(None, (reference() for reference in _cursors)):
             with contextlib.suppress(_sqlite3.Error):
                 _sqlite3.Cursor.close(cursor)  # its last statement would keep the connection open
         _cursors.clear()
@@ -84,7 +84,7 @@ class Databases(Changing):
         while True:
             with self.lock:
                 try:
-                    found = does()
+                    result = does()
                 except _sqlite3.OperationalError as error:
                     seconds = connection.busy_seconds
                     has_changed = connection.is_open and connection.total_changes != changes
@@ -95,7 +95,7 @@ class Databases(Changing):
                     self.watch(wakeup)
                 else:
                     self.changed()
-                    return found
+                    return result
             if deadline is None:
                 deadline = self.scheduler.deadline(seconds)
             is_last = not wakeup.wait(deadline)
@@ -119,15 +119,15 @@ def make_sqlite_module(databases: Databases) -> ModuleType:
             connection = self.connection
             connection.require_thread()
             self._kcache_rows.clear()
-            asked, safety = _match(_TIMEOUT, sql), _match(_SYNCHRONOUS, sql)
+            timeout, safety = _match(_TIMEOUT, sql), _match(_SYNCHRONOUS, sql)
 
             def call() -> None:
                 does()
                 self._kcache_rows.extend(real_cursor.fetchall(self))
 
             databases.attempt(connection, call, commits=_begins(_COMMIT, sql))
-            if asked is not None:
-                connection.set_timeout(asked[1] or asked[2])
+            if timeout is not None:
+                connection.set_timeout(timeout[1] or timeout[2])
                 self._kcache_rows = deque([(int(connection.busy_seconds * 1000),)])
             if safety is not None and not (safety[1] or safety[2]):
                 self._kcache_rows = deque([(connection.synchronous,)])
@@ -188,12 +188,12 @@ def make_sqlite_module(databases: Databases) -> ModuleType:
         _kcache_has_read = False
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:
-            given = dict(zip(_POSITIONAL, args, strict=False)) | kwargs
-            self.busy_seconds = float(given.pop("timeout", 5.0))
-            self._kcache_maker = scheduler.current if given.pop("check_same_thread", True) else None
-            database = given.pop("database")
+            arguments = dict(zip(_POSITIONAL, args, strict=False)) | kwargs
+            self.busy_seconds = float(arguments.pop("timeout", 5.0))
+            self._kcache_maker = scheduler.current if arguments.pop("check_same_thread", True) else None
+            database = arguments.pop("database")
             with _unwatched():
-                super().__init__(database, timeout=0.0, check_same_thread=False, **given)
+                super().__init__(database, timeout=0.0, check_same_thread=False, **arguments)
             self.is_open = True
             with contextlib.suppress(_sqlite3.Error):
                 self.synchronous = self.set("synchronous")[0][0]

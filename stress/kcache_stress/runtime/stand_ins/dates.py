@@ -27,7 +27,7 @@ def _today(kind: Any, seconds: float) -> Any:
     return kind.fromtimestamp(seconds)
 
 
-_ASKING: Final[dict[str, Callable[..., Any]]] = {"now": _now, "utcnow": _utcnow, "today": _today}
+_CLOCK_READERS: Final[dict[str, Callable[..., Any]]] = {"now": _now, "utcnow": _utcnow, "today": _today}
 
 
 def dates(wall: Callable[[], float]) -> Callable[[object], object]:
@@ -39,13 +39,13 @@ def dates(wall: Callable[[], float]) -> Callable[[object], object]:
         wall: returns the seconds since the epoch, by the virtual clock.
     """
 
-    def asked(callee: object) -> object:
+    def replacement(callee: object) -> object:
         if type(callee) is not types.BuiltinFunctionType:
             return callee
         kind, name = callee.__self__, callee.__name__
         if not reads_the_clock(kind, name):
             return callee
-        ask = _ASKING[name]
+        ask = _CLOCK_READERS[name]
         return lambda *args, **named: ask(kind, wall(), *args, **named)
 
-    return asked
+    return replacement

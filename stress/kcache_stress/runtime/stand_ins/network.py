@@ -119,7 +119,7 @@ class Stream:
             raise system_error(errno.ECONNRESET)
         return None if self.has_writer and self.has_reader else b""
 
-    def put(self, data: Any) -> int | None:
+    def write(self, data: Any) -> int | None:
         """Append bytes as far as there is room; return their number, ``None`` if there is no room.
 
         Raises:
@@ -140,7 +140,7 @@ class Stream:
 
     @property
     def is_writable(self) -> bool:
-        """Whether :meth:`put` would append bytes or fail."""
+        """Whether :meth:`write` would append bytes or fail."""
         return len(self.data) < ROOM or not (self.has_writer and self.has_reader)
 
 
@@ -230,11 +230,11 @@ class End(_Open):
             raise system_error(errno.EBADF)
         return self.incoming.take(size, peeks=peeks)
 
-    def put(self, data: Any) -> int | None:
-        """Write like :meth:`Stream.put`."""
+    def write(self, data: Any) -> int | None:
+        """Write like :meth:`Stream.write`."""
         if self.outgoing is None:
             raise system_error(errno.EBADF)
-        return self.outgoing.put(data)
+        return self.outgoing.write(data)
 
     def shut(self, *, reads: bool, writes: bool) -> None:
         """Shut down reading, writing or both. The caller holds the lock."""
@@ -339,7 +339,7 @@ class Network:
         scheduler: the scheduler of the threads that use the network.
 
     Attributes:
-        ends: open descriptor -> its file. given: (kind, thread) -> last number used. make_wakeup: type of wakeups.
+        ends: open descriptor -> its file. numbers: (kind, thread) -> last number used. make_wakeup: type of wakeups.
         default_timeout: most seconds that calls of new sockets wait; ``None`` for no limit.
     """
 
@@ -352,7 +352,7 @@ class Network:
         self.default_timeout: float | None = None
         self._first_timeout: float | None = None
         self._ports: dict[Any, Port] = {}
-        self.given: dict[tuple[str, int], int] = {}
+        self.numbers: dict[tuple[str, int], int] = {}
 
     def make_lock(self) -> VirtualLock:
         """Create a lock."""
@@ -363,7 +363,7 @@ class Network:
         self.default_timeout = self._first_timeout
         self.ends.clear()
         self._ports.clear()
-        self.given.clear()
+        self.numbers.clear()
 
     def _doubt(self, what: str) -> None:
         if self.scheduler.live and not self.scheduler.steps_are_events:
@@ -379,8 +379,8 @@ class Network:
     def _next(self, what: str) -> int:
         """Return the next number of a kind for the running thread: it does not depend on the order of threads."""
         key = what, self.scheduler.current
-        given = self.given[key] = self.given.get(key, -1) + 1
-        return given
+        number = self.numbers[key] = self.numbers.get(key, -1) + 1
+        return number
 
     def descriptor(self, end: Any) -> int:
         """Return a new descriptor of ``end``; no number is used twice in an execution."""
@@ -445,16 +445,16 @@ class Network:
                 thing.users += is_first
                 is_first = False
                 try:
-                    found = does()
+                    result = does()
                 except OSError:
                     thing.leave()
                     raise
-                if found is not None or timeout == 0:
+                if result is not None or timeout == 0:
                     thing.leave()
-                    if found is None:
+                    if result is None:
                         raise system_error(errno.EAGAIN)
                     thing.link.changed()
-                    return found
+                    return result
                 wakeup = self.make_wakeup()
                 thing.link.watch(wakeup)
             if timeout is not None and deadline is None:
@@ -477,19 +477,19 @@ class Network:
         """
         deadline = None
         while True:
-            found, wakeup = [], make()
+            readiness, wakeup = [], make()
             for thing, is_read in zip(things, reads, strict=True):
                 if thing is None:
-                    found.append(False)
+                    readiness.append(False)
                     continue
                 with thing.link.lock:
                     is_ready = thing.is_readable if is_read else thing.is_writable
-                    found.append(is_ready and not thing.is_closed)
-                    if timeout != 0 and not any(found):
+                    readiness.append(is_ready and not thing.is_closed)
+                    if timeout != 0 and not any(readiness):
                         thing.link.watch(wakeup)
-            if any(found) or timeout == 0:
-                return found
+            if any(readiness) or timeout == 0:
+                return readiness
             if timeout is not None and deadline is None:
                 deadline = self.scheduler.deadline(timeout)
             if not wakeup.wait(deadline) or wakeup.is_of_system:
-                return found
+                return readiness

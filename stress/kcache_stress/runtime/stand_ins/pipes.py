@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from .network import End, Network
 
-_LEFT_ALONE: Final = frozenset({"subprocess", "multiprocessing", "asyncio"})
+_CALLERS_OF_REAL_PIPES: Final = frozenset({"subprocess", "multiprocessing", "asyncio"})
 
 
 def pipe_functions(network: Network) -> dict[str, Callable[..., Any]]:
@@ -24,17 +24,17 @@ def pipe_functions(network: Network) -> dict[str, Callable[..., Any]]:
 
     def pipe() -> tuple[int, int]:
         caller: str = sys._getframe(1).f_globals.get("__name__", "")
-        if caller.partition(".")[0] in _LEFT_ALONE:
-            made: tuple[int, int] = real["pipe"]()
-            return made
+        if caller.partition(".")[0] in _CALLERS_OF_REAL_PIPES:
+            descriptors: tuple[int, int] = real["pipe"]()
+            return descriptors
         reader, writer = network.pipe()
         return network.descriptor(reader), network.descriptor(writer)
 
     def read(fd: int, length: int) -> bytes:
         end = _end(fd)
         if end is None:
-            found: bytes = real["read"](fd, length)
-            return found
+            data: bytes = real["read"](fd, length)
+            return data
         return network.attempt(end, lambda: end.take(length), None if end.waits else 0)
 
     def write(fd: int, data: Any) -> int:
@@ -42,7 +42,7 @@ def pipe_functions(network: Network) -> dict[str, Callable[..., Any]]:
         if end is None:
             written: int = real["write"](fd, data)
             return written
-        return network.attempt(end, lambda: end.put(view), None if end.waits else 0)
+        return network.attempt(end, lambda: end.write(view), None if end.waits else 0)
 
     def close(fd: int) -> None:
         if network.knows(fd):
@@ -60,8 +60,8 @@ def pipe_functions(network: Network) -> dict[str, Callable[..., Any]]:
 
     def get_blocking(fd: int) -> bool:
         end = _end(fd)
-        found: bool = real["get_blocking"](fd) if end is None else end.waits
-        return found
+        is_blocking: bool = real["get_blocking"](fd) if end is None else end.waits
+        return is_blocking
 
     def _end(fd: int) -> End | None:
         if not network.knows(fd):

@@ -24,7 +24,7 @@ _READ: Final = getattr(select, "POLLIN", 1)
 _WRITE: Final = getattr(select, "POLLOUT", 4)
 _INVALID: Final = getattr(select, "POLLNVAL", 32)
 
-Asked = tuple[int, bool]
+DescriptorUse = tuple[int, bool]
 """A descriptor, and whether the caller wants to read it; if not, the caller wants to write it."""
 
 
@@ -32,14 +32,14 @@ class OutsideWakeup(Wakeup):
     """A wakeup that is also free as soon as a descriptor of the system is ready.
 
     Attributes:
-        asked: the descriptors of the system.
+        descriptors: the descriptors of the system.
     """
 
-    __slots__ = ("_is_rung", "asked")
+    __slots__ = ("_is_rung", "descriptors")
     what = OUTSIDE
 
-    def __init__(self, asked: Iterable[Asked]) -> None:
-        self.asked = tuple(asked)
+    def __init__(self, descriptors: Iterable[DescriptorUse]) -> None:
+        self.descriptors = tuple(descriptors)
         super().__init__()
 
     @property
@@ -54,18 +54,18 @@ class OutsideWakeup(Wakeup):
     @property
     def is_of_system(self) -> bool:
         """Whether a descriptor of the system is ready."""
-        return any(map(_is_ready, self.asked))
+        return any(map(_is_ready, self.descriptors))
 
 
-def ready(network: Network, asked: Iterable[Asked], timeout: float | None) -> list[Asked]:
+def ready(network: Network, requests: Iterable[DescriptorUse], timeout: float | None) -> list[DescriptorUse]:
     """Return the ready descriptors; wait until one is ready, for at most ``timeout`` seconds (``None``: forever).
 
     Raises:
         OSError: a virtual descriptor is not open.
     """
-    asked = list(asked)
-    outside = [one for one in asked if one[0] < FIRST_DESCRIPTOR]
-    within = [one for one in asked if one[0] >= FIRST_DESCRIPTOR]
+    requests = list(requests)
+    outside = [one for one in requests if one[0] < FIRST_DESCRIPTOR]
+    within = [one for one in requests if one[0] >= FIRST_DESCRIPTOR]
     make_wakeup: Callable[[], Wakeup] = network.make_wakeup
     if outside:
         scheduler = network.scheduler
@@ -75,19 +75,20 @@ def ready(network: Network, asked: Iterable[Asked], timeout: float | None) -> li
         if scheduler.live:
             scheduler.doubts[f"{where(sys._getframe(2))}: looks at a descriptor of the system"] = None
     things = [network.end_of(descriptor) for descriptor, _ in within]
-    found = network.ready(things, [is_read for _, is_read in within], timeout, make_wakeup)
-    are_ready = {one for one, is_ready in zip(within, found, strict=True) if is_ready} | set(filter(_is_ready, outside))
-    return [one for one in asked if one in are_ready]
+    readiness = network.ready(things, [is_read for _, is_read in within], timeout, make_wakeup)
+    are_ready = {one for one, is_ready in zip(within, readiness, strict=True) if is_ready}
+    are_ready.update(filter(_is_ready, outside))
+    return [one for one in requests if one in are_ready]
 
 
-def _is_ready(one: Asked) -> bool:
+def _is_ready(one: DescriptorUse) -> bool:
     """Whether a descriptor of the system is ready. A closed or invalid descriptor is ready: its use will fail."""
     descriptor, is_read = one
     try:
-        found = select.select([descriptor] if is_read else [], [] if is_read else [descriptor], [], 0)
+        result = select.select([descriptor] if is_read else [], [] if is_read else [descriptor], [], 0)
     except (OSError, ValueError):
         return True
-    return bool(found[0] or found[1])
+    return bool(result[0] or result[1])
 
 
 class _Select:
@@ -106,10 +107,10 @@ class _Select:
             [(_descriptor(file), True) for file in reads],
             [(_descriptor(file), False) for file in writes],
         )
-        found = set(ready(self._network, [*to_read, *to_write], timeout))
+        answered = set(ready(self._network, [*to_read, *to_write], timeout))
         return (
-            [file for file, one in zip(reads, to_read, strict=True) if one in found],
-            [file for file, one in zip(writes, to_write, strict=True) if one in found],
+            [file for file, one in zip(reads, to_read, strict=True) if one in answered],
+            [file for file, one in zip(writes, to_write, strict=True) if one in answered],
             [],
         )
 
@@ -150,10 +151,10 @@ class Poll:
         closed = [fd for fd in masks if self.network.knows(fd) and fd not in self.network.ends]
         if closed:
             return [(fd, _INVALID) for fd in closed]
-        asked = [(fd, way == _READ) for fd, mask in masks.items() for way in (_READ, _WRITE) if mask & way]
-        found = ready(self.network, asked, None if timeout is None or timeout < 0 else timeout / 1000)
+        requests = [(fd, way == _READ) for fd, mask in masks.items() for way in (_READ, _WRITE) if mask & way]
+        answered = ready(self.network, requests, None if timeout is None or timeout < 0 else timeout / 1000)
         events: dict[int, int] = {}
-        for fd, is_read in found:
+        for fd, is_read in answered:
             events[fd] = events.get(fd, 0) | (_READ if is_read else _WRITE)
         return list(events.items())
 

@@ -184,7 +184,7 @@ class Socket:
     def send(self, data: Any, flags: int = 0) -> int:  # noqa: ARG002
         """Send as many bytes as there is room for; return their number."""
         end, view = self._connected(), memoryview(data).cast("B")
-        return self.network.attempt(end, lambda: end.put(view), self._waits())
+        return self.network.attempt(end, lambda: end.write(view), self._waits())
 
     def sendall(self, data: Any, flags: int = 0) -> None:
         """Send all bytes."""
@@ -287,8 +287,8 @@ def make_socket_module(network: Network) -> ModuleType:
         return lambda *_, **__: refuse(scheduler, f"uses socket.{name}: {WHY}", sys._getframe(1))
 
     def socketpair(family: int = _UNIX, type: int = _socket.SOCK_STREAM, proto: int = 0) -> tuple[Any, Any]:
-        made = [socket(family, type, proto, network.descriptor(end)) for end in network.linked()]
-        return made[0], made[1]
+        pair = [socket(family, type, proto, network.descriptor(end)) for end in network.linked()]
+        return pair[0], pair[1]
 
     def getaddrinfo(
         host: Any, port: Any, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0
@@ -298,9 +298,9 @@ def make_socket_module(network: Network) -> ModuleType:
             refuse(scheduler, f"asks for the address of {host}: {WHY}", sys._getframe(1))
         number = int(port) if port and str(port).isdigit() else 0
         kind = type or int(_socket.SOCK_STREAM)
-        found = family or (int(_socket.AF_INET6) if host in ("::1", "::") else int(_socket.AF_INET))
-        address = (_LOOPBACK[found], number, *((0, 0) if found != _socket.AF_INET else ()))
-        return [(found, kind, proto or int(_socket.IPPROTO_TCP), "", address)]
+        address_family = family or (int(_socket.AF_INET6) if host in ("::1", "::") else int(_socket.AF_INET))
+        address = (_LOOPBACK[address_family], number, *((0, 0) if address_family != _socket.AF_INET else ()))
+        return [(address_family, kind, proto or int(_socket.IPPROTO_TCP), "", address)]
 
     def close(descriptor: int) -> None:
         end = network.forget(descriptor)

@@ -79,7 +79,7 @@ class TimeToPass:
         self._where = _place(frame)
         self._scheduler = scheduler
         self._thread = scheduler.current
-        self._seen = since
+        self._position = since
         self._is_over = False
 
     def __str__(self) -> str:
@@ -89,8 +89,8 @@ class TimeToPass:
     def free(self) -> bool:
         """Whether another thread has changed anything since the previous reading, or :meth:`end` was called."""
         trace = self._scheduler.trace
-        while not self._is_over and self._seen < len(trace):
-            event, self._seen = trace[self._seen], self._seen + 1
+        while not self._is_over and self._position < len(trace):
+            event, self._position = trace[self._position], self._position + 1
             self._is_over = event[0] != self._thread and not _does_nothing(event, self._scheduler)
         return self._is_over
 
@@ -105,8 +105,8 @@ class Readings:
 
     Attributes:
         count: number of readings.
-        seen: length of the trace at the last reading.
-        done: kinds of the thread's events since then that changed anything.
+        position: length of the trace at the last reading.
+        changes: kinds of the thread's events since then that changed anything.
         states: call site of a reading -> the thread's state at its last reading, and the number of readings in a row
             in an equal state; emptied when the thread changes anything but locks.
         is_locking: whether the thread has used locks since ``states`` was emptied.
@@ -114,8 +114,8 @@ class Readings:
     """
 
     count: int = 0
-    seen: int = 0
-    done: set[int] = field(default_factory=set)
+    position: int = 0
+    changes: set[int] = field(default_factory=set)
     states: dict[tuple[CodeType, int], tuple[_State, int]] = field(default_factory=dict)
     is_locking: bool = False
     moved: float = 0.0
@@ -147,7 +147,9 @@ class Clock:
 
     def _note_haste(self, frame: FrameType) -> None:
         haste = self._scheduler.haste
-        haste.seen = haste.seen or f"{haste.where}: {TIME_WAS_MADE} though threads could go on, as {_place(frame)} sees"
+        haste.observation = (
+            haste.observation or f"{haste.where}: {TIME_WAS_MADE} though threads could go on, as {_place(frame)} sees"
+        )
 
     def sleep(self, seconds: float) -> None:
         """Let the running thread wait for ``seconds`` of virtual time; other threads run meanwhile."""
@@ -164,9 +166,9 @@ class Clock:
         """Wait if the thread seems to do nothing but wait for time to pass; return whether time has moved."""
         scheduler = self._scheduler
         self._look_on()
-        since, kinds = readings.seen, readings.done
+        since, kinds = readings.position, readings.changes
         readings.count += 1
-        readings.seen, readings.done = len(scheduler.trace), set()
+        readings.position, readings.changes = len(scheduler.trace), set()
         if frame is None:
             return False
         if not _LOCKING.issuperset(kinds):
@@ -191,7 +193,7 @@ class Clock:
         for at in range(scheduler.clock_seen, len(trace)):
             readings = scheduler.clock_reads.get(trace[at][0])
             if readings is not None and not _does_nothing(trace[at], scheduler):
-                readings.done.add(trace[at][1])
+                readings.changes.add(trace[at][1])
         scheduler.clock_seen = len(trace)
 
     def _is_long(self, readings: Readings, frame: FrameType) -> bool:
@@ -231,7 +233,7 @@ class Clock:
         else:
             readings.states.clear()
         readings.moved += scheduler.now - now
-        readings.seen = len(scheduler.trace)
+        readings.position = len(scheduler.trace)
         return True
 
 
@@ -254,14 +256,14 @@ def _state_of(frame: FrameType) -> Iterator[object]:
             if name.startswith(PREFIX):
                 continue
             yield name
-            yield from _shown(value)
+            yield from _comparable_parts(value)
             if type(value) not in _CONTAINERS:
                 for key, held in list(_variables(value).items()):
                     yield key
-                    yield from _shown(held)
+                    yield from _comparable_parts(held)
 
 
-def _shown(value: Any) -> Iterator[object]:
+def _comparable_parts(value: Any) -> Iterator[object]:
     """Yield the parts of a value that a working loop would change. Floats and huge integers may be clock readings."""
     if type(value) in (bool, int, str, bytes):
         yield type(value)
@@ -273,10 +275,10 @@ def _shown(value: Any) -> Iterator[object]:
 
 def _variables(value: object) -> dict[str, object]:
     try:
-        found = object.__getattribute__(value, "__dict__")
+        namespace = object.__getattribute__(value, "__dict__")
     except AttributeError:
         return {}
-    return found if type(found) is dict and not issubclass(type(value), type) else {}
+    return namespace if type(namespace) is dict and not issubclass(type(value), type) else {}
 
 
 def _moments(frame: FrameType, now: float) -> Iterator[float]:

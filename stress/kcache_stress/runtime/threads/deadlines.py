@@ -47,20 +47,20 @@ class Haste:
     Attributes:
         hides: the part of this time that is hidden from threads that read the clock.
         where: place of the first wait that ended while threads could go on.
-        seen: ``FILE:LINE: what``, if code has read the clock after that wait; else empty.
+        observation: ``FILE:LINE: what``, if code has read the clock after that wait; else empty.
         behind: thread -> the seconds that have passed while the thread could go on.
         seconds: the seconds that have passed while any thread could go on.
     """
 
     hides: HiddenTime = HiddenTime.NOTHING
     where: str = ""
-    seen: str = ""
+    observation: str = ""
     behind: dict[int, float] = field(default_factory=dict)
     seconds: float = 0.0
 
     def start_over(self) -> None:
         """Reset the times for a new execution."""
-        self.where = self.seen = ""
+        self.where = self.observation = ""
         self.behind, self.seconds = {}, 0.0
 
     def add(self, seconds: float, threads: Sequence[int], where: str) -> None:
@@ -119,9 +119,9 @@ def _waiters() -> object:
     while frame is not None:
         # The virtual `threading` is a second copy of the module, so its functions are not `Condition.wait` itself.
         if frame.f_code.co_name == Condition.wait.__name__ and frame.f_globals.get("__name__") == Condition.__module__:
-            found: object = getattr(frame.f_locals.get("self"), "_waiters", None)
-            if found is not None:
-                return found
+            waiters: object = getattr(frame.f_locals.get("self"), "_waiters", None)
+            if waiters is not None:
+                return waiters
         frame = frame.f_back
     return None
 

@@ -18,16 +18,16 @@ class GreenletPool:
     def __init__(self, serve: Callable[[greenlet.greenlet], None]) -> None:
         self._serve = serve
         self._idle: list[greenlet.greenlet] = []
-        self._made_on_the_way: list[greenlet.greenlet] = []
+        self._created_by_take: list[greenlet.greenlet] = []
 
     def fill(self, count: int) -> None:
         """Create greenlets up to ``count``; drop greenlets that :meth:`take` created, maybe deep in a recursion.
 
         The harness calls this where the stack is low, so that the greenlets have many frames left.
         """
-        if self._made_on_the_way:
-            self._idle = [made for made in self._idle if made not in self._made_on_the_way]
-            self._made_on_the_way.clear()
+        if self._created_by_take:
+            self._idle = [idle for idle in self._idle if idle not in self._created_by_take]
+            self._created_by_take.clear()
         while len(self._idle) < count:
             self._idle.append(self._make())
 
@@ -35,9 +35,9 @@ class GreenletPool:
         """Return a greenlet that is ready to serve; create one if the pool is empty."""
         if self._idle:
             return self._idle.pop()
-        made = self._make()
-        self._made_on_the_way.append(made)
-        return made
+        created = self._make()
+        self._created_by_take.append(created)
+        return created
 
     def give_back(self, idle: greenlet.greenlet) -> None:
         """Put a greenlet back that has served its thread."""
@@ -45,6 +45,6 @@ class GreenletPool:
 
     def _make(self) -> greenlet.greenlet:
         """Create a greenlet. It has as many frames left until the recursion limit as its creator."""
-        made = greenlet.greenlet(self._serve)
-        made.switch(greenlet.getcurrent())
-        return made
+        created = greenlet.greenlet(self._serve)
+        created.switch(greenlet.getcurrent())
+        return created

@@ -58,9 +58,9 @@ def make_importlib(meet: Callable[[str], object], active: Callable[[], AbstractC
 
     def import_module(name: str, package: str | None = None) -> ModuleType:
         full_name = full_name_of(name, package)
-        found = sys.modules.get(full_name)
-        if found is not None:  # without a call of importlib, whose code is not visible
-            return found
+        module = sys.modules.get(full_name)
+        if module is not None:  # without a call of importlib, whose code is not visible
+            return module
         meet(full_name)
         with active():
             return importlib.import_module(name, package)
@@ -124,11 +124,11 @@ def with_simple_queue(tree: ast.Module) -> ast.Module:
 
     In the standard library's Python version, a queue may contain an item that no thread can get yet.
     """
-    (made,) = ast.parse(_SIMPLE_QUEUE).body
-    assert isinstance(made, ast.ClassDef)
+    (class_def,) = ast.parse(_SIMPLE_QUEUE).body
+    assert isinstance(class_def, ast.ClassDef)
     for position, statement in enumerate(tree.body):
-        if isinstance(statement, ast.ClassDef) and statement.name == made.name:
-            tree.body[position] = ast.increment_lineno(made, statement.lineno - made.lineno)
+        if isinstance(statement, ast.ClassDef) and statement.name == class_def.name:
+            tree.body[position] = ast.increment_lineno(class_def, statement.lineno - class_def.lineno)
     return tree
 
 
@@ -178,7 +178,7 @@ def no_process_hooks() -> AbstractContextManager[None]:
 
 
 @contextlib.contextmanager
-def found_as(name: str, module: ModuleType) -> Iterator[None]:
+def module_registered_as(name: str, module: ModuleType) -> Iterator[None]:
     """Context in which ``sys.modules[name]`` is ``module``: enumerations look their own module up there."""
     before = sys.modules.get(name)
     sys.modules[name] = module

@@ -40,14 +40,14 @@ def own_frames(frame: FrameType | None) -> Iterator[FrameType]:
 
 def is_in_while(frame: FrameType | None) -> bool:
     """Whether the innermost loop that a thread is in is a ``while`` loop. A ``for`` loop ends by itself."""
-    found = _innermost_loop(frame)
-    return found is not None and not found[1].is_for
+    loop = _innermost_loop(frame)
+    return loop is not None and not loop[1].is_for
 
 
 def is_at_condition(frame: FrameType) -> bool:
     """Whether a thread is at the condition of its innermost loop: the first line of a ``while`` loop."""
-    found = _innermost_loop(frame)
-    return found is not None and not found[1].is_for and found[0].f_lineno == found[1].line
+    loop = _innermost_loop(frame)
+    return loop is not None and not loop[1].is_for and loop[0].f_lineno == loop[1].line
 
 
 def _innermost_loop(frame: FrameType | None) -> tuple[FrameType, _Loop] | None:
@@ -69,11 +69,11 @@ class _Loop(NamedTuple):
 
 @functools.lru_cache(1_000)
 def _loops(code: CodeType) -> tuple[_Loop, ...]:
-    found = {i.offset: i for i in dis.get_instructions(code)}
-    back = [(i.argval, i.offset) for i in found.values() if "JUMP" in i.opname and i.argval < i.offset]
+    by_offset = {i.offset: i for i in dis.get_instructions(code)}
+    back = [(i.argval, i.offset) for i in by_offset.values() if "JUMP" in i.opname and i.argval < i.offset]
     lines = [(first, line) for first, _, line in code.co_lines() if line is not None]
     return tuple(
-        _Loop(begin, end, found[begin].opname == "FOR_ITER", min(line for at, line in lines if begin <= at <= end))
+        _Loop(begin, end, by_offset[begin].opname == "FOR_ITER", min(line for at, line in lines if begin <= at <= end))
         for begin, end in back
-        if begin in found
+        if begin in by_offset
     )

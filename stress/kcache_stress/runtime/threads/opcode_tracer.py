@@ -115,7 +115,7 @@ class OpcodeTracer:
         self.pauses = 0
         self._scheduler = scheduler
         self._with_gil = with_gil
-        self._made: dict[int, tuple[CodeType, _Trace | None]] = {}
+        self._tracers: dict[int, tuple[CodeType, _Trace | None]] = {}
 
     @contextlib.contextmanager
     def installed(self) -> Iterator[None]:
@@ -145,9 +145,9 @@ class OpcodeTracer:
         if self.pauses or self._scheduler.current < 0:
             return None
         code = frame.f_code
-        known = self._made.get(id(code))
+        known = self._tracers.get(id(code))
         if known is None:
-            known = self._made[id(code)] = code, self._tracer(code)
+            known = self._tracers[id(code)] = code, self._tracer(code)
         if known[1] is not None and serves_pytest(frame):
             return None
         if known[1] is not None:
@@ -168,8 +168,8 @@ class OpcodeTracer:
 
         def opcode(frame: FrameType, event: str, arg: object) -> _Trace:  # noqa: ARG001
             if event == "opcode" and (offset := frame.f_lasti) in points and scheduler.live:
-                left = scheduler.left = scheduler.left - 1
-                if left <= 0:
+                remaining = scheduler.left = scheduler.left - 1
+                if remaining <= 0:
                     scheduler.pause_in_tracer(code, offset)
                     if has_cells:
                         # Until Python 3.12, the interpreter restores the variables after the trace function to their

@@ -118,8 +118,8 @@ class Scheduler:
         """Report that the running thread is about to read (0) or write (1) ``slot`` of ``obj``."""
         if self.live:
             obj = weakly(obj) if self.lets_die else obj
-            left = self.left = self.left - 1
-            if left <= 0:
+            remaining = self.left = self.left - 1
+            if remaining <= 0:
                 self._pause((kind, obj, slot), None)
             self.trace.append((self.current, kind, obj, slot))
             if self.watched and id(obj) in self.watched:
@@ -137,8 +137,8 @@ class Scheduler:
     def pause(self) -> None:
         """Begin a new step: the strategy may switch threads here, without an access."""
         if self.live:  # the same as :meth:`point`, but faster
-            left = self.left = self.left - 1
-            if left <= 0:
+            remaining = self.left = self.left - 1
+            if remaining <= 0:
                 self._pause((PAUSE, None, None), None)
             self.trace.append((self.current, PAUSE, None, None))
 
@@ -153,8 +153,8 @@ class Scheduler:
 
     def point(self, kind: int, obj: object, waits_for: Waitable | None) -> None:
         """Report an event of another ``kind`` at ``obj``; the thread first waits until ``waits_for`` is free."""
-        left = self.left = self.left - 1
-        if left <= 0 or not (waits_for is None or waits_for.free):
+        remaining = self.left = self.left - 1
+        if remaining <= 0 or not (waits_for is None or waits_for.free):
             self._pause((kind, obj, None), waits_for)
         if self.watched and id(obj) in self.watched:
             self.left = 0
@@ -170,8 +170,8 @@ class Scheduler:
 
     def point_timed(self, obj: object, timed: Timed) -> bool:
         """Report a wait like :meth:`point`, for a wait that may time out; return whether it did not time out."""
-        left = self.left = self.left - 1
-        if left <= 0 or not timed.waitable.free:
+        remaining = self.left = self.left - 1
+        if remaining <= 0 or not timed.waitable.free:
             self._pause((TRY, obj, None), timed)
         free = timed.waitable.free
         self.trace.append((self.current, TRY, obj, free))
@@ -234,12 +234,12 @@ class Scheduler:
             number, self.next_number = self.next_number, self.next_number + 1
         thread = self.actors[number] = VirtualThread(number, work)
         if self.live:
-            caller, left = self.current, self.left
+            caller, remaining = self.current, self.left
             self._starter = greenlet.getcurrent()
             self.current, self.left = number, 0
             self._enter(thread)
             self._trace_on()
-            self.current, self.left = caller, 0 if self.asks_at_starts else left
+            self.current, self.left = caller, 0 if self.asks_at_starts else remaining
         elif self.current == HUB:
             self.on_idle_start()
         return number
@@ -319,8 +319,8 @@ class Scheduler:
         """Unwind the threads of the last execution, forget them, and prepare for ``program_actors`` threads."""
         self.live = False
         trace, self.trace = self.trace, []  # events during unwinding are no part of the execution
-        if left_over := [thread for thread in self.actors.values() if not thread.finished]:
-            self._abort(left_over)
+        if unfinished := [thread for thread in self.actors.values() if not thread.finished]:
+            self._abort(unfinished)
         self.actors.clear()
         self._pool.fill(program_actors + _SPARE_GREENLETS)
         restore_locks(trace)
@@ -384,8 +384,8 @@ class Scheduler:
         """Switch to ``following``; return the next thread that the now idle greenlet has to serve."""
         while True:
             try:
-                given: VirtualThread = following.switch()
-                return given
+                thread: VirtualThread = following.switch()
+                return thread
             except Aborted:  # thrown before the thread has begun
                 following = self._hub
 

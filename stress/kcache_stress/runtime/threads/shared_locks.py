@@ -141,14 +141,14 @@ class SharedLocks:
         if id(value) in _REAL:
             module, name = _REAL[id(value)]
             copy = self._virtual(module)
-            made: object = getattr(copy, name) if name else copy
-            return made
-        found: object = self._locks.get(id(value))
-        if found is None:
+            member: object = getattr(copy, name) if name else copy
+            return member
+        lock: object = self._locks.get(id(value))
+        if lock is None:
             low_level: Any = self._virtual("_thread")
-            found = low_level.RLock() if type(value) is _thread.RLock else low_level.allocate_lock()
-            self._locks[id(value)] = found
-        shared: object = found
+            lock = low_level.RLock() if type(value) is _thread.RLock else low_level.allocate_lock()
+            self._locks[id(value)] = lock
+        shared: object = lock
         return shared
 
 

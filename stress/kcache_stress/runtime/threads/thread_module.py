@@ -159,9 +159,9 @@ def make_thread_module(scheduler: Scheduler) -> ModuleType:
         handle: ThreadHandle | None = None,
         daemon: bool = True,  # noqa: ARG001 - nothing outlives an execution
     ) -> ThreadHandle:
-        done: ThreadHandle = handle_type() if handle is None else handle
-        done.spawn(function)
-        return done
+        joinable: ThreadHandle = handle_type() if handle is None else handle
+        joinable.spawn(function)
+        return joinable
 
     def count() -> int:
         scheduler.doubts["asks how many threads are running: what it is told depends on no event"] = None
@@ -172,9 +172,9 @@ def make_thread_module(scheduler: Scheduler) -> ModuleType:
         refuse(scheduler, "uses _thread.interrupt_main: no signal is delivered to virtual threads", sys._getframe(1))
 
     def make_thread_handle(ident: int) -> ThreadHandle:
-        made: ThreadHandle = handle()
-        made.ident, made.started = ident, True
-        return made
+        created: ThreadHandle = handle()
+        created.ident, created.started = ident, True
+        return created
 
     handle_type = handle
     module = ModuleType("_thread")
@@ -216,10 +216,10 @@ def make_local(scheduler: Scheduler) -> type:
         def __new__(cls, *args: Any, **kwargs: Any) -> Any:
             if (args or kwargs) and cls.__init__ is object.__init__:
                 raise TypeError("Initialization arguments are not supported")
-            made = object.__new__(cls)
+            instance = object.__new__(cls)
             dicts = {_thread_of(scheduler): dict[str, Any]()}
-            object.__setattr__(made, "_kcache_local", (dicts, args, kwargs))
-            return made
+            object.__setattr__(instance, "_kcache_local", (dicts, args, kwargs))
+            return instance
 
         def __getattribute__(self, name: str) -> Any:
             if name == "__dict__":
@@ -247,15 +247,15 @@ def make_local(scheduler: Scheduler) -> type:
     def _dict(of: Any) -> dict[str, Any]:
         thread = _thread_of(scheduler)
         dicts, args, kwargs = object.__getattribute__(of, "_kcache_local")
-        found: dict[str, Any] | None = dicts.get(thread)
-        if found is None:
+        namespace: dict[str, Any] | None = dicts.get(thread)
+        if namespace is None:
             # Thread numbers are used again in the next execution, so entries of ended threads are removed. Not a weak
             # dictionary: its Python code would add events to the trace whenever a thread is garbage-collected.
             for ended in set(dicts).difference(scheduler.actors.values(), [scheduler]):
                 del dicts[ended]
-            found = dicts[thread] = {}
+            namespace = dicts[thread] = {}
             type(of).__init__(of, *args, **kwargs)
-        return found
+        return namespace
 
     return local
 

@@ -98,13 +98,13 @@ class _Guarded:
 
 def _make_asyncio(module: ModuleType, guard: _Guard) -> None:
     def with_loop(used: str, real: Callable[..., Any]) -> Callable[..., Any]:
-        def made(*args: Any, **kwargs: Any) -> Any:
+        def create_loop(*args: Any, **kwargs: Any) -> Any:
             loop = real(*args, **kwargs)
             for name in ("run_forever", "run_until_complete"):
                 setattr(loop, name, guard.function(f"loop.{name}", getattr(loop, name)))
             return loop
 
-        return guard.function(used, made)
+        return guard.function(used, create_loop)
 
     for name in ("run", "run_coroutine_threadsafe"):
         module.__dict__[name] = guard.function(name, module.__dict__[name])
@@ -116,15 +116,15 @@ def _make_asyncio(module: ModuleType, guard: _Guard) -> None:
 
 
 def _make_multiprocessing(module: ModuleType, guard: _Guard) -> None:
-    def made(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+    def guarded_factory(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *args, **kwargs: _Guarded(guard, name, real(*args, **kwargs))
 
     process: Any = module.__dict__["Process"]
     own = {"start": guard.never("Process.start"), "__module__": "multiprocessing"}
     module.__dict__["Process"] = type("Process", (process,), own)
     module.__dict__.update({name: guard.never(name) for name in _PROCESSES})
-    module.__dict__.update({name: made(name, module.__dict__[name]) for name in _SYNCHRONISED})
-    module.__dict__["get_context"] = made("get_context()", module.__dict__["get_context"])
+    module.__dict__.update({name: guarded_factory(name, module.__dict__[name]) for name in _SYNCHRONISED})
+    module.__dict__["get_context"] = guarded_factory("get_context()", module.__dict__["get_context"])
 
 
 def _make_pools(module: ModuleType, guard: _Guard) -> None:
