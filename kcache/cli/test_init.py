@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcache.cli import main
-from kcache_conformance import scaffold
+from kcache_conformance.indexers import scaffold
 
 SHELF = """
 import threading

@@ -164,7 +164,7 @@ class BodyExplorationTarget:
         self,
         program: InterleavedProgram,
         problem: Problem,
-        found: Counterexample[object] | None = None,
+        counterexample: Counterexample[object] | None = None,
         *,
         strict_errors: bool = False,
         detail: str = "",
@@ -174,11 +174,11 @@ class BodyExplorationTarget:
         own = program.with_hash_seed(own_hash_seed())
         token = ReplayToken(self.target.name, own, problem.kind, instrument=self._instrument)
         interleaving = None
-        if found is None and SHOWN_ONCE in problem.summary:
+        if counterexample is None and SHOWN_ONCE in problem.summary:
             if not self._freely:
                 self._freely = run_freely(self._trial(program), self._pulse)
             detail = f"{self._freely}.\n{detail}"
-        if found is not None:
+        if counterexample is not None:
             runner = InterleavedRunner(self._test(program), self._copies, self._shape(program), self._pulse)
             runner.shows_variables = True
             texts = Texts(
@@ -194,14 +194,16 @@ class BodyExplorationTarget:
             if program.divisor > 1:
                 detail = f"{_SMALLER.format(program.divisor)}\n{detail}"
             # A data race does not depend on the order of its accesses: preemptions say nothing about it.
-            if problem.kind is not FindingKind.DATA_RACE and not found.preemptions:
+            if problem.kind is not FindingKind.DATA_RACE and not counterexample.preemptions:
                 detail = f"{self._without_preemptions(runner, problem)}{detail}"
-            self._whole = render_interleaving(runner, found.schedule, texts, problem, most_events=_MOST_CONFIRMED)
+            self._whole = render_interleaving(
+                runner, counterexample.schedule, texts, problem, most_events=_MOST_CONFIRMED
+            )
             interleaving = end_of(self._whole)
             self.target.clean_up()
             token = replace(
                 token,
-                schedule=found.schedule,
+                schedule=counterexample.schedule,
                 granularity=self.granularity,
                 fingerprint=fingerprint_of(runner.sandbox.sources),
             )
@@ -214,14 +216,14 @@ class BodyExplorationTarget:
             interleaving=interleaving,
             script=self.target.source,
             rule=problem.rule,
-            unconfirmed="" if found is not None else why_not_repeated(problem.kind),
+            unconfirmed="" if counterexample is not None else why_not_repeated(problem.kind),
         )
 
     def confirmation(
         self,
         program: InterleavedProgram,
         finding: Finding,
-        found: Counterexample[object],
+        counterexample: Counterexample[object],
         watch: ProgressListener,
         *,
         is_seen: bool,
@@ -229,10 +231,10 @@ class BodyExplorationTarget:
     ) -> Confirmation:
         """Run the test with real threads, and return whether they fail in the same way."""
         del is_seen, strict_errors
-        if found.execution.hurry:
+        if counterexample.execution.hurry:
             return Confirmation(Answer.NOT_TRIED)  # it depends on the clock, and pauses of real threads take time
         assert self._whole is not None
-        trial = replace(self._trial(program), seconds=found.execution.seconds)
+        trial = replace(self._trial(program), seconds=counterexample.execution.seconds)
         return confirm(trial, self._whole, finding.kind, watch.alive)
 
     def _trial(self, program: InterleavedProgram) -> Trial:

@@ -290,7 +290,7 @@ class ObjectExplorationTarget:
         self,
         program: Any,
         problem: Problem,
-        found: Counterexample[Any] | None = None,
+        counterexample: Counterexample[Any] | None = None,
         *,
         strict_errors: bool = False,
         detail: str = "",
@@ -298,12 +298,12 @@ class ObjectExplorationTarget:
         """Create the finding of a problem; if there is a counterexample, with its interleaving, calls and schedule."""
         setting = Setting(self._object_type, self.target.name, strict_errors, self._instrument)
         program = self._object_type.for_target(program, self.target).with_hash_seed(own_hash_seed())
-        if found is None:
+        if counterexample is None:
             finding = concurrent_finding(setting, PHASE, problem.kind, problem.summary, program, rule=problem.rule)
             return replace(finding, unconfirmed=why_not_repeated(problem.kind))
         runner = self.runner(program)
-        told = render_interleaving(runner, found.schedule, self.texts(program, runner), problem)
-        calls = calls_of(program, found.execution, runner.read_back(found.execution.final))
+        told = render_interleaving(runner, counterexample.schedule, self.texts(program, runner), problem)
+        calls = calls_of(program, counterexample.execution, runner.read_back(counterexample.execution.final))
         is_about_calls = problem.kind in (FindingKind.NONLINEARIZABLE, FindingKind.EXCEPTION)
         verdict = self._checked(program, calls, strict_errors) if is_about_calls else None
         if verdict is not None and verdict.wrong is not None and told.wrong_call is not None:
@@ -315,7 +315,7 @@ class ObjectExplorationTarget:
             calls = verdict.shown
         token = replace(
             setting.token(program, problem.kind),
-            schedule=found.schedule,
+            schedule=counterexample.schedule,
             fingerprint=fingerprint_of(runner.sandbox.sources),
             granularity=self.granularity,
         )
@@ -337,7 +337,7 @@ class ObjectExplorationTarget:
         self,
         program: Any,
         finding: Finding,
-        found: Counterexample[Any],
+        counterexample: Counterexample[Any],
         watch: ProgressListener,
         *,
         is_seen: bool,
@@ -348,7 +348,7 @@ class ObjectExplorationTarget:
             return Confirmation(Answer.NOT_TRIED)
         assert finding.interleaving is not None
         setting = Setting(self._object_type, self.target.name, strict_errors)
-        trial = trial_of(setting, self.target, program, finding.kind, found.execution.seconds)
+        trial = trial_of(setting, self.target, program, finding.kind, counterexample.execution.seconds)
         return confirm(trial, finding.interleaving, finding.kind, watch.alive)
 
     def _checked(self, program: Any, calls: Sequence[Call[Any]], strict_errors: bool) -> CallsVerdict | None:

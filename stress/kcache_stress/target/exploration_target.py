@@ -67,7 +67,7 @@ class ExplorationTarget(Protocol[P, A]):
         self,
         program: P,
         problem: Problem,
-        found: Counterexample[A] | None = None,
+        counterexample: Counterexample[A] | None = None,
         *,
         strict_errors: bool = False,
         detail: str = "",
@@ -79,7 +79,7 @@ class ExplorationTarget(Protocol[P, A]):
         self,
         program: P,
         finding: Finding,
-        found: Counterexample[A],
+        counterexample: Counterexample[A],
         watch: ProgressListener,
         *,
         is_seen: bool,
@@ -90,7 +90,7 @@ class ExplorationTarget(Protocol[P, A]):
         Args:
             program: the program that fails.
             finding: how the program fails.
-            found: the counterexample of the finding.
+            counterexample: the counterexample of the finding.
             watch: the listener that is notified of each run.
             is_seen: whether the explorer observed all code that ran in the counterexample.
             strict_errors: require kcache's error types.
