@@ -146,12 +146,12 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 _WARM_CHILD = Path(__file__).parent / "stress" / "warm_child.py"
 _IMPORTED_BY_CHILDREN = [
     "kcache_conformance.isolation.worker",
-    "kcache_conformance.jobs",
-    "kcache_conformance.replays",
+    "kcache_conformance.runs.jobs",
+    "kcache_conformance.runs.replays",
     "kcache_conformance.indexers.program_job",
     "kcache_conformance.indexers.sequential_phases",
     "kcache_conformance.indexers.concurrent_phases",
-    "kcache_conformance.runs.explored_examples",
+    "kcache_conformance.verification.explored_examples",
     "kcache_conformance.fuzzing.session",
     "kcache_conformance.fuzzing.search_job",
     "kcache_conformance.fuzzing.replaying",

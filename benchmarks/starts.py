@@ -23,7 +23,7 @@ TARGET = f"{HERE / 'examples' / 'targets' / 'update_shortcut.py'}:new_indexer"
 UNTIL_FIRST_PHASE = """
 from kcache.cli import main
 from kcache_conformance import suite
-from kcache_conformance.events import PhaseStarted
+from kcache_conformance.results.events import PhaseStarted
 
 run = suite.run_phases_in_child
 

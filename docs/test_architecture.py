@@ -171,7 +171,7 @@ def test_a_check_starts_without_what_it_may_not_need() -> None:
         "import sys; explorer = tuple(f'kcache_stress.{part}' for part in ('engine', 'modules', 'runtime', 'target'))\n"
         "from kcache.cli import main; assert not [name for name in sys.modules if name.startswith(explorer)]\n"
         "main.get_command(None, 'check'); assert not [name for name in sys.modules if name.startswith(explorer)]\n"
-        "from kcache_conformance.target_types import target_type_named; target_type_named('indexer')\n"
+        "from kcache_conformance.targets.target_types import target_type_named; target_type_named('indexer')\n"
         "assert not sys.modules.keys() & {'hypothesis', 'jinja2', 'kcache_conformance.fuzzing', 'kcache.informers'}"
     )
     require(script)
@@ -272,6 +272,10 @@ LAYERS = {
     "kcache_stress": (
         *("engine", "", "strategies", "knowledge", "instrument", "runtime.threads", "runtime.stand_ins", "runtime"),
         *("modules", "trace", "judgement", "target", "real_threads", "interleaved", "objects", "indexers"),
+    ),
+    "kcache_conformance": (
+        *("isolation", "phases", "targets", "results", "", "report", "fuzzing", "objects", "classes", "indexers"),
+        *("queues", "informers", "interleaved", "runs", "verification"),
     ),
 }
 """The folders of a package, each of which imports those before it alone; the empty one is the top folder."""

@@ -19,7 +19,6 @@ from page_steps import Run, blocks
 from kcache.cli import main
 from kcache.cli.fuzz import fuzz as fuzz_command
 from kcache.testing import Rule, fuzz_index_func, fuzz_key_func
-from kcache_conformance.errors import FuzzError
 from kcache_conformance.fuzzing.engines.interleavings import explore_calls
 from kcache_conformance.fuzzing.engines.perturbation_search import PerturbationSearch
 from kcache_conformance.fuzzing.engines.perturbations import PERTURBATIONS, UNPERTURBED
@@ -31,6 +30,7 @@ from kcache_conformance.fuzzing.judging.violation import InputClass
 from kcache_conformance.fuzzing.objects.fuzzed_object import FuzzedObject
 from kcache_conformance.fuzzing.objects.strategies import ObjectMaker
 from kcache_conformance.fuzzing.options import FuzzOptions
+from kcache_conformance.fuzzing.report import FuzzError
 from kcache_conformance.fuzzing.report_text import ENGINE_TITLES
 from kcache_conformance.fuzzing.rules import RULES, Kind
 from kcache_conformance.fuzzing.schemas.standard_types import STANDARD_TYPES

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from kcache.cli import main
 from kcache_conformance.informers.litmus_tests import SEQUENTIAL
 from kcache_conformance.informers.target import _NEEDED, FEATURES, load_informer_target
-from kcache_conformance.target_types import TARGET_TYPES
+from kcache_conformance.targets.target_types import TARGET_TYPES
 from kcache_model.informers.program import InformerProgram, StepName
 from stateful_tests.api_server import HttpApiServer
 

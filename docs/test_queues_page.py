@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 import kcache.queues
 from kcache.cli import main
-from kcache_conformance.gallery import queue_gallery
 from kcache_conformance.queues.target import make_queue_target
-from kcache_conformance.target_types import TARGET_TYPES
+from kcache_conformance.targets.gallery import queue_gallery
+from kcache_conformance.targets.target_types import TARGET_TYPES
 from kcache_model.queues.program import QueueKind
 
 FOLDER = Path(__file__).parent

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from page_steps import Run, blocks, follow
 
-from kcache_conformance.gallery import gallery
+from kcache_conformance.targets.gallery import gallery
 
 ROOT = Path(__file__).resolve().parents[1]
 CHECKED = (ROOT / "docs" / "what-is-checked.md").read_text(encoding="utf-8")

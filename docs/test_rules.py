@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from kcache.cli import main
 from kcache_conformance.report.rules_text import all_rules, rules_page
-from kcache_conformance.target_types import TARGET_TYPES, target_type_named
+from kcache_conformance.targets.target_types import TARGET_TYPES, target_type_named
 from kcache_model.anomaly import Anomaly
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.target import make_target

@@ -13,7 +13,7 @@ from kcache_conformance.fuzzing.options import FuzzOptions
 from kcache_conformance.fuzzing.rules import Kind, Rule
 from kcache_conformance.fuzzing.session import fuzz
 from kcache_conformance.fuzzing.subject import load_subject
-from kcache_conformance.gallery import function_gallery
+from kcache_conformance.targets.gallery import function_gallery
 from kcache_model.verdict import Status
 from kcache_stress.loading import load_object
 

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from kcache_conformance.phase import Phase, PhaseContext, PhaseOutcome
+from kcache_conformance.phases.phase import Phase, PhaseContext, PhaseOutcome
 from kcache_conformance.report.formats import Format
 from kcache_conformance.report.run_report import RunReport
-from kcache_conformance.target_type import TargetType
+from kcache_conformance.targets.target_type import TargetType
 from kcache_model.object_types.object_type import Driver, ObjectTarget, ObjectType
 from kcache_model.object_types.plain import MethodCall, ObjectProgram, method, object_type
 from kcache_model.object_types.specification import Specification

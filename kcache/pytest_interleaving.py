@@ -44,8 +44,8 @@ from .pytest_threads import Started
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kcache_conformance.events import SuiteResult
-    from kcache_conformance.suite_options import SuiteOptions
+    from kcache_conformance.phases.suite_options import SuiteOptions
+    from kcache_conformance.results.events import SuiteResult
     from kcache_model.finding import Finding
 
 _SHRINK_SECONDS: Final = 5.0
@@ -242,7 +242,7 @@ class _Explorer:
             self.unfinished.append(search)
 
     def _search(self, item: pytest.Item) -> _Search:
-        from kcache_conformance.suite_options import SuiteOptions
+        from kcache_conformance.phases.suite_options import SuiteOptions
         from kcache_stress.interleaved.pytest_items import ARGUMENTS, arguments_of, positions_of
         from kcache_stress.modules.private_packages import HARNESS
         from kcache_stress.recorded_imports import record_import_path, record_module_files
@@ -352,7 +352,7 @@ def _changed(path: Path) -> float:
 def _searched(search: _Search, seconds: float) -> tuple[Outcome, str]:
     """Search for this many seconds; return the outcome, and the report if the test has to fail, else an empty text."""
     from kcache_conformance.isolation import HarnessError
-    from kcache_conformance.suite import run_suite
+    from kcache_conformance.runs.suite import run_suite
     from kcache_model.errors import TargetError
 
     try:
@@ -393,10 +393,10 @@ class _Report:
     """
 
     def __init__(self, finding: Finding, spec: str) -> None:
-        from kcache_conformance.replay_request import ReplayRequest
         from kcache_conformance.report.capturing import captured
         from kcache_conformance.report.finding_text import print_finding
-        from kcache_conformance.stored_replays import short_command
+        from kcache_conformance.runs.stored_replays import short_command
+        from kcache_conformance.targets.replay_request import ReplayRequest
 
         self.command = ""
 

@@ -112,8 +112,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     target: str | None = session.config.getoption("--kcache-target")
     if target is None or hasattr(session.config, "workerinput"):
         return
-    from kcache_conformance.jobs import load_in_child
-    from kcache_conformance.suite_options import SuiteOptions
+    from kcache_conformance.phases.suite_options import SuiteOptions
+    from kcache_conformance.runs.jobs import load_in_child
     from kcache_model.errors import TargetError
 
     kind: str = session.config.option.kcache_type

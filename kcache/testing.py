@@ -25,23 +25,23 @@ from typing import TYPE_CHECKING, Any, Final
 from kcache import Semantics
 from kcache.adapting import AdaptedFactory, adapt
 from kcache.adapting_queues import AdaptedQueueFactory, adapt_queue
-from kcache_conformance.classes import class_type_name
-from kcache_conformance.errors import ConformanceError, FuzzError, InconclusiveError
-from kcache_conformance.events import SuiteResult
+from kcache_conformance.errors import ConformanceError, InconclusiveError
 from kcache_conformance.fuzzing.library import fuzz_index_func, fuzz_key_func, fuzzed
-from kcache_conformance.fuzzing.report import FuzzReport
+from kcache_conformance.fuzzing.report import FuzzError, FuzzReport
 from kcache_conformance.fuzzing.rules import Rule
 from kcache_conformance.informers.fake_server import FakeServer
 from kcache_conformance.informers.reproducing import PrintingHandler, print_content, settle
 from kcache_conformance.isolation import HarnessError
-from kcache_conformance.replays import replay_in_child
+from kcache_conformance.phases.suite_options import DEFAULT_TYPE, MOST_FINDINGS, SuiteOptions, phase_ids
 from kcache_conformance.report.capturing import captured
 from kcache_conformance.report.finding_text import print_finding
-from kcache_conformance.stored_replays import short_command
-from kcache_conformance.suite import run_suite
-from kcache_conformance.suite_options import DEFAULT_TYPE, MOST_FINDINGS, SuiteOptions, phase_ids
-from kcache_conformance.target_type import TargetType
-from kcache_conformance.target_types import target_type_named, trusted_type_of_token
+from kcache_conformance.results.events import SuiteResult
+from kcache_conformance.runs.replays import replay_in_child
+from kcache_conformance.runs.stored_replays import short_command
+from kcache_conformance.runs.suite import run_suite
+from kcache_conformance.targets.class_names import class_type_name
+from kcache_conformance.targets.target_type import TargetType
+from kcache_conformance.targets.target_types import target_type_named, trusted_type_of_token
 from kcache_model.errors import FormatError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import Call

@@ -14,18 +14,18 @@ import pytest
 
 import kcache
 from kcache.cli.console import phase_line
-from kcache_conformance.events import Event, PhaseFinished
-from kcache_conformance.gallery import gallery
 from kcache_conformance.indexers.diagnosis import diagnosed
 from kcache_conformance.indexers.program_job import run_program_in_child
 from kcache_conformance.indexers.sequential import run_program
 from kcache_conformance.indexers.target_type import INDEXER
-from kcache_conformance.jobs import _Turns
-from kcache_conformance.phase import PhaseOutcome
+from kcache_conformance.phases.phase import PhaseOutcome
+from kcache_conformance.phases.suite_options import SuiteOptions
+from kcache_conformance.phases.symptoms import Known, waiver_of
 from kcache_conformance.report.counts import counts_text
-from kcache_conformance.suite import run_suite
-from kcache_conformance.suite_options import SuiteOptions
-from kcache_conformance.symptoms import Known, waiver_of
+from kcache_conformance.results.events import Event, PhaseFinished
+from kcache_conformance.runs.jobs import _Turns
+from kcache_conformance.runs.suite import run_suite
+from kcache_conformance.targets.gallery import gallery
 from kcache_model.call_program import serial_orders
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers import operations as op

@@ -12,14 +12,14 @@ from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 import pydantic
 import pytest
 
-from kcache_conformance.classes import class_type_name
 from kcache_conformance.classes.argument_instances import argument_of, values_of
 from kcache_conformance.classes.machine import rules_of
 from kcache_conformance.classes.machine_of import machine_of
 from kcache_conformance.classes.public_calls import public_calls
 from kcache_conformance.classes.vocabulary_choice import vocabulary_of
 from kcache_conformance.report.pytest_file import pytest_files
-from kcache_conformance.target_types import target_type_named
+from kcache_conformance.targets.class_names import class_type_name
+from kcache_conformance.targets.target_types import target_type_named
 from kcache_model.errors import TargetError
 from kcache_model.object_types.plain import ObjectProgram
 from kcache_model.object_types.vocabulary import alphabet

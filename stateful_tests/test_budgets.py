@@ -15,14 +15,14 @@ from click.testing import CliRunner
 
 from kcache.cli import main
 from kcache.testing import run_conformance
-from kcache_conformance import suite
-from kcache_conformance.budget_slices import LEAST_PROGRAMS
-from kcache_conformance.classes import class_type_name
-from kcache_conformance.events import PhaseFinished, PhaseProgress, PhaseStarted, SuiteResult, TargetLoaded
-from kcache_conformance.phase import PhaseContext
-from kcache_conformance.suite import run_suite
-from kcache_conformance.suite_options import SuiteOptions
-from kcache_conformance.target_types import target_type_named
+from kcache_conformance.phases.budget_slices import LEAST_PROGRAMS
+from kcache_conformance.phases.phase import PhaseContext
+from kcache_conformance.phases.suite_options import SuiteOptions
+from kcache_conformance.results.events import PhaseFinished, PhaseProgress, PhaseStarted, SuiteResult, TargetLoaded
+from kcache_conformance.runs import suite
+from kcache_conformance.runs.suite import run_suite
+from kcache_conformance.targets.class_names import class_type_name
+from kcache_conformance.targets.target_types import target_type_named
 from kcache_model.verdict import Status
 
 COUNTERS = """

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from kcache_conformance.classes import class_type_name
 from kcache_conformance.classes.called_under_lock import methods_called_under_lock
-from kcache_conformance.suite import run_suite
-from kcache_conformance.suite_options import SuiteOptions
-from kcache_conformance.symptoms import weighed
+from kcache_conformance.phases.suite_options import SuiteOptions
+from kcache_conformance.phases.symptoms import weighed
+from kcache_conformance.runs.suite import run_suite
+from kcache_conformance.targets.class_names import class_type_name
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.object_types.plain import MethodCall, ObjectProgram
 from kcache_model.verdict import Status

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from front_door import values
-from kcache_conformance.classes import CLASS, class_type_name, sparing
+from kcache_conformance.classes import sparing
 from kcache_conformance.classes.class_type import class_type
 from kcache_conformance.classes.public_calls import public_calls
 from kcache_conformance.classes.vocabulary_choice import vocabulary_of
-from kcache_conformance.events import SuiteResult
-from kcache_conformance.guessed_type import guessed_type
-from kcache_conformance.suite import run_suite
-from kcache_conformance.suite_options import SuiteOptions
+from kcache_conformance.phases.suite_options import SuiteOptions
+from kcache_conformance.results.events import SuiteResult
+from kcache_conformance.runs.guessed_type import guessed_type
+from kcache_conformance.runs.suite import run_suite
+from kcache_conformance.targets.class_names import CLASS, class_type_name
 from kcache_model.object_types.method_call import MethodCall
 from kcache_model.object_types.plain import plain_value
 from kcache_model.outcomes import Outcome, raised

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from kcache_conformance.classes import class_type_name
 from kcache_conformance.objects.sequential import PatientCaller
-from kcache_conformance.runs.outcomes import Certificate
-from kcache_conformance.runs.verify import verify
+from kcache_conformance.results.exploration_outcomes import Certificate
+from kcache_conformance.targets.class_names import class_type_name
+from kcache_conformance.verification.verify import verify
 from kcache_model.bound import parse_bound
 from kcache_model.finding import FindingKind
 from kcache_model.outcomes import Outcome

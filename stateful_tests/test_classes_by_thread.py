@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kcache_conformance.classes import class_type_name
-from kcache_conformance.target_types import target_type_named
+from kcache_conformance.targets.class_names import class_type_name
+from kcache_conformance.targets.target_types import target_type_named
 from kcache_model.finding import Finding
 from kcache_model.object_types.plain import MethodCall, ObjectProgram
 from kcache_model.object_types.replay_steps import CalledBy

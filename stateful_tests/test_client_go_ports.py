@@ -18,8 +18,8 @@ from kcache_conformance.indexers.recorded.replay import replay
 from kcache_conformance.indexers.recorded.scenario import Scenario
 from kcache_conformance.indexers.smoke import smoke
 from kcache_conformance.indexers.state_machine import make_state_machine, run_examples
-from kcache_conformance.phase import PhaseContext
-from kcache_conformance.suite import SuiteOptions, run_suite
+from kcache_conformance.phases.phase import PhaseContext
+from kcache_conformance.runs.suite import SuiteOptions, run_suite
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item, Semantics

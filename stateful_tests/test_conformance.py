@@ -15,13 +15,13 @@ import pytest
 
 import kcache
 from kcache.testing import ConformanceError, Status, TargetError, run_conformance
-from kcache_conformance.budget_slices import budget_slices, work_steps
 from kcache_conformance.indexers.phases import PHASES
 from kcache_conformance.indexers.sequential import Coverage, SequentialRun, run_program
 from kcache_conformance.indexers.state_machine import make_state_machine, run_examples
-from kcache_conformance.phase import PhaseContext
-from kcache_conformance.suite import SuiteOptions, run_suite
-from kcache_conformance.target_types import TARGET_TYPES
+from kcache_conformance.phases.budget_slices import budget_slices, work_steps
+from kcache_conformance.phases.phase import PhaseContext
+from kcache_conformance.runs.suite import SuiteOptions, run_suite
+from kcache_conformance.targets.target_types import TARGET_TYPES
 from kcache_model.finding import FindingKind
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item, Semantics

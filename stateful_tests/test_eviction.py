@@ -14,10 +14,10 @@ from kcache_conformance.indexers.recorded.replay import replay
 from kcache_conformance.indexers.sequential import run_program
 from kcache_conformance.indexers.smoke import smoke
 from kcache_conformance.indexers.state_machine import make_state_machine, run_examples
-from kcache_conformance.phase import PhaseContext
+from kcache_conformance.phases.phase import PhaseContext
+from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.report.counts import counts_text
-from kcache_conformance.suite import run_suite
-from kcache_conformance.suite_options import SuiteOptions
+from kcache_conformance.runs.suite import run_suite
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item, Semantics

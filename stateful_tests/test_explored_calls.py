@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kcache_conformance.classes import class_type_name
-from kcache_conformance.suite import run_suite
-from kcache_conformance.suite_options import SuiteOptions
-from kcache_conformance.target_types import target_type_named
+from kcache_conformance.phases.suite_options import SuiteOptions
+from kcache_conformance.runs.suite import run_suite
+from kcache_conformance.targets.class_names import class_type_name
+from kcache_conformance.targets.target_types import target_type_named
 from kcache_model.object_types.plain import MethodCall, ObjectProgram
 from kcache_stress.target.explore import ExploreOptions, explore
 

@@ -11,10 +11,10 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 import kcache
-from kcache_conformance.gallery import gallery
 from kcache_conformance.indexers.concurrent_programs import concurrent_programs
-from kcache_conformance.runs.batch import Batch
-from kcache_conformance.runs.explored_examples import Examples, explore_examples
+from kcache_conformance.targets.gallery import gallery
+from kcache_conformance.verification.batch import Batch
+from kcache_conformance.verification.explored_examples import Examples, explore_examples
 from kcache_model.errors import TargetError
 from kcache_model.finding import FindingKind
 from kcache_model.indexers.codec import decode_program, encode_program

@@ -8,10 +8,10 @@ from types import ModuleType
 import pytest
 
 from front_door import giving_up, kinds, newcomers, optional, own_threads
-from kcache_conformance.classes import class_type_name
-from kcache_conformance.events import SuiteResult
-from kcache_conformance.suite import run_suite
-from kcache_conformance.suite_options import SuiteOptions
+from kcache_conformance.phases.suite_options import SuiteOptions
+from kcache_conformance.results.events import SuiteResult
+from kcache_conformance.runs.suite import run_suite
+from kcache_conformance.targets.class_names import class_type_name
 from kcache_model.verdict import Status
 
 KINDS = Path(kinds.__file__)

@@ -9,14 +9,14 @@ from dataclasses import replace
 import pytest
 
 from kcache.testing import ConformanceError, Target, run_conformance
-from kcache_conformance.events import SuiteResult
-from kcache_conformance.gallery import Example, gallery
 from kcache_conformance.indexers.recorded.corpus import scenarios
 from kcache_conformance.indexers.recorded.replay import replay
 from kcache_conformance.indexers.recorded.scenario import Scenario
 from kcache_conformance.indexers.smoke import smoke
 from kcache_conformance.indexers.state_machine import make_state_machine, run_examples
-from kcache_conformance.suite import SuiteOptions, run_suite
+from kcache_conformance.results.events import SuiteResult
+from kcache_conformance.runs.suite import SuiteOptions, run_suite
+from kcache_conformance.targets.gallery import Example, gallery
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.probing import probe
 from kcache_stress.indexers.stress import StressOptions, stress

@@ -10,7 +10,7 @@ import pytest
 import typing_extensions as te
 
 from kcache_conformance.classes.argument_instances import argument_of, values_of
-from kcache_conformance.guessed_type import guessed_type, type_of_target
+from kcache_conformance.runs.guessed_type import guessed_type, type_of_target
 from kcache_model.errors import TargetError
 
 MODULE = """

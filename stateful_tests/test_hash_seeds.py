@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kcache_conformance.indexers.program_job import run_program_in_child
-from kcache_conformance.suite import SuiteOptions, run_suite
+from kcache_conformance.runs.suite import SuiteOptions, run_suite
 from kcache_model.blob import pack
 from kcache_model.call_program import HASH_SEEDS, hash_seed, own_hash_seed
 from kcache_model.errors import FormatError

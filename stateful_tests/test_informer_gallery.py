@@ -7,10 +7,10 @@ from collections import Counter
 
 import pytest
 
-from kcache_conformance.gallery import Example, informer_gallery
 from kcache_conformance.informers.findings import TOKENS
 from kcache_conformance.informers.target_type import INFORMER
-from kcache_conformance.phase import PhaseContext, PhaseOutcome
+from kcache_conformance.phases.phase import PhaseContext, PhaseOutcome
+from kcache_conformance.targets.gallery import Example, informer_gallery
 from kcache_model.progress import NoProgress
 
 EXAMPLES = informer_gallery()

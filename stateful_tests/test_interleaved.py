@@ -16,10 +16,10 @@ import pytest
 from kcache import testing
 from kcache.testing import clock, interleaved, replay, run
 from kcache_conformance.errors import ConformanceError, InconclusiveError
-from kcache_conformance.guessed_type import guessed_type, type_of_target
+from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.report.interleaving import interleaving_text
-from kcache_conformance.suite import run_suite
-from kcache_conformance.suite_options import SuiteOptions
+from kcache_conformance.runs.guessed_type import guessed_type, type_of_target
+from kcache_conformance.runs.suite import run_suite
 from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.interleaved_program import InterleavedProgram

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from kcache.cli.explorer_report import text_of_tested_code
-from kcache_conformance.classes import class_type_name
 from kcache_conformance.classes.public_calls import public_calls
 from kcache_conformance.classes.vocabulary_choice import vocabulary_of
 from kcache_conformance.report.run_report import not_tested_text
-from kcache_conformance.runs.batch import Batch, decode_batch, describe, encode_batch, programs_of
-from kcache_conformance.target_types import target_type_named
+from kcache_conformance.targets.class_names import class_type_name
+from kcache_conformance.targets.target_types import target_type_named
+from kcache_conformance.verification.batch import Batch, decode_batch, describe, encode_batch, programs_of
 from kcache_model.errors import CannotExploreError
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.engine.granularity import Granularity

@@ -9,14 +9,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from kcache_conformance.explorer_phase import Search
 from kcache_conformance.interleaved import as_target_type
-from kcache_conformance.phase import PhaseContext, PhaseOutcome
+from kcache_conformance.phases.explorer_phase import Search
+from kcache_conformance.phases.phase import PhaseContext, PhaseOutcome
+from kcache_conformance.phases.suite_options import SuiteOptions, decode_options, encode_options
 from kcache_conformance.report.capturing import captured
 from kcache_conformance.report.finding_text import print_finding
 from kcache_conformance.report.interleaving import interleaving_text
 from kcache_conformance.report.story import story_sentences
-from kcache_conformance.suite_options import SuiteOptions, decode_options, encode_options
 from kcache_model.finding import Finding
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.interleaving import Interleaving, InterleavingEvent, Switch, decode_interleaving, encode_interleaving

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from kcache_conformance.completeness import MethodsReport
+from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.report.formats import FORMATS
 from kcache_conformance.report.methods_text import encode_methods, methods_lines
 from kcache_conformance.report.run_report import RunReport, lines_about_methods, report_of_one_phase
-from kcache_conformance.suite_options import SuiteOptions
+from kcache_conformance.results.completeness import MethodsReport
 from kcache_model.verdict import Status
 
 _ALL = MethodsReport(

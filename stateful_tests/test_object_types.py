@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from kcache_conformance.suite import run_suite
-from kcache_conformance.suite_options import SuiteOptions
-from kcache_conformance.target_types import target_type_named
+from kcache_conformance.phases.suite_options import SuiteOptions
+from kcache_conformance.runs.suite import run_suite
+from kcache_conformance.targets.target_types import target_type_named
 from kcache_model.errors import TargetError
 from kcache_model.finding import FindingKind
 from kcache_model.linearizability import SearchBudget

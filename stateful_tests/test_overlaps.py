@@ -10,11 +10,11 @@ from typing import Any
 import greenlet
 import pytest
 
-from kcache_conformance.events import PhaseFinished
+from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.report.counts import counts_text
-from kcache_conformance.suite import _Log
-from kcache_conformance.suite_options import SuiteOptions
-from kcache_conformance.target_types import target_type_named
+from kcache_conformance.results.events import PhaseFinished
+from kcache_conformance.runs.suite import _Log
+from kcache_conformance.targets.target_types import target_type_named
 from kcache_model.finding import FindingKind
 from kcache_model.history import Call
 from kcache_model.object_types.checking import CallsVerdict

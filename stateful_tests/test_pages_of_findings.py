@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kcache_conformance.classes import class_type_name
 from kcache_conformance.report.page import page_of_finding, page_text
 from kcache_conformance.report.page.encode import encode_picture
 from kcache_conformance.report.page.walking import Walk, walk_of
-from kcache_conformance.target_types import target_type_named
+from kcache_conformance.targets.class_names import class_type_name
+from kcache_conformance.targets.target_types import target_type_named
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.object_types.plain import MethodCall, ObjectProgram
 from kcache_stress.target.explore import ExploreOptions, explore

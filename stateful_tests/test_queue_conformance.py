@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 
 from kcache.queues import FIFO, DeltaFIFO, RealFIFO
-from kcache_conformance.gallery import QueueExample, queue_gallery
 from kcache_conformance.objects.programs import LARGER_SHAPES, SHAPES, litmus_tests, random_program
 from kcache_conformance.objects.sequential import PatientCaller, run_program
-from kcache_conformance.phase import PhaseContext
+from kcache_conformance.phases.phase import PhaseContext
 from kcache_conformance.queues.object_types import DELTA_FIFO, REAL_FIFO
 from kcache_conformance.queues.object_types import FIFO as FIFO_TYPE
 from kcache_conformance.queues.recorded import recorded_programs
 from kcache_conformance.queues.target import QueueTarget, make_queue_target
 from kcache_conformance.report.interleaving import interleaving_text
-from kcache_conformance.suite import SuiteOptions, run_suite
-from kcache_conformance.target_types import TARGET_TYPES, type_of_token
+from kcache_conformance.runs.suite import SuiteOptions, run_suite
+from kcache_conformance.targets.gallery import QueueExample, queue_gallery
+from kcache_conformance.targets.target_types import TARGET_TYPES, type_of_token
 from kcache_model.errors import FormatError, TargetError
 from kcache_model.finding import FindingKind
 from kcache_model.object_types.smaller import smaller

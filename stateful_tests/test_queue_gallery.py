@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from kcache_conformance.gallery import QueueExample, queue_gallery
-from kcache_conformance.phase import PhaseContext, PhaseOutcome
-from kcache_conformance.target_type import TargetType
-from kcache_conformance.target_types import TARGET_TYPES
+from kcache_conformance.phases.phase import PhaseContext, PhaseOutcome
+from kcache_conformance.targets.gallery import QueueExample, queue_gallery
+from kcache_conformance.targets.target_type import TargetType
+from kcache_conformance.targets.target_types import TARGET_TYPES
 from kcache_model.progress import NoProgress
 
 EXAMPLES = queue_gallery()

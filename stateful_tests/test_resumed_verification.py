@@ -14,14 +14,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcache_conformance.classes import class_type_name
 from kcache_conformance.report.certificate import encode_certificate
-from kcache_conformance.runs import parts, scope
-from kcache_conformance.runs.batch import Batch, decode_tally, encode_batch, exploring_of, run_batch
-from kcache_conformance.runs.outcomes import Certificate, Tally
-from kcache_conformance.runs.parts import as_ranges, carried, changed_files, first_of, joined, remaining_items, size_of
-from kcache_conformance.runs.spread import spread
-from kcache_conformance.runs.verify import verify
+from kcache_conformance.results.exploration_outcomes import Certificate, Tally
+from kcache_conformance.targets.class_names import class_type_name
+from kcache_conformance.verification import parts, scope
+from kcache_conformance.verification.batch import Batch, decode_tally, encode_batch, exploring_of, run_batch
+from kcache_conformance.verification.parts import (
+    as_ranges,
+    carried,
+    changed_files,
+    first_of,
+    joined,
+    remaining_items,
+    size_of,
+)
+from kcache_conformance.verification.spread import spread
+from kcache_conformance.verification.verify import verify
 from kcache_model.bound import parse_bound
 from kcache_model.errors import FormatError
 from kcache_model.indexers.items import Semantics

@@ -10,8 +10,8 @@ import pytest
 import kcache
 from kcache_conformance.indexers.phases import PHASES
 from kcache_conformance.indexers.target_type import INDEXER
-from kcache_conformance.phase import PhaseContext
-from kcache_conformance.symptoms import symptoms_of
+from kcache_conformance.phases.phase import PhaseContext
+from kcache_conformance.phases.symptoms import symptoms_of
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item

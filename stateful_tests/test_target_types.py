@@ -13,13 +13,13 @@ from click.testing import CliRunner
 from kcache.cli import main
 from kcache.testing import ConformanceError, run_conformance
 from kcache.testing import replay as replay_word
-from kcache_conformance import target_types
-from kcache_conformance.replays import replay_in_child
+from kcache_conformance.phases.suite_options import OLD_NAMES, SuiteOptions, decode_options, encode_options, phase_ids
 from kcache_conformance.report.issue_text import issue_text
 from kcache_conformance.report.pytest_file import pytest_files
-from kcache_conformance.suite_options import OLD_NAMES, SuiteOptions, decode_options, encode_options, phase_ids
-from kcache_conformance.target_type import REPLAY, Stopped, TargetType
-from kcache_conformance.target_types import TARGET_TYPES, type_of_token
+from kcache_conformance.runs.replays import replay_in_child
+from kcache_conformance.targets import target_types
+from kcache_conformance.targets.target_type import REPLAY, Stopped, TargetType
+from kcache_conformance.targets.target_types import TARGET_TYPES, type_of_token
 from kcache_model.errors import FormatError, TargetError
 from kcache_model.indexers.items import Semantics
 from kcache_model.rules import Contract

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from front_door import newcomers
-from kcache_conformance.classes import class_type_name
-from kcache_conformance.target_types import target_type_named
+from kcache_conformance.targets.class_names import class_type_name
+from kcache_conformance.targets.target_types import target_type_named
 from kcache_model.history import Call
 from kcache_model.linearizability.waiting import TooManyWaysError
 from kcache_model.object_types.checking import check_calls

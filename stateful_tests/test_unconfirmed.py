@@ -6,10 +6,10 @@ from math import inf
 import pytest
 
 from kcache.cli.console import counts_text
-from kcache_conformance.events import SuiteResult
 from kcache_conformance.report.html_format import page_of_report
 from kcache_conformance.report.run_report import RunReport
-from kcache_conformance.suite import SuiteOptions, run_suite
+from kcache_conformance.results.events import SuiteResult
+from kcache_conformance.runs.suite import SuiteOptions, run_suite
 from kcache_model.verdict import Status
 
 KEEPER = """

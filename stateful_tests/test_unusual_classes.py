@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from kcache_conformance.budget_slices import work_steps
-from kcache_conformance.classes import class_type_name, probing
+from kcache_conformance.classes import probing
 from kcache_conformance.classes.argument_values import first_values, other_values
-from kcache_conformance.events import SuiteResult
-from kcache_conformance.phase import PhaseOutcome
-from kcache_conformance.suite import run_suite
-from kcache_conformance.suite_options import SuiteOptions
-from kcache_conformance.target_types import target_type_named
+from kcache_conformance.phases.budget_slices import work_steps
+from kcache_conformance.phases.phase import PhaseOutcome
+from kcache_conformance.phases.suite_options import SuiteOptions
+from kcache_conformance.results.events import SuiteResult
+from kcache_conformance.runs.suite import run_suite
+from kcache_conformance.targets.class_names import class_type_name
+from kcache_conformance.targets.target_types import target_type_named
 from kcache_model.errors import UnwindError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import FINAL_THREAD, Call

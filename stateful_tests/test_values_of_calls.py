@@ -11,12 +11,12 @@ from typing import Any, NewType, Protocol, TypeVar
 import pytest
 
 from front_door import kinds
-from kcache_conformance.classes import class_type_name, parse_class_type_name
 from kcache_conformance.classes.pairs import belong_together
 from kcache_conformance.classes.public_calls import public_calls
 from kcache_conformance.classes.vocabulary_choice import vocabulary_of
-from kcache_conformance.completeness import methods_report
-from kcache_conformance.target_types import target_type_named
+from kcache_conformance.results.completeness import methods_report
+from kcache_conformance.targets.class_names import class_type_name, parse_class_type_name
+from kcache_conformance.targets.target_types import target_type_named
 from kcache_model.errors import TargetError
 from kcache_model.finding import FindingKind
 from kcache_model.object_types.callbacks import Behaviour, Callback

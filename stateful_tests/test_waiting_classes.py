@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from front_door import waits
-from kcache_conformance.classes import class_type_name
 from kcache_conformance.objects.concurrent_phases import explorer
 from kcache_conformance.objects.programs import SHAPES, NoProgramError, random_program
-from kcache_conformance.phase import PhaseContext
-from kcache_conformance.target_types import target_type_named
+from kcache_conformance.phases.phase import PhaseContext
+from kcache_conformance.targets.class_names import class_type_name
+from kcache_conformance.targets.target_types import target_type_named
 from kcache_model.history import Call
 from kcache_model.object_types.checking import check_calls
 from kcache_model.object_types.plain import MethodCall, ObjectProgram

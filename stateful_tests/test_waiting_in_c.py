@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kcache_conformance.suite import run_suite
-from kcache_conformance.suite_options import SuiteOptions
+from kcache_conformance.phases.suite_options import SuiteOptions
+from kcache_conformance.runs.suite import run_suite
 from kcache_model.finding import FindingKind
 from kcache_model.verdict import Status
 

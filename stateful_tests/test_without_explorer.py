@@ -8,9 +8,9 @@ import pytest
 
 import kcache
 from kcache.testing import InconclusiveError, Status, run_conformance
-from kcache_conformance.events import PhaseFinished, PhaseProgress, PhaseStarted, SuiteResult
-from kcache_conformance.suite import SuiteOptions, _Log, run_suite
-from kcache_conformance.target_types import target_type_named
+from kcache_conformance.results.events import PhaseFinished, PhaseProgress, PhaseStarted, SuiteResult
+from kcache_conformance.runs.suite import SuiteOptions, _Log, run_suite
+from kcache_conformance.targets.target_types import target_type_named
 from kcache_model.indexers.target import make_target
 
 SEEN = """

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from kcache_conformance.gallery import gallery
+from kcache_conformance.targets.gallery import gallery
 
 pytest.importorskip("distributed")
 
 SCRIPT = """
 from distributed import Client, LocalCluster
-from kcache_conformance.runs.batch import Batch
+from kcache_conformance.verification.batch import Batch
 from kcache_stress.target.explore import ExploreOptions
-from kcache_conformance.runs.spread import spread
+from kcache_conformance.verification.spread import spread
 
 if __name__ == "__main__":
     batches = [Batch({target!r}, ExploreOptions(executions=200), seeds=(seed, 4)) for seed in (0, 4, 8)]

@@ -103,8 +103,8 @@ count, write, enter, last = (MethodCall(name) for name in ("count", "write", "en
 
 @pytest.fixture
 def exploration_target(tmp_path: Path) -> ObjectExplorationTarget:
-    from kcache_conformance.classes import class_type_name
-    from kcache_conformance.target_types import target_type_named
+    from kcache_conformance.targets.class_names import class_type_name
+    from kcache_conformance.targets.target_types import target_type_named
 
     path = tmp_path / "cells.py"
     path.write_text(textwrap.dedent(CODE), encoding="utf-8")

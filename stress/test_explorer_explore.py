@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 import kcache
-from kcache_conformance.gallery import gallery
 from kcache_conformance.report.interleaving import interleaving_text
-from kcache_conformance.runs.batch import Batch, Tally, decode_batch, decode_tally, encode_batch, run_batch
-from kcache_conformance.runs.spread import spread
-from kcache_conformance.runs.verify import verify
+from kcache_conformance.targets.gallery import gallery
+from kcache_conformance.verification.batch import Batch, Tally, decode_batch, decode_tally, encode_batch, run_batch
+from kcache_conformance.verification.spread import spread
+from kcache_conformance.verification.verify import verify
 from kcache_model.anomaly import Anomaly
 from kcache_model.bound import parse_bound
 from kcache_model.errors import FormatError, TargetError

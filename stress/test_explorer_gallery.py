@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from kcache_conformance.gallery import Example, gallery
+from kcache_conformance.targets.gallery import Example, gallery
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.program import Program
 from kcache_stress.engine.dpor import Dpor

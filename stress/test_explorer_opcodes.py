@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kcache_conformance.gallery import gallery
 from kcache_conformance.report.interleaving import interleaving_text
+from kcache_conformance.targets.gallery import gallery
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item
 from kcache_model.indexers.program import Program

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from kcache_conformance.gallery import gallery
+from kcache_conformance.targets.gallery import gallery
 from kcache_model.indexers.check import check_linearizable
 from kcache_model.indexers.indexer_model import IndexerModel
 from kcache_model.indexers.items import Semantics

@@ -18,7 +18,7 @@ from kcache_conformance.fuzzing.options import FuzzOptions
 from kcache_conformance.fuzzing.report import FuzzReport
 from kcache_conformance.fuzzing.rules import Kind
 from kcache_conformance.fuzzing.session import fuzz
-from kcache_conformance.gallery import FunctionExample, function_gallery
+from kcache_conformance.targets.gallery import FunctionExample, function_gallery
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from kcache_conformance.events import Event, FindingMade, PhaseFinished, PhaseStarted
-from kcache_conformance.gallery import Example, gallery
-from kcache_conformance.suite import SuiteOptions, run_suite
+from kcache_conformance.results.events import Event, FindingMade, PhaseFinished, PhaseStarted
+from kcache_conformance.runs.suite import SuiteOptions, run_suite
+from kcache_conformance.targets.gallery import Example, gallery
 from kcache_model.indexers.object_type import INDEXER_OBJECTS
 from kcache_model.verdict import Status
 

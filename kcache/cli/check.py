@@ -13,15 +13,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kcache_conformance.baseline import read_baseline, write_baseline
-from kcache_conformance.configuration import ConfiguredTarget, Waiver, find_configuration
-from kcache_conformance.events import SuiteResult
-from kcache_conformance.guessed_type import type_of_target
-from kcache_conformance.replay_request import replay_request
+from kcache_conformance.phases.suite_options import SuiteOptions, phase_ids
 from kcache_conformance.report.run_report import RunReport
-from kcache_conformance.saved_failures import SavedFailures, read_failures, write_failures
-from kcache_conformance.suite_options import SuiteOptions, phase_ids
-from kcache_conformance.target_type import TargetType
+from kcache_conformance.results.baseline import read_baseline, write_baseline
+from kcache_conformance.results.events import SuiteResult
+from kcache_conformance.runs.guessed_type import type_of_target
+from kcache_conformance.runs.saved_failures import SavedFailures, read_failures, write_failures
+from kcache_conformance.targets.configuration import ConfiguredTarget, Waiver, find_configuration
+from kcache_conformance.targets.replay_request import replay_request
+from kcache_conformance.targets.target_type import TargetType
 from kcache_model.errors import TargetError
 from kcache_model.suggestion import did_you_mean
 from kcache_model.verdict import Status

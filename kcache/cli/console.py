@@ -14,17 +14,24 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from kcache_conformance.budget_slices import LEAST_PROGRAMS
-from kcache_conformance.events import Event, FindingMade, PhaseFinished, PhaseProgress, PhaseStarted, SuiteResult
-from kcache_conformance.replay_request import ReplayRequest
+from kcache_conformance.phases.budget_slices import LEAST_PROGRAMS
+from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.report.counts import counts_text, phase_verdict
 from kcache_conformance.report.coverage_table import coverage_table
 from kcache_conformance.report.finding_text import PHASE_TITLES, print_finding
 from kcache_conformance.report.run_report import RunReport, lines_about_methods, tested_line, verdict_line
-from kcache_conformance.saved_failures import TargetFailures
-from kcache_conformance.stored_replays import short_command
-from kcache_conformance.suite import run_suite
-from kcache_conformance.suite_options import SuiteOptions
+from kcache_conformance.results.events import (
+    Event,
+    FindingMade,
+    PhaseFinished,
+    PhaseProgress,
+    PhaseStarted,
+    SuiteResult,
+)
+from kcache_conformance.runs.saved_failures import TargetFailures
+from kcache_conformance.runs.stored_replays import short_command
+from kcache_conformance.runs.suite import run_suite
+from kcache_conformance.targets.replay_request import ReplayRequest
 from kcache_model.finding import Finding
 from kcache_model.verdict import Status
 from kcache_stress.interruption import heeding_interrupts

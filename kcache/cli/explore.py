@@ -13,12 +13,12 @@ import click
 from rich.text import Text
 
 from kcache_conformance.classes.called_under_lock import advice_of_left_out
+from kcache_conformance.phases.symptoms import weighed
 from kcache_conformance.report.run_report import RunReport, report_of_one_phase
-from kcache_conformance.runs.batch import Batch, describe
-from kcache_conformance.runs.explored_examples import explore_examples
-from kcache_conformance.runs.outcomes import uncalled, without_calls
-from kcache_conformance.runs.spread import spread
-from kcache_conformance.symptoms import weighed
+from kcache_conformance.results.exploration_outcomes import uncalled, without_calls
+from kcache_conformance.verification.batch import Batch, describe
+from kcache_conformance.verification.explored_examples import explore_examples
+from kcache_conformance.verification.spread import spread
 from kcache_model.errors import TargetError
 from kcache_model.verdict import Status
 from kcache_stress.engine.granularity import REWRITTEN, Granularity

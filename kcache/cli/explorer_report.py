@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from kcache_conformance.classes import PREFIX
-from kcache_conformance.events import proved_text
 from kcache_conformance.report.certificate import certificate_rows
 from kcache_conformance.report.run_report import not_tested_text, tested_line
-from kcache_conformance.runs.outcomes import Certificate, Description, Tally
-from kcache_conformance.target_type import TargetType
+from kcache_conformance.results.events import proved_text
+from kcache_conformance.results.exploration_outcomes import Certificate, Description, Tally
+from kcache_conformance.targets.class_names import PREFIX
+from kcache_conformance.targets.target_type import TargetType
 from kcache_model.verdict import Status
 
 from .console import progress_bar

@@ -15,7 +15,7 @@ from kcache_conformance.fuzzing.rules import Kind, Rule
 from kcache_conformance.fuzzing.session import fuzz as run_fuzz
 from kcache_conformance.fuzzing.sources import Sources
 from kcache_conformance.fuzzing.target_types import PHASE, report_of
-from kcache_conformance.suite_options import SuiteOptions
+from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_model.render import printable
 from kcache_model.rules import Contract
 

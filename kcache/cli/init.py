@@ -9,6 +9,7 @@ from rich.text import Text
 
 from kcache.adapting_calls import TAKES, Operation
 from kcache_conformance.indexers.scaffold import Scaffold, planned_scaffold, with_declarations
+from kcache_conformance.runs.suite import run_suite
 from kcache_model.errors import TargetError
 
 from .console import stdout_console
@@ -47,7 +48,7 @@ def init(spec: str, methods: dict[str, Operation], name: str | None, folder: Pat
         configuration = scaffold.configuration_text()
         scaffold.adapter.write_text(scaffold.adapter_text(), encoding="utf-8")
         try:
-            scaffold, count = with_declarations(scaffold)
+            scaffold, count = with_declarations(scaffold, run_suite)
         except BaseException:
             scaffold.adapter.unlink()
             raise

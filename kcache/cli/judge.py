@@ -6,6 +6,8 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import click
@@ -13,15 +15,15 @@ from click.core import ParameterSource
 from rich.console import Console
 from rich.text import Text
 
-from kcache_conformance.judged_recording import JudgedRecording
 from kcache_conformance.objects.recordings import judge_specified
+from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.report.finding_places import versions
 from kcache_conformance.report.page import HEADLINES, Page, write_page
 from kcache_conformance.report.run_report import RunReport, report_of_one_phase
-from kcache_conformance.report.written_runs import VERDICT_SCHEMA
-from kcache_conformance.suite_options import SuiteOptions
-from kcache_conformance.target_type import TargetType
-from kcache_conformance.target_types import SPECIFIED, target_type_named
+from kcache_conformance.runs.written_runs import VERDICT_SCHEMA
+from kcache_conformance.targets.judged_recording import JudgedRecording
+from kcache_conformance.targets.target_type import TargetType
+from kcache_conformance.targets.target_types import SPECIFIED, target_type_named
 from kcache_model.linearizability import SearchBudget
 from kcache_model.standard_specifications import STANDARD_SPECIFICATIONS
 from kcache_model.verdict import Status
@@ -140,7 +142,7 @@ def judge(
             why = "the recording did not come to its end in time, or there is no answer yet"
             page = Page(title, Status.UNKNOWN, HEADLINES[Status.UNKNOWN], (why,))
             nothing = {"reason": why, **recordings.nothing}
-            judged = JudgedRecording(Status.UNKNOWN, why, 0, "", None, nothing, lambda _: page)
+            judged = JudgedRecording(Status.UNKNOWN, why, 0, "", None, nothing, lambda _, file: write_page(file, page))
         console.print(title, soft_wrap=True)
         if judged.summary:
             console.print(f"  {judged.summary}")
@@ -151,7 +153,7 @@ def judge(
             console.print(f"  {judged.reason}", soft_wrap=True)
         head = {"schema": VERDICT_SCHEMA, "versions": versions(), "file": file, "type": target_type.name}
         document = {**head, "status": judged.status.value, **judged.document}
-        _finish(console, _report(title, file, options, judged), outputs, document, lambda: judged.page(title))
+        _finish(console, _report(title, file, options, judged), outputs, document, partial(judged.write_page, title))
 
 
 def _finish(
@@ -159,7 +161,7 @@ def _finish(
     report: RunReport,
     outputs: Outputs,
     document: Mapping[str, object],
-    page: Callable[[], Page],
+    write_html: Callable[[Path], None],
 ) -> NoReturn:
     """Print the verdict, write the requested files, and exit with the code of the verdict."""
     status = report.result.status
@@ -169,7 +171,7 @@ def _finish(
         text = json.dumps(document, indent=2) + "\n"
         outputs.write_file("json", lambda file: file.write_text(text, encoding="utf-8"))
     if "html" in outputs.files:
-        outputs.write_file("html", lambda file: write_page(file, page()))
+        outputs.write_file("html", write_html)
     outputs.write(report, without=_OWN)
     sys.exit(EXIT_CODES[status])
 

@@ -16,11 +16,11 @@ import click
 from click.core import ParameterSource
 
 from kcache import Semantics
-from kcache_conformance.classes import CLASS, PREFIX, parse_class_type_name
-from kcache_conformance.guessed_type import type_of_target
-from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
-from kcache_conformance.target_type import TargetType
-from kcache_conformance.target_types import SPECIFIED, TARGET_TYPES, target_type_named
+from kcache_conformance.phases.suite_options import DEFAULT_TYPE, SuiteOptions
+from kcache_conformance.runs.guessed_type import type_of_target
+from kcache_conformance.targets.class_names import CLASS, PREFIX, parse_class_type_name
+from kcache_conformance.targets.target_type import TargetType
+from kcache_conformance.targets.target_types import SPECIFIED, TARGET_TYPES, target_type_named
 from kcache_model.errors import TargetError
 from kcache_model.object_types.plain import plain_value
 from kcache_model.rules import Contract

@@ -12,7 +12,7 @@ from typing import Final
 
 import click
 
-from kcache_conformance.runs.outcomes import Tally
+from kcache_conformance.results.exploration_outcomes import Tally
 
 FIRST_LINE_SECONDS = 4.0
 """The time until the first progress line: a user should not wait longer for a sign of progress."""

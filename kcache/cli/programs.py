@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from kcache_conformance.target_type import TargetType
+from kcache_conformance.targets.target_type import TargetType
 from kcache_model.errors import FormatError
 
 

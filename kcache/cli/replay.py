@@ -10,18 +10,18 @@ from typing import Final
 import click
 from rich.text import Text
 
-from kcache_conformance.events import PhaseFinished, SuiteResult
-from kcache_conformance.replays import replay_in_child, replay_program_in_child
+from kcache_conformance.phases.suite_options import DEFAULT_TYPE, SuiteOptions
 from kcache_conformance.report.issue_text import issue_text
 from kcache_conformance.report.pytest_file import pytest_files
 from kcache_conformance.report.run_report import RunReport
-from kcache_conformance.saved_failures import read_failures
-from kcache_conformance.stored_replays import StoredReplay, is_short_name, last_replay, stored_replay
-from kcache_conformance.suite import run_suite
-from kcache_conformance.suite_options import DEFAULT_TYPE, SuiteOptions
-from kcache_conformance.target_type import TargetType
-from kcache_conformance.target_types import target_type_named, trusted_type_of_token
-from kcache_conformance.token_trust import require_trusted
+from kcache_conformance.results.events import PhaseFinished, SuiteResult
+from kcache_conformance.runs.replays import replay_in_child, replay_program_in_child
+from kcache_conformance.runs.saved_failures import read_failures
+from kcache_conformance.runs.stored_replays import StoredReplay, is_short_name, last_replay, stored_replay
+from kcache_conformance.runs.suite import run_suite
+from kcache_conformance.targets.target_type import TargetType
+from kcache_conformance.targets.target_types import target_type_named, trusted_type_of_token
+from kcache_conformance.targets.token_trust import require_trusted
 from kcache_model.errors import TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.render import printable

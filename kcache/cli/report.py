@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from kcache_conformance.report.overview import OVERVIEWS
-from kcache_conformance.report.written_runs import read_run
+from kcache_conformance.runs.overview import OVERVIEWS
+from kcache_conformance.runs.written_runs import read_run
 
 from .exits import clear_errors
 from .outputs import STDOUT, Outputs

@@ -10,10 +10,10 @@ from typing import Final
 from rich.console import Console
 from rich.progress import Progress
 
-from kcache_conformance.events import PhaseFinished, SuiteResult
-from kcache_conformance.saved_failures import TargetFailures
-from kcache_conformance.suite import run_suite
-from kcache_conformance.suite_options import SuiteOptions
+from kcache_conformance.phases.suite_options import SuiteOptions
+from kcache_conformance.results.events import PhaseFinished, SuiteResult
+from kcache_conformance.runs.saved_failures import TargetFailures
+from kcache_conformance.runs.suite import run_suite
 from kcache_model.errors import TargetError
 from kcache_stress.interruption import ending_children, is_interrupted
 

@@ -7,8 +7,8 @@ import os
 import click
 from rich.text import Text
 
-from kcache_conformance.gallery import Example
-from kcache_conformance.target_type import TargetType
+from kcache_conformance.targets.gallery import Example
+from kcache_conformance.targets.target_type import TargetType
 from kcache_model.errors import TargetError
 
 from .console import stdout_console

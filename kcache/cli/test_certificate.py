@@ -14,10 +14,10 @@ from jsonschema import Draft202012Validator
 
 import kcache
 from kcache.cli import main, pace
-from kcache_conformance.execution_counter import ExecutionCounter
-from kcache_conformance.runs import verify as verification
-from kcache_conformance.runs.outcomes import Tally
-from kcache_conformance.runs.verify import verify
+from kcache_conformance.phases.execution_counter import ExecutionCounter
+from kcache_conformance.results.exploration_outcomes import Tally
+from kcache_conformance.verification import verify as verification
+from kcache_conformance.verification.verify import verify
 from kcache_model.bound import parse_bound
 from kcache_model.progress import NoProgress
 from kcache_model.verdict import Status

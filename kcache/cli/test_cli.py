@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 
 from kcache.cli import main
 from kcache.cli.exits import clear_errors
-from kcache_conformance.gallery import gallery
+from kcache_conformance.targets.gallery import gallery
 from kcache_model.indexers.codec import encode_blob
 from kcache_model.indexers.program import Program
 

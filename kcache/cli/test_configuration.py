@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 import kcache_model
 from kcache.cli import main
-from kcache_conformance.configuration import find_configuration
+from kcache_conformance.targets.configuration import find_configuration
 from kcache_model.errors import FormatError
 from kcache_model.rules import Contract
 

@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 
 import kcache.testing
 from kcache.cli import main
-from kcache_conformance.gallery import informer_gallery
+from kcache_conformance.targets.gallery import informer_gallery
 
 EXAMPLES = {example.name: example for example in informer_gallery()}
 

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from kcache.cli import main
 from kcache_conformance.report.issue_text import FILL_IN
-from kcache_conformance.target_types import target_type_named
+from kcache_conformance.targets.target_types import target_type_named
 
 CLASS = '''
 class Stock:

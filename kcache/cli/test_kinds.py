@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcache.cli import main
-from kcache_conformance.gallery import queue_gallery
-from kcache_conformance.target_types import TARGET_TYPES
+from kcache_conformance.targets.gallery import queue_gallery
+from kcache_conformance.targets.target_types import TARGET_TYPES
 from kcache_model.queues.program import QueueKind
 
 EXAMPLES = {example.name: example for example in queue_gallery()}

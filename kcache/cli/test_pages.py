@@ -12,11 +12,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcache.cli import main
-from kcache_conformance.events import PhaseFinished, SuiteResult
-from kcache_conformance.gallery import gallery
+from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.report.html_format import page_of_report
 from kcache_conformance.report.run_report import RunReport
-from kcache_conformance.suite_options import SuiteOptions
+from kcache_conformance.results.events import PhaseFinished, SuiteResult
+from kcache_conformance.targets.gallery import gallery
 from kcache_model.verdict import Status
 
 EXAMPLES = {example.name: f"{example.path}:new_indexer" for example in gallery()}

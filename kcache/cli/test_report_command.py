@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from markdown_it import MarkdownIt
 
 from kcache.cli import main
-from kcache_conformance.gallery import gallery
+from kcache_conformance.targets.gallery import gallery
 
 EXAMPLES = {example.name: f"{example.path}:new_indexer" for example in gallery()}
 

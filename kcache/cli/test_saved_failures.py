@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcache.cli import main
-from kcache_conformance.events import PhaseFinished
-from kcache_conformance.replay_request import ReplayRequest
 from kcache_conformance.report.counts import counts_text, phase_verdict
-from kcache_conformance.saved_failures import SavedFailures, TargetFailures, read_failures, write_failures
-from kcache_conformance.stored_replays import stored_replay
+from kcache_conformance.results.events import PhaseFinished
+from kcache_conformance.runs.saved_failures import SavedFailures, TargetFailures, read_failures, write_failures
+from kcache_conformance.runs.stored_replays import stored_replay
+from kcache_conformance.targets.replay_request import ReplayRequest
 from kcache_model.rules import Contract
 
 STORE = """

@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcache.cli import main
-from kcache_conformance.replay_request import ReplayRequest
-from kcache_conformance.stored_replays import last_replay, short_command, stored_replay
+from kcache_conformance.runs.stored_replays import last_replay, short_command, stored_replay
+from kcache_conformance.targets.replay_request import ReplayRequest
 from kcache_model.errors import FormatError
 
 COUNTER = """
@@ -161,7 +161,8 @@ def test_only_what_the_user_kept_is_trusted(project: Path, monkeypatch: pytest.M
 def test_several_threads_and_processes_keep_at_once(project: Path) -> None:
     names: list[str] = []
     write = (
-        "import sys; from kcache_conformance.stored_replays import *; from kcache_conformance.replay_request import *\n"
+        "import sys; from kcache_conformance.runs.stored_replays import *\n"
+        "from kcache_conformance.targets.replay_request import *\n"
     )
     write += "for n in range(50): short_command(ReplayRequest((f'kt1.{n % 10}',)))"
     processes = [subprocess.Popen([sys.executable, "-c", write]) for _ in range(2)]

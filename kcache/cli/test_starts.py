@@ -47,7 +47,7 @@ def run(*arguments: str, folder: Path) -> str:
 def test_the_parent_imports_little_before_the_first_phase_starts(kind: str, tmp_path: Path) -> None:
     asked = ("check", "--reference", "--type", kind, "--no-saved")
     loaded = {*run("-c", _PARENT, *asked, folder=tmp_path).split()}
-    assert "kcache_conformance.jobs" in loaded
+    assert "kcache_conformance.runs.jobs" in loaded
     assert not loaded & (RICHER | EXPLORER)
 
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcache.cli import main
-from kcache_conformance.gallery import gallery
+from kcache_conformance.targets.gallery import gallery
 
 EXAMPLES = {example.name: f"{example.path}:new_indexer" for example in gallery()}
 

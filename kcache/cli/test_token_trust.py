@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from kcache import testing as kt
 from kcache.cli import main
-from kcache_conformance.token_trust import UntrustedError, require_trusted
+from kcache_conformance.targets.token_trust import UntrustedError, require_trusted
 from kcache_model.blob import pack
 from kcache_model.errors import FormatError, TargetError
 

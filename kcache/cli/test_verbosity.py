@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcache.cli import main
-from kcache_conformance.gallery import gallery
 from kcache_conformance.report.capturing import captured
 from kcache_conformance.report.finding_text import print_finding
 from kcache_conformance.report.interleaving import interleaving_text
+from kcache_conformance.targets.gallery import gallery
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.interleaving import InterleavedCall, Interleaving, InterleavingEvent
 

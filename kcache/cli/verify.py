@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
+from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.report.run_report import RunReport, report_of_one_phase
-from kcache_conformance.runs.outcomes import Certificate
-from kcache_conformance.runs.verify import verify as run_verification
-from kcache_conformance.suite_options import SuiteOptions
+from kcache_conformance.results.exploration_outcomes import Certificate
+from kcache_conformance.verification.verify import verify as run_verification
 from kcache_model.bound import Bound, parse_bound
 from kcache_model.errors import TargetError
 from kcache_model.verdict import Status

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from .events import SuiteResult
-from .fuzzing.report import FuzzReport
+from .results.events import SuiteResult
 
 
 class ConformanceError(AssertionError):
@@ -16,18 +15,6 @@ class ConformanceError(AssertionError):
     def __init__(self, message: str, result: SuiteResult) -> None:
         super().__init__(message)
         self.result = result
-
-
-class FuzzError(AssertionError):
-    """An index function or a key function breaks its contract; the message shows for which object.
-
-    Attributes:
-        report: the report of the whole run.
-    """
-
-    def __init__(self, message: str, report: FuzzReport) -> None:
-        super().__init__(message)
-        self.report = report
 
 
 class InconclusiveError(AssertionError):

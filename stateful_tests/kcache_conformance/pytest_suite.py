@@ -9,8 +9,8 @@ import pytest
 
 from kcache.testing import Factory, run_conformance
 
-from .budget_slices import LEAST_PROGRAMS
-from .target_types import target_type_named
+from .phases.budget_slices import LEAST_PROGRAMS
+from .targets.target_types import target_type_named
 
 __all__ = ["pytest_generate_tests", "test_kcache_conformance"]
 

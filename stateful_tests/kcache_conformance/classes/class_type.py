@@ -31,9 +31,9 @@ from kcache_stress.loading import load_object
 
 from ..objects.as_target_type import late_exploring, late_recordings, target_type
 from ..objects.specifications import specification_named
-from ..phase import PhaseContext, PhaseOutcome
-from ..target_type import TargetType
-from . import parse_class_type_name
+from ..phases.phase import PhaseContext, PhaseOutcome
+from ..targets.class_names import parse_class_type_name
+from ..targets.target_type import TargetType
 from .call_replay import Replay
 from .called_under_lock import advice_of_left_out, methods_called_under_lock
 from .probing import Probed

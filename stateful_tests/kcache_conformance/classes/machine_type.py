@@ -16,8 +16,8 @@ from kcache_model.object_types.plain import MethodCall, PlainDriver, plain_value
 from kcache_model.object_types.vocabulary import OperationTemplate
 from kcache_model.target_name import Applied
 
+from ..targets.rule_call import RuleCall
 from .machine import Machine, MachineRule, rules_of
-from .rule_call import RuleCall
 
 _DRAWN: Final = 40
 _NONE_CHECKED: Final[Any] = tuple(HealthCheck)

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ..replay_request import ReplayRequest
 from ..report.finding_places import versions
+from ..targets.replay_request import ReplayRequest
 from .report import FuzzFinding, FuzzReport
 
 FUZZ_SCHEMA = "kcache/fuzz/1"

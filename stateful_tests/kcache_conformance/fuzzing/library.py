@@ -12,9 +12,9 @@ from kcache_conformance.report.capturing import captured
 from kcache_model.verdict import Status
 from kcache_stress.loading import importable_spec
 
-from ..errors import FuzzError, InconclusiveError
+from ..errors import InconclusiveError
 from .options import DEFAULT_SECONDS, FuzzOptions
-from .report import FuzzReport
+from .report import FuzzError, FuzzReport
 from .report_text import print_report
 from .rules import Kind, Rule
 from .session import fuzz

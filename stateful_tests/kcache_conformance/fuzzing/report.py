@@ -78,3 +78,15 @@ class FuzzReport:
     def errors(self) -> tuple[FuzzFinding, ...]:
         """The findings that fail the run."""
         return tuple(finding for finding in self.findings if finding.severity is Severity.ERROR)
+
+
+class FuzzError(AssertionError):
+    """An index function or a key function breaks its contract; the message shows for which object.
+
+    Attributes:
+        report: the report of the whole run.
+    """
+
+    def __init__(self, message: str, report: FuzzReport) -> None:
+        super().__init__(message)
+        self.report = report

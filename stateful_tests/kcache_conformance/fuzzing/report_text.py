@@ -11,7 +11,7 @@ from rich.text import Text
 from kcache_model.render import printable
 from kcache_model.verdict import Status
 
-from ..replay_request import ReplayRequest, long_command
+from ..targets.replay_request import ReplayRequest, long_command
 from .evidence import Engine, EngineReport
 from .judging.violation import InputClass
 from .report import FuzzFinding, FuzzReport

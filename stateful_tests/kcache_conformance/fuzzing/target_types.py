@@ -15,12 +15,12 @@ from kcache_model.verdict import Status
 from kcache_stress.target.replay_answer import ReplayAnswer, Replayed
 from kcache_stress.target.replay_token import ReplayToken, TokenFormat
 
-from ..events import PhaseFinished, SuiteResult
-from ..gallery import Example, function_gallery
-from ..phase import PhaseContext, PhaseOutcome
+from ..phases.phase import PhaseContext, PhaseOutcome
+from ..phases.suite_options import SuiteOptions
 from ..report.run_report import RunReport
-from ..suite_options import SuiteOptions
-from ..target_type import Stopped, TargetType
+from ..results.events import PhaseFinished, SuiteResult
+from ..targets.gallery import Example, function_gallery
+from ..targets.target_type import Stopped, TargetType
 from .options import FuzzOptions
 from .replaying import replay_trial
 from .report import FuzzFinding, FuzzReport

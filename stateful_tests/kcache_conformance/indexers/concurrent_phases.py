@@ -22,9 +22,9 @@ from kcache_stress.indexers.stress import stress as run_stress
 from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.target.explore import ExploreOptions, hunting
 
-from ..budget_slices import LEAST_PROGRAMS
-from ..explorer_phase import Search, explorer_phase
-from ..phase import PhaseContext, PhaseOutcome
+from ..phases.budget_slices import LEAST_PROGRAMS
+from ..phases.explorer_phase import Search, explorer_phase
+from ..phases.phase import PhaseContext, PhaseOutcome
 from .sequential import run_program
 
 _PROGRESS_SECONDS = 0.2

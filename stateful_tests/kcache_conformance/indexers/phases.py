@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ..imported_late import imported_late
-from ..phase import Phase
+from ..phases.phase import Phase
 
 PHASES: Final[Mapping[str, Phase]] = {
     "smoke": imported_late(f"{__package__}.sequential_phases:smoke_test"),

@@ -16,7 +16,7 @@ from kcache_model.indexers.restrictions import restricted_program
 from kcache_model.indexers.target import Target
 from kcache_stress.indexers.target_loading import load_target
 
-from ..budget_slices import work_steps
+from ..phases.budget_slices import work_steps
 from .diagnosis import diagnosed
 from .sequential import run_program
 

@@ -23,9 +23,9 @@ from kcache_model.linearizability import SearchBudget
 from kcache_model.render import brief_text, outcome_text
 from kcache_model.verdict import Status
 
-from ..judged_recording import JudgedRecording
-from ..report.page import HEADLINES, Page, page_of_history
+from ..report.page import HEADLINES, Page, page_of_history, write_page
 from ..report.page.cutting import MOST_CALLS
+from ..targets.judged_recording import JudgedRecording
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,7 +61,7 @@ def judge_lines(
         _summary(judged),
         _finding(judged, is_whole=is_whole) if verdict.status is Status.VIOLATION else None,
         _document(judged),
-        lambda title: _page(title, judged, drawn, strict_errors=strict_errors),
+        lambda title, file: write_page(file, _page(title, judged, drawn, strict_errors=strict_errors)),
     )
 
 

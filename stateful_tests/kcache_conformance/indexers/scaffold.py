@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -27,10 +27,10 @@ from kcache_model.verdict import Status
 from kcache_stress.import_paths import import_paths
 from kcache_stress.loading import extend_import_path, load_object
 
-from ..configuration import FILES, find_configuration
-from ..suite import run_suite
-from ..suite_options import SuiteOptions
-from ..target_types import target_type_named
+from ..phases.suite_options import SuiteOptions
+from ..results.events import SuiteResult
+from ..targets.configuration import FILES, find_configuration
+from ..targets.target_types import target_type_named
 
 TASTE: Final = frozenset({DEFAULT, IDENTITY, LISTS, NONE_VALUES, SORTED_KEYS, UNKNOWN_INDEX, "multiple_values"})
 """Declarations that are added if a cache needs them; any other declaration could hide a loss."""
@@ -205,8 +205,12 @@ def _python_path(module: str, folder: Path, installed: list[str]) -> str:
     return "" if path_of_module is None else _from_here(Path(path_of_module)).as_posix()
 
 
-def with_declarations(scaffold: Scaffold) -> tuple[Scaffold, int]:
+def with_declarations(scaffold: Scaffold, run: Callable[[str, SuiteOptions], SuiteResult]) -> tuple[Scaffold, int]:
     """Add the declarations that the adapter needs; its file must have been written.
+
+    Args:
+        scaffold: the content to write.
+        run: runs the suite on a target.
 
     Returns:
         The new scaffold, and the number of violations that no declaration of :data:`TASTE` removes.
@@ -219,7 +223,7 @@ def with_declarations(scaffold: Scaffold) -> tuple[Scaffold, int]:
     wrong: list[Finding] = []
     for _ in range(_MOST_RUNS):
         options = replace(_PROBING, declared=tuple(scaffold.declared))
-        result = run_suite(f"{scaffold.adapter}:new_indexer", options)
+        result = run(f"{scaffold.adapter}:new_indexer", options)
         wrong = [finding for finding in result.findings if finding.status is Status.VIOLATION]
         needed = {
             rules[finding.rule].declaration: " ".join(finding.summary.split())[:_LINE]

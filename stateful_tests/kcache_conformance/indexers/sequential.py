@@ -24,7 +24,7 @@ from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.render import operation_text, outcome_text
 from kcache_model.rules import BrokenRule
 
-from ..phase import Coverage
+from ..phases.phase import Coverage
 
 _LISTING: Final = frozenset(
     {

@@ -17,7 +17,7 @@ from kcache_model.indexers.operations import OperationName
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import Target
 
-from ..phase import Coverage, PhaseContext, PhaseOutcome
+from ..phases.phase import Coverage, PhaseContext, PhaseOutcome
 from .recorded.corpus import scenario_count, scenarios
 from .recorded.replay import replay
 from .recorded.scenario import Scenario

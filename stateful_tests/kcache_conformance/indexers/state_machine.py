@@ -18,9 +18,9 @@ from kcache_model.indexers.target import FAILING_FUNCTIONS, Target
 from kcache_model.indexers.vocabulary import MISUSE, VOCABULARY, Template, offered
 from kcache_model.progress import ProgressListener
 
-from .. import stateful
-from ..phase import Coverage
-from ..stateful import FoundError
+from ..phases import stateful
+from ..phases.phase import Coverage
+from ..phases.stateful import FoundError
 from .sequential import SequentialRun
 from .strategies import INDEXES, DrawnArguments
 

@@ -24,11 +24,11 @@ from kcache_model.rules import common_rules, rules_in
 from kcache_stress.indexers.program_tokens import PROGRAM_TOKENS
 from kcache_stress.indexers.target_loading import load_target
 
-from ..gallery import gallery
 from ..imported_late import imported_late
-from ..judged_recording import RecordingJudge
-from ..suite_options import SuiteOptions
-from ..target_type import REPLAY, Exploring, Stopped, TargetType
+from ..phases.suite_options import SuiteOptions
+from ..targets.gallery import gallery
+from ..targets.judged_recording import RecordingJudge
+from ..targets.target_type import REPLAY, Exploring, Stopped, TargetType
 from .phases import PHASES
 
 _explored_indexer: Final = imported_late("kcache_stress.indexers.exploration:explored_indexer")

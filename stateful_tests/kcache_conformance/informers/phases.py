@@ -15,8 +15,8 @@ from kcache_stress.engine.execution import Problem
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.target.explore import ExploreOptions, explore
 
-from ..explorer_phase import Search, explorer_phase
-from ..phase import PhaseContext, PhaseOutcome
+from ..phases.explorer_phase import Search, explorer_phase
+from ..phases.phase import PhaseContext, PhaseOutcome
 from .findings import bare_finding
 from .informer_exploration import InformerExplorationTarget, informer_exploration_target
 from .litmus_tests import CONCURRENT, CROWDED, SEQUENTIAL

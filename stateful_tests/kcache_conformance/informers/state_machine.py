@@ -12,8 +12,8 @@ from kcache_model.informers.program import InformerProgram, Step
 from kcache_model.informers.program import StepName as S
 from kcache_stress.engine.execution import Problem
 
-from .. import stateful
-from ..stateful import FoundError
+from ..phases import stateful
+from ..phases.stateful import FoundError
 
 _STEPS: Final = 20
 _NAMES: Final = ("a", "b", "c")

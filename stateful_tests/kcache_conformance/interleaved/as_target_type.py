@@ -19,10 +19,10 @@ from kcache_stress.target.replay import follow
 from kcache_stress.target.replay_answer import SEARCH_SECONDS, Replayed
 from kcache_stress.target.replay_token import ReplayToken
 
-from ..explorer_phase import Search, explorer_phase
-from ..phase import PhaseContext, PhaseOutcome
-from ..suite_options import SuiteOptions
-from ..target_type import Exploring, Stopped, TargetType
+from ..phases.explorer_phase import Search, explorer_phase
+from ..phases.phase import PhaseContext, PhaseOutcome
+from ..phases.suite_options import SuiteOptions
+from ..targets.target_type import Exploring, Stopped, TargetType
 
 _EXECUTIONS: Final = 100_000
 WALK: Final = 200

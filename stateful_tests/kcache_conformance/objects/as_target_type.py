@@ -22,11 +22,11 @@ from kcache_stress.interruption import is_interrupted
 from kcache_stress.objects.findings import Setting, token_format
 from kcache_stress.objects.named_target import load_object_target
 
-from ..gallery import Example
 from ..imported_late import imported_late
 from ..isolation import STARTUP_SECONDS, run_job
-from ..judged_recording import JudgedRecording, RecordingJudge
-from ..target_type import REPLAY, Exploring, Stopped, TargetType
+from ..targets.gallery import Example
+from ..targets.judged_recording import JudgedRecording, RecordingJudge
+from ..targets.target_type import REPLAY, Exploring, Stopped, TargetType
 from .phases import phases
 from .programs import lonely_calls, random_program, small_scope
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _judge_lines: Final = imported_late(f"{__package__}.recordings:judge_lines")
 _replay_token: Final = imported_late(f"{__package__}.replaying:replay_token")
-_REPLAY_JOB: Final = "kcache_conformance.replays:replay_job"
+_REPLAY_JOB: Final = "kcache_conformance.runs.replays:replay_job"
 _PATIENCE_SECONDS: Final = 0.5
 _SMALLER_SECONDS: Final = 10.0
 _ATTEMPTS: Final = 40

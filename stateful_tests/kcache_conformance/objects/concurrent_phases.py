@@ -18,9 +18,9 @@ from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.objects.threads import ObjectStress
 from kcache_stress.target.explore import Explored, ExploreOptions, hunting
 
-from ..budget_slices import LEAST_PROGRAMS
-from ..explorer_phase import Search, explorer_phase
-from ..phase import PhaseContext, PhaseOutcome
+from ..phases.budget_slices import LEAST_PROGRAMS
+from ..phases.explorer_phase import Search, explorer_phase
+from ..phases.phase import PhaseContext, PhaseOutcome
 from .context import own_patience, setting_of
 from .programs import (
     LARGER_SHAPES,

@@ -7,7 +7,7 @@ from typing import Final
 from kcache_model.object_types.object_type import ObjectType
 from kcache_stress.objects.findings import Setting
 
-from ..phase import PhaseContext
+from ..phases.phase import PhaseContext
 
 _SHARE_OF_PATIENCE: Final = 0.4
 """The share of the patience for the whole process: the closer watcher of a call must report before the watchdog."""

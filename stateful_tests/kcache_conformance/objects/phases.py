@@ -14,7 +14,7 @@ from kcache_model.object_types.smaller import smaller
 from kcache_stress.objects.findings import sequential_finding, sequential_kind
 
 from ..imported_late import imported_late
-from ..phase import Coverage, Phase, PhaseContext, PhaseOutcome
+from ..phases.phase import Coverage, Phase, PhaseContext, PhaseOutcome
 from .context import own_patience, setting_of
 from .sequential import Mismatch, PatientCaller, run_program
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from kcache_model.codec import Codec, encode_finding, read_numbered_history, require_one_at_a_time
@@ -19,8 +20,8 @@ from kcache_model.render import brief_text, outcome_text
 from kcache_model.standard_specifications import Specifies
 from kcache_model.verdict import Status
 
-from ..judged_recording import JudgedRecording
-from ..report.page import HEADLINES, Page, page_of_finding
+from ..report.page import HEADLINES, Page, page_of_finding, write_page
+from ..targets.judged_recording import JudgedRecording
 from .specifications import specification_named, type_of_specification
 
 
@@ -62,15 +63,17 @@ class JudgedCalls:
         """Return the verdict with what is printed and written of it; ``codec`` encodes the finding."""
         verdict, finding = self.verdict, self.finding
 
-        def page(title: str) -> Page:
+        def write(title: str, file: Path) -> None:
             if finding is None:
                 paragraphs = tuple(filter(None, [verdict.reason]))
-                return Page(title, verdict.status, HEADLINES[verdict.status], paragraphs)
-            return page_of_finding(finding, "<recorded>", title=title, strict_errors=strict_errors)
+                page = Page(title, verdict.status, HEADLINES[verdict.status], paragraphs)
+            else:
+                page = page_of_finding(finding, "<recorded>", title=title, strict_errors=strict_errors)
+            write_page(file, page)
 
         document = {"calls": len(self.calls), "finding": None if finding is None else encode_finding(finding, codec)}
         summary = f"{len(self.calls)} calls"
-        return JudgedRecording(verdict.status, verdict.reason, len(self.calls), summary, finding, document, page)
+        return JudgedRecording(verdict.status, verdict.reason, len(self.calls), summary, finding, document, write)
 
     def _places(self, shown: tuple[Call[Any], ...]) -> Iterable[str]:
         lines = dict(zip(map(id, self.calls), self.lines, strict=True))

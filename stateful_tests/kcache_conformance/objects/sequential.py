@@ -16,7 +16,7 @@ from kcache_stress.objects.named_target import new_object
 from kcache_stress.outside import outside_wait
 from kcache_stress.real_threads.thread_pool import ThreadPool
 
-from ..phase import Coverage
+from ..phases.phase import Coverage
 
 _QUICK_SECONDS: Final = 0.05
 _MOST_WAITED_SECONDS: Final = 1.0

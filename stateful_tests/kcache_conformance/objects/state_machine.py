@@ -15,9 +15,9 @@ from kcache_model.object_types.specification import may_wait_for_ever
 from kcache_model.object_types.vocabulary import OperationTemplate
 from kcache_model.progress import ProgressListener
 
-from .. import stateful
-from ..phase import Coverage
-from ..stateful import FoundError
+from ..phases import stateful
+from ..phases.phase import Coverage
+from ..phases.stateful import FoundError
 from .programs import offered
 from .sequential import Mismatch, PatientCaller, SequentialRun
 

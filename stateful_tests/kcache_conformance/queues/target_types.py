@@ -10,9 +10,9 @@ from typing import Any, Final
 from kcache_model.object_types.object_type import ObjectType
 from kcache_model.queues.program import QueueKind
 
-from ..gallery import queue_gallery
 from ..objects.as_target_type import target_type
-from ..target_type import TargetType
+from ..targets.gallery import queue_gallery
+from ..targets.target_type import TargetType
 from . import object_types
 from .target import QueueTarget, make_queue_target
 

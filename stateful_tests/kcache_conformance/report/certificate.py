@@ -8,8 +8,8 @@ from typing import Any, Final
 from kcache_model.places import short_path
 from kcache_stress.modules.sources import fingerprint_of_digests
 
-from ..completeness import MethodsReport
-from ..runs.outcomes import Certificate
+from ..results.completeness import MethodsReport
+from ..results.exploration_outcomes import Certificate
 from .finding_places import versions
 from .methods_text import encode_methods, methods_lines
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import kcache
-from kcache_conformance.replay_request import replay_command
 from kcache_conformance.report.finding_text import PHASE_TITLES, heading, print_finding
+from kcache_conformance.targets.replay_request import replay_command
 from kcache_model.finding import Finding
 from kcache_model.render import printable
 
-from ..target_types import target_type_named
+from ..targets.target_types import target_type_named
 from .capturing import captured
 from .counts import counts_text, phase_verdict
 from .finding_places import place_of_finding

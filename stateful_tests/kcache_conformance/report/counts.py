@@ -6,7 +6,7 @@ from typing import Final
 
 from kcache_model.verdict import Status
 
-from ..events import PhaseFinished
+from ..results.events import PhaseFinished
 
 _NOUNS: Final = {
     "recorded": "scenarios",

@@ -14,7 +14,7 @@ from kcache_model.call_program import CallProgram
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.render import CLOSEST, operation_text, outcome_text, printable
 
-from ..replay_request import ReplayRequest, long_command, replay_command
+from ..targets.replay_request import ReplayRequest, long_command, replay_command
 from .interleaving import interleaving_text
 from .story import story_sentences
 from .timeline import timeline

@@ -10,7 +10,7 @@ from kcache_conformance.report.finding_text import PHASE_TITLES, heading, print_
 from kcache_conformance.report.page import Detail, Page, Table, page_of_finding, picture_of_history, write_page
 from kcache_model.verdict import Status
 
-from ..events import SuiteResult
+from ..results.events import SuiteResult
 from .capturing import captured
 from .certificate import certificate_rows
 from .counts import counts_text, phase_verdict

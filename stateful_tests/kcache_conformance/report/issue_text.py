@@ -24,7 +24,7 @@ from kcache_stress import interpreter
 from kcache_stress.import_paths import file_of_module
 from kcache_stress.target.replay_token import ReplayToken
 
-from ..replay_request import ReplayRequest
+from ..targets.replay_request import ReplayRequest
 from .finding_text import EXPLANATIONS, short_summary
 from .story import story_lines, story_sentences
 

@@ -9,14 +9,14 @@ from math import inf
 from pathlib import Path
 from xml.etree import ElementTree
 
-from kcache_conformance.replay_request import replay_command
 from kcache_conformance.report.finding_text import print_finding
+from kcache_conformance.targets.replay_request import replay_command
 from kcache_model.codec import encode_finding
 from kcache_model.render import printable
 from kcache_model.verdict import Status
 
-from ..events import PhaseFinished
-from ..target_types import target_type_named
+from ..results.events import PhaseFinished
+from ..targets.target_types import target_type_named
 from .capturing import captured
 from .certificate import encode_certificate
 from .finding_places import place_of_finding, versions

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from ..completeness import MethodsReport
+from ..results.completeness import MethodsReport
 
 
 def methods_lines(report: MethodsReport) -> list[str]:

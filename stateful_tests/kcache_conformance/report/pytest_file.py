@@ -19,10 +19,10 @@ from kcache_model.object_types.plain import MethodCall, ObjectProgram, imports_o
 from kcache_model.target_name import TargetName, target_name
 from kcache_stress.target.replay_token import ReplayToken
 
-from ..classes import BETWEEN, PREFIX
-from ..classes.rule_call import RuleCall
-from ..replay_request import ReplayRequest
-from ..token_trust import needs_trust
+from ..targets.class_names import BETWEEN, PREFIX
+from ..targets.replay_request import ReplayRequest
+from ..targets.rule_call import RuleCall
+from ..targets.token_trust import needs_trust
 from .finding_text import short_summary
 from .issue_text import file_of, scenario_lines, versions
 

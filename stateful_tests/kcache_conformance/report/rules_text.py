@@ -7,7 +7,7 @@ from typing import Final
 
 from kcache_model.rules import Contract, Rule, common_rules
 
-from ..target_types import TARGET_TYPES, target_type_named
+from ..targets.target_types import TARGET_TYPES, target_type_named
 
 _PAGE: Final = """\
 # Rules

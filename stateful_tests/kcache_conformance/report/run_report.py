@@ -9,11 +9,11 @@ from kcache_model.finding import Finding
 from kcache_model.render import printable
 from kcache_model.verdict import Status
 
-from ..classes import PREFIX
-from ..completeness import MethodsReport
-from ..events import PhaseFinished, SuiteResult
-from ..runs.outcomes import Certificate
-from ..suite_options import SuiteOptions
+from ..phases.suite_options import SuiteOptions
+from ..results.completeness import MethodsReport
+from ..results.events import PhaseFinished, SuiteResult
+from ..results.exploration_outcomes import Certificate
+from ..targets.class_names import PREFIX
 from .methods_text import methods_lines
 
 

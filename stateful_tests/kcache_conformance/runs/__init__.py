@@ -1,1 +1,1 @@
-"""Runs of many programs: batches in child processes, spread over executors; small-scope verification."""
+"""Runs of the suite: the jobs of its phases, replays, saved failures, and runs that were written before."""

@@ -14,7 +14,7 @@ from kcache_model.outcomes import Outcome
 from kcache_model.render import operation_text, outcome_text
 from kcache_model.verdict import Status
 
-from ...replay_request import replay_command
+from ...targets.replay_request import replay_command
 from ..finding_text import EXPLANATIONS, PHASE_TITLES, unconfirmed_text
 from ..interleaving import interleaving_text
 from ..story import story_sentences

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.object_types.plain import ObjectProgram
 
-from .isolation import STARTUP_SECONDS, run_job
+from ..isolation import STARTUP_SECONDS, run_job
 
 if TYPE_CHECKING:
-    from .target_type import TargetType
+    from ..targets.target_type import TargetType
 
 RETURNED: Final = "a call did not return in time, but did when it was repeated alone; give it more --patience"
 _MORE_PATIENCE: Final = 3.0
@@ -36,7 +36,7 @@ def hangs_alone(finding: Finding, target_type: TargetType, target: str | None, p
         # Under the explorer, C code waits forever for a lock that another virtual thread holds: real threads decide.
         seconds = 0.0 if isinstance(finding.program, ObjectProgram) else _SEARCH_SECONDS
         end = run_job(
-            "kcache_conformance.replays:replay_job",
+            "kcache_conformance.runs.replays:replay_job",
             {"target_type": target_type.name, "word": finding.schedule, "seconds": seconds},
             on_event=answers.append,
             deadline_seconds=STARTUP_SECONDS + _DEADLINE_SECONDS,

@@ -29,15 +29,15 @@ from kcache_stress.modules.tested_code import describe_tested
 from kcache_stress.target.exploration_target import ExplorationTarget
 from kcache_stress.target.explore import ExploreOptions
 
-from ..classes import PREFIX
-from ..execution_counter import ExecutionCounter
-from ..explorer_phase import Search, explore_for_more
-from ..repeated_hang import RETURNED, hangs_alone
-from ..suite_options import DEFAULT_TYPE
-from ..symptoms import Known
-from ..target_type import Exploring, execution_stopped
-from ..target_types import target_type_named
-from .outcomes import Description, Tally
+from ..phases.execution_counter import ExecutionCounter
+from ..phases.explorer_phase import Search, explore_for_more
+from ..phases.suite_options import DEFAULT_TYPE
+from ..phases.symptoms import Known
+from ..results.exploration_outcomes import Description, Tally
+from ..runs.repeated_hang import RETURNED, hangs_alone
+from ..targets.class_names import PREFIX
+from ..targets.target_type import Exploring, execution_stopped
+from ..targets.target_types import target_type_named
 
 Data = dict[str, Any]
 

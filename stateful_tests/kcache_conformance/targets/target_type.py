@@ -13,11 +13,11 @@ from kcache_model.finding import Finding
 from kcache_model.progress import ProgressListener
 from kcache_model.rules import Rule, common_rules
 
+from ..isolation import JobEnd
+from ..phases.phase import Phase
+from ..phases.suite_options import SuiteOptions
 from .gallery import Example
-from .isolation import JobEnd
 from .judged_recording import RecordingJudge
-from .phase import Phase
-from .suite_options import SuiteOptions
 
 if TYPE_CHECKING:  # the parts of a type are imported where they are used
     from kcache_stress.engine.granularity import Granularity

@@ -24,7 +24,7 @@ from kcache_stress.import_paths import file_of_module
 from kcache_stress.loading import TARGET_PREFIX
 from kcache_stress.target.replay_token import TokenFormat
 
-from .classes import PREFIX, parse_class_type_name
+from .class_names import PREFIX, parse_class_type_name
 from .configuration import find_configuration
 from .gallery import is_example
 from .source_definitions import definition

@@ -20,7 +20,7 @@ from typing import Any, Final
 from kcache_model.errors import FormatError
 from kcache_model.suggestion import did_you_mean
 
-from .replay_request import ReplayRequest, plain_request, request_of
+from ..targets.replay_request import ReplayRequest, plain_request, request_of
 
 FOLDER: Final = Path(".kcache")
 """The folder of kept replays, relative to the current directory."""

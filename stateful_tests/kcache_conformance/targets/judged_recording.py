@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import Protocol
 
 from kcache_model.finding import Finding
 from kcache_model.linearizability import SearchBudget
 from kcache_model.verdict import Status
-
-if TYPE_CHECKING:
-    from .report.page import Page
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class JudgedRecording:
         summary: the number of calls, in words.
         finding: the violation; ``None`` if there is none.
         document: the fields of the JSON document, beside those that the documents of all types have.
-        page: returns the recording as a page with a title.
+        write_page: writes the recording as a page with a title to a file.
     """
 
     status: Status
@@ -34,7 +32,7 @@ class JudgedRecording:
     summary: str
     finding: Finding | None
     document: Mapping[str, object]
-    page: Callable[[str], Page]
+    write_page: Callable[[str, Path], None]
 
 
 class JudgeLines(Protocol):

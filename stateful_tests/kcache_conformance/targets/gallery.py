@@ -135,7 +135,7 @@ def is_example(file: Path) -> bool:
 
 def _folder(name: str) -> Path:
     """Return ``examples/NAME`` of the checkout, or the folder where an installation put it."""
-    checkout = Path(__file__).resolve().parents[2] / "examples" / name
+    checkout = Path(__file__).resolve().parents[3] / "examples" / name
     if checkout.is_dir():
         return checkout
     package = util.find_spec("kcache_gallery")

@@ -9,8 +9,8 @@ from typing import Final
 from kcache_model.finding import Finding
 from kcache_model.verdict import Status
 
-from .markdown_table import code_cell, markdown_table, text_cell
-from .page import Page, Table, page_text
+from ..report.markdown_table import code_cell, markdown_table, text_cell
+from ..report.page import Page, Table, page_text
 from .written_runs import SEVERITY, WrittenRun
 
 _COLUMNS: Final = ("target", "type", "verdict", "rules broken", "advice", "phases", "kcache", "seed", "run it again")

@@ -9,8 +9,8 @@ from typing import Any, Final, Protocol
 from kcache_model.finding import Finding
 from kcache_model.verdict import Status
 
+from ..targets.replay_request import ReplayRequest
 from .completeness import MethodsReport
-from .replay_request import ReplayRequest
 
 INDISPENSABLE = frozenset({"explorer"})
 """The phases that an ``ok`` requires, unless the user left them out."""

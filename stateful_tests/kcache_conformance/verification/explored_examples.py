@@ -23,9 +23,9 @@ from kcache_model.progress import ProgressListener
 from kcache_stress.target.exploration_target import ExplorationTarget
 from kcache_stress.target.explore import ExploreOptions, explore
 
-from ..stateful import FoundError, quiet_settings
+from ..phases.stateful import FoundError, quiet_settings
+from ..results.exploration_outcomes import Tally
 from .batch import Batch, Data, exploring_of, run_in_child, work_on
-from .outcomes import Tally
 
 _ROUND_EXAMPLES = 100
 """The number of examples after which Hypothesis restarts and results are discarded: they must fit into memory."""

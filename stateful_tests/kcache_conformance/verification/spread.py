@@ -21,8 +21,8 @@ from itertools import count, islice
 from kcache_model.finding import FindingKind
 from kcache_stress.interruption import ending_children, is_interrupted
 
+from ..results.exploration_outcomes import Tally
 from .batch import Batch, Data, decode_tally, encode_batch, run_batch
-from .outcomes import Tally
 
 _IN_FLIGHT_PER_JOB = 2
 _POLL_SECONDS = 0.2

@@ -24,12 +24,21 @@ from kcache_model.progress import ProgressListener
 from kcache_model.thread_time import own_seconds
 from kcache_model.verdict import Status
 
-from .budget_slices import BudgetSlice, budget_slices, too_few
-from .events import Event, FindingAdded, FindingMade, Listener, PhaseFinished, PhaseProgress, PhaseStarted, TargetLoaded
-from .phase import PhaseContext, PhaseOutcome
-from .suite_options import SuiteOptions, decode_options, encode_options
-from .symptoms import Known, weighed
-from .target_types import target_type_named
+from ..phases.budget_slices import BudgetSlice, budget_slices, too_few
+from ..phases.phase import PhaseContext, PhaseOutcome
+from ..phases.suite_options import SuiteOptions, decode_options, encode_options
+from ..phases.symptoms import Known, weighed
+from ..results.events import (
+    Event,
+    FindingAdded,
+    FindingMade,
+    Listener,
+    PhaseFinished,
+    PhaseProgress,
+    PhaseStarted,
+    TargetLoaded,
+)
+from ..targets.target_types import target_type_named
 
 if TYPE_CHECKING:
     from kcache_conformance.isolation.worker import Outlet

@@ -14,12 +14,12 @@ from kcache_model.rules import Contract
 from kcache_stress.target.replay_answer import SEARCH_SECONDS, ReplayAnswer, Replayed
 from kcache_stress.target.replay_token import ReplayToken
 
+from ..phases.suite_options import DEFAULT_TYPE
+from ..targets.replay_request import ReplayRequest
+from ..targets.target_type import TargetType, execution_stopped
+from ..targets.target_types import target_type_named, trusted_type_of_token
+from ..targets.token_trust import require_trusted
 from .repeated_hang import RETURNED, hangs_alone
-from .replay_request import ReplayRequest
-from .suite_options import DEFAULT_TYPE
-from .target_type import TargetType, execution_stopped
-from .target_types import target_type_named, trusted_type_of_token
-from .token_trust import require_trusted
 
 if TYPE_CHECKING:
     from kcache_conformance.isolation.worker import Outlet

@@ -14,9 +14,11 @@ from kcache_model.object_types.object_type import ObjectTarget
 from kcache_model.verdict import Status
 from kcache_stress.interruption import Interrupted
 
-from .budget_slices import LEAST_PROGRAMS, too_few
-from .completeness import methods_report
-from .events import (
+from ..phases.budget_slices import LEAST_PROGRAMS, too_few
+from ..phases.suite_options import SuiteOptions
+from ..phases.symptoms import Known, weighed
+from ..results.completeness import methods_report
+from ..results.events import (
     INDISPENSABLE,
     Event,
     FindingAdded,
@@ -29,14 +31,12 @@ from .events import (
     TargetLoaded,
     incomplete_reasons,
 )
+from ..targets.replay_request import ReplayRequest
+from ..targets.target_type import Stopped, TargetType
+from ..targets.target_types import target_type_named
 from .jobs import run_phases_in_child, run_phases_in_thread
 from .repeated_hang import RETURNED, hangs_alone
-from .replay_request import ReplayRequest
 from .saved_failures import TargetFailures, show_again
-from .suite_options import SuiteOptions
-from .symptoms import Known, weighed
-from .target_type import Stopped, TargetType
-from .target_types import target_type_named
 
 __all__ = ["SuiteOptions", "run_suite"]
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import functools
 import pkgutil
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from kcache_model.errors import TargetError
 from kcache_model.object_types.object_type import OBJECT_TOKENS, ObjectType
 from kcache_model.suggestion import did_you_mean
 from kcache_stress.loading import load_object
 
-from .classes import CLASS, PREFIX
+from .class_names import CLASS, PREFIX
 from .gallery import queue_gallery
 from .target_type import TargetType
 
@@ -24,6 +24,9 @@ ENTRY_POINTS: Final = "kcache.target_types"
 SPECIFIED: Final = "spec="
 """The prefix of names of target types that consist of a specification only; the specification's name follows."""
 
+_CLASS_TYPE: Final = "classes.class_type:class_type"
+_TYPE_OF_SPECIFICATION: Final = "objects.specifications:type_of_specification"
+_OF_OBJECT_TYPE: Final = "objects.as_target_type:target_type"
 _BUILT_IN: Final[Mapping[str, str]] = {
     "indexer": "indexers.target_type:INDEXER",
     "fifo": "queues.target_types:FIFO",
@@ -74,13 +77,10 @@ def target_type_named(name: str) -> TargetType:
     if name in TARGET_TYPES:
         return TARGET_TYPES[name]
     if name.startswith(PREFIX):
-        from .classes.class_type import class_type
-
+        class_type: Callable[[str], TargetType] = _imported(_CLASS_TYPE)
         return class_type(name)
     if name.startswith(SPECIFIED):
-        from .objects.specifications import type_of_specification
-
-        return _as_target_type(name, type_of_specification(name.removeprefix(SPECIFIED)))
+        return _as_target_type(name, _imported(_TYPE_OF_SPECIFICATION)(name.removeprefix(SPECIFIED)))
     if ":" in name:
         return _as_target_type(name, load_object(name, wanted="TYPE"))
     from importlib.metadata import entry_points  # takes 15 ms, and few users have such packages installed
@@ -97,14 +97,17 @@ def target_type_named(name: str) -> TargetType:
 
 @functools.cache
 def _built_in(name: str) -> TargetType:
-    return _as_target_type(name, pkgutil.resolve_name(f"{__package__}.{_BUILT_IN[name]}"))
+    return _as_target_type(name, _imported(_BUILT_IN[name]))
+
+
+def _imported(place: str) -> Any:
+    """Import a definition of a target type. Target types are above this folder, which knows only their places."""
+    return pkgutil.resolve_name(f"{__package__.rpartition('.')[0]}.{place}")
 
 
 def _as_target_type(name: str, declared: object) -> TargetType:
     if isinstance(declared, ObjectType):
-        from .objects.as_target_type import target_type
-
-        declared = target_type(replace(declared, name=name), partial(queue_gallery, name))
+        declared = _imported(_OF_OBJECT_TYPE)(replace(declared, name=name), partial(queue_gallery, name))
     if not isinstance(declared, TargetType):
         raise TargetError(f"{name} is a {type(declared).__name__}, neither a TargetType nor an ObjectType")
     return declared if declared.name == name else replace(declared, name=name)

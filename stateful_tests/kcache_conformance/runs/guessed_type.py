@@ -13,15 +13,15 @@ from kcache_model.errors import TargetError
 from kcache_model.target_name import target_name
 from kcache_stress.loading import TARGET_PREFIX, load_object
 
-from .classes import CLASS, class_type_name
-from .isolation import STARTUP_SECONDS, run_job
-from .source_definitions import Home, definition, names_of, statements
-from .suite_options import DEFAULT_TYPE
-from .target_type import TargetType
-from .target_types import target_type_named
+from ..isolation import STARTUP_SECONDS, run_job
+from ..phases.suite_options import DEFAULT_TYPE
+from ..targets.class_names import CLASS, class_type_name
+from ..targets.source_definitions import Home, definition, names_of, statements
+from ..targets.target_type import TargetType
+from ..targets.target_types import target_type_named
 
 if TYPE_CHECKING:
-    from .isolation.worker import Outlet
+    from ..isolation.worker import Outlet
 
 TEST: Final = "test"
 _MARK: Final = "interleaved"

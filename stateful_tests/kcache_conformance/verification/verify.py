@@ -14,10 +14,10 @@ from kcache_model.bound import Bound
 from kcache_model.errors import TargetError
 from kcache_stress.target.explore import ExploreOptions
 
-from ..suite_options import DEFAULT_TYPE
-from ..target_types import target_type_named
+from ..phases.suite_options import DEFAULT_TYPE
+from ..results.exploration_outcomes import Certificate, Part, Run, Tally
+from ..targets.target_types import target_type_named
 from .batch import Batch, describe, exploring_of
-from .outcomes import Certificate, Part, Run, Tally
 from .parts import carried, changed_files, read_part, setting_of
 from .scope import Scope
 from .spread import spread

@@ -17,8 +17,8 @@ from kcache_model.errors import FormatError
 from kcache_model.places import file_name
 from kcache_model.render import printable_line
 
+from ..results.exploration_outcomes import Description, Part, Ranges, Run, Tally
 from .batch import Batch
-from .outcomes import Description, Part, Ranges, Run, Tally
 
 T = TypeVar("T")
 Sources: TypeAlias = frozenset[tuple[str, str]]

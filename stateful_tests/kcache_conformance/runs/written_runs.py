@@ -17,13 +17,13 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.render import printable_line
 from kcache_model.verdict import Status
 
-from ..events import PhaseFinished, SuiteResult
 from ..fuzzing.json_report import FUZZ_SCHEMA
 from ..fuzzing.rules import Severity
-from ..suite_options import DEFAULT_TYPE
-from .counts import counts_text, phase_verdict
-from .finding_text import PHASE_TITLES
-from .machine_formats import RESULT_SCHEMA
+from ..phases.suite_options import DEFAULT_TYPE
+from ..report.counts import counts_text, phase_verdict
+from ..report.finding_text import PHASE_TITLES
+from ..report.machine_formats import RESULT_SCHEMA
+from ..results.events import PhaseFinished, SuiteResult
 
 VERDICT_SCHEMA: Final = "kcache/verdict/1"
 

@@ -13,7 +13,7 @@ from kcache_model.bound import Bound
 from kcache_model.finding import Finding
 from kcache_model.verdict import Status
 
-from ..symptoms import Known
+from ..phases.symptoms import Known
 
 if TYPE_CHECKING:
     from kcache_stress.target.explore import Explored

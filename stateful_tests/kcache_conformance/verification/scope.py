@@ -13,9 +13,9 @@ from typing import Any, Final
 from kcache_model.errors import FormatError
 from kcache_stress.interruption import is_interrupted
 
-from ..target_types import target_type_named
+from ..results.exploration_outcomes import Part, Ranges, Tally
+from ..targets.target_types import target_type_named
 from .batch import Batch
-from .outcomes import Part, Ranges, Tally
 from .parts import as_ranges, first_of, joined, remaining_items, size_of
 
 _BATCH_PROGRAMS: Final = 600

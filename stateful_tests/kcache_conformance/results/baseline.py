@@ -10,9 +10,9 @@ from typing import Final
 from kcache_model.errors import FormatError
 from kcache_model.verdict import Status
 
+from ..phases.symptoms import waiver_of
+from ..targets.target_type import TargetType
 from .events import SuiteResult
-from .symptoms import waiver_of
-from .target_type import TargetType
 
 SCHEMA: Final = "kcache/baseline/1"
 

@@ -14,11 +14,11 @@ from kcache_model.errors import CannotExploreError, FormatError, TargetError
 from kcache_model.finding import Finding
 from kcache_stress.interruption import Interrupted, is_interrupted
 
-from .classes import parse_class_type_name
+from ..phases.suite_options import SuiteOptions
+from ..targets.class_names import parse_class_type_name
+from ..targets.replay_request import ReplayRequest, plain_request, request_of
 from .jobs import load_in_child
-from .replay_request import ReplayRequest, plain_request, request_of
 from .stored_replays import FOLDER, make_folder
-from .suite_options import SuiteOptions
 
 SCHEMA: Final = "kcache/failures/1"
 
@@ -142,8 +142,8 @@ def show_again(saved: TargetFailures, target: str, options: SuiteOptions) -> Fai
     # Imported here: most runs have no saved failures and need not wait for these imports.
     from kcache_stress.target.replay_answer import ReplayAnswer
 
+    from ..targets.token_trust import UntrustedError
     from .replays import replay_requested
-    from .token_trust import UntrustedError
 
     model = parse_class_type_name(options.kind).model
     named = [one for one in (target, model, options.kind) if ":" in one]

@@ -1,0 +1,1 @@
+"""Results of runs as data: events, completeness, certificates and baselines."""

@@ -1,0 +1,1 @@
+"""Small-scope verification: batches of programs in child processes, spread over executors."""
