@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.targets.class_names import class_type_name
 from kcache_conformance.targets.target_types import target_type_named
 from kcache_conformance.verification.batch import Batch, decode_tally, encode_batch, run_batch
@@ -89,7 +90,7 @@ def found(folder: Path, name: str, *, most: int = 20, programs: int = 24) -> lis
     batch = Batch(
         target,
         options,
-        type=class_type_name(target),
+        SuiteOptions(kind=class_type_name(target)),
         seeds=(0, programs),
         seconds=600.0,
         most_findings=most,

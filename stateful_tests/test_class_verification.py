@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from kcache_conformance.objects.sequential import PatientCaller
 from kcache_conformance.results.exploration_outcomes import Certificate
 from kcache_conformance.targets.class_names import class_type_name
-from kcache_conformance.verification.verify import verify
+from kcache_conformance.verification.verify import WITHOUT_LIMIT, verify
 from kcache_model.bound import parse_bound
 from kcache_model.finding import FindingKind
 from kcache_model.outcomes import Outcome
@@ -85,7 +86,7 @@ def verified(text: str, name: str, folder: Path, bound: str = "2x1") -> Certific
     file = folder / f"{name.lower()}.py"
     file.write_text(text, encoding="utf-8")
     target = f"{file}:{name}"
-    return verify(target, parse_bound(bound), type=class_type_name(target))
+    return verify(target, parse_bound(bound), replace(WITHOUT_LIMIT, kind=class_type_name(target)))
 
 
 @pytest.mark.parametrize(("kind", "status"), [("HasTag", Status.VIOLATION), ("Thing", Status.OK)])

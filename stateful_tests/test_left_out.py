@@ -13,6 +13,7 @@ import pytest
 from kcache.cli.explorer_report import text_of_tested_code
 from kcache_conformance.classes.public_calls import public_calls
 from kcache_conformance.classes.vocabulary_choice import vocabulary_of
+from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.report.run_report import not_tested_text
 from kcache_conformance.targets.class_names import class_type_name
 from kcache_conformance.targets.target_types import target_type_named
@@ -34,7 +35,7 @@ def test_explore_makes_the_calls_that_one_thread_makes_alone_too(
 ) -> None:
     spec = f"{tmp_path / 'alone.py'}:{name}"
     (tmp_path / "alone.py").write_text(ALONE, encoding="utf-8")
-    first = Batch(spec, ExploreOptions(), seeds=(0, 2), type=class_type_name(spec), is_first=True)
+    first = Batch(spec, ExploreOptions(), SuiteOptions(kind=class_type_name(spec)), seeds=(0, 2), is_first=True)
     made = exploration_target(spec)
     (alone, *others) = programs_of(first, made)
     assert [len(alone.threads), *(len(program.threads) for program in others)] == [1, 2]

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.report.certificate import encode_certificate
 from kcache_conformance.results.exploration_outcomes import Certificate, Tally
 from kcache_conformance.targets.class_names import class_type_name
@@ -29,7 +30,7 @@ from kcache_conformance.verification.parts import (
     size_of,
 )
 from kcache_conformance.verification.spread import spread
-from kcache_conformance.verification.verify import verify
+from kcache_conformance.verification.verify import WITHOUT_LIMIT, verify
 from kcache_model.bound import parse_bound
 from kcache_model.errors import FormatError
 from kcache_model.indexers.items import Semantics
@@ -76,8 +77,14 @@ def desk(folder: Path, lock: str = RIGHT) -> str:
     return f"{folder / 'desk.py'}:Desk"
 
 
-def verified(target: str, **options: Any) -> Certificate:
-    return verify(target, parse_bound(options.pop("bound", "2x1")), type=class_type_name(target), **options)
+def verified(target: str, kind: str = "", bound: str = "2x1", **options: Any) -> Certificate:
+    of_run = {name: options.pop(name) for name in ("instrument", "strict_errors", "budget_seconds") if name in options}
+    suite_options = replace(WITHOUT_LIMIT, kind=kind or class_type_name(target), **of_run)
+    return verify(target, parse_bound(bound), suite_options, **options)
+
+
+def of_class(target: str) -> SuiteOptions:
+    return SuiteOptions(kind=class_type_name(target))
 
 
 def written(certificate: Certificate, folder: Path, change: Callable[[Any], object] = lambda _: None) -> Path:
@@ -169,7 +176,7 @@ def test_edited_sources_are_refused(begun: Certificate, tmp_path: Path) -> None:
         ({"bound": "2x2"}, "bound was 2x1, and is 2x2"),
         ({"options": ExploreOptions(granularity=Granularity.GIL)}, "granularity was free, and is gil"),
         ({"options": ExploreOptions(executions=7)}, "executions was 20000, and is 7"),
-        ({"options": ExploreOptions(strict_errors=True)}, "strict errors was no, and is yes"),
+        ({"strict_errors": True}, "strict errors was no, and is yes"),
         ({"instrument": ("string",)}, "instrument was nothing, and is string"),
     ],
 )
@@ -190,12 +197,12 @@ def test_a_model_that_was_edited_is_refused(tmp_path: Path) -> None:
     target, model = desk(tmp_path), tmp_path / "right.py"
     model.write_text(DESK.format(lock=RIGHT), encoding="utf-8")
     name = class_type_name(target, f"{model}:Desk")
-    first = verify(target, parse_bound("2x1"), type=name, executor=Cutting(programs=5, batches=1))
+    first = verified(target, name, executor=Cutting(programs=5, batches=1))
     file = written(first, tmp_path)
-    assert verify(target, parse_bound("2x1"), type=name, resume=file).status is Status.OK
+    assert verified(target, name, resume=file).status is Status.OK
     model.write_text(DESK.format(lock=RIGHT) + "# other\n", encoding="utf-8")
     with pytest.raises(FormatError, match=r"right\.py changed since"):
-        verify(target, parse_bound("2x1"), type=name, resume=file)
+        verified(target, name, resume=file)
 
 
 def damaged(**changes: Any) -> Callable[[Any], object]:
@@ -227,7 +234,7 @@ def test_programs_that_come_in_another_order_are_refused(begun: Certificate, tmp
 
 def test_nothing_is_verified_before_all_programs_were_compared(whole: Certificate, tmp_path: Path) -> None:
     file = written(whole, tmp_path)
-    cut = verified(whole.target, resume=file, seconds=0.0)
+    cut = verified(whole.target, resume=file, budget_seconds=0.0)
     assert (cut.tally.programs, cut.programs, cut.status) == (whole.programs, None, Status.UNKNOWN)
     again = verified(whole.target, resume=written(cut, tmp_path))
     assert (again.programs, again.status) == (whole.programs, Status.OK)
@@ -255,7 +262,7 @@ def test_what_needs_more_executions_stays_not_exhausted(tmp_path: Path) -> None:
 @pytest.mark.parametrize("is_whole", [True, False])
 def test_a_program_that_the_time_cuts_is_not_counted(is_whole: bool, begun: Certificate) -> None:
     calls = [{"op": name, "arguments": []} for name in ("take", "free", "take")]
-    batch = Batch(begun.target, ExploreOptions(), type=class_type_name(begun.target), seconds=0.0, is_whole=is_whole)
+    batch = Batch(begun.target, ExploreOptions(), of_class(begun.target), seconds=0.0, is_whole=is_whole)
     tally = decode_tally(run_batch({**encode_batch(batch), "programs": [{"prefix": [], "threads": [calls] * 3}]}))
     assert tally.programs == (0 if is_whole else 1)
 
@@ -299,7 +306,7 @@ def test_an_error_of_the_executor_is_none_of_the_work(error: Exception, is_lost:
 
 def test_what_a_batch_has_done_is_told_while_it_runs(begun: Certificate) -> None:
     told: list[Tally] = []
-    batch = Batch(begun.target, ExploreOptions(), seeds=(0, 3), type=class_type_name(begun.target))
+    batch = Batch(begun.target, ExploreOptions(), of_class(begun.target), seeds=(0, 3))
     total = decode_tally(run_batch(encode_batch(batch), told.append))
     assert replace(told[-1], seconds=0.0) == replace(total, seconds=0.0)
 

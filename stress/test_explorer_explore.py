@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import kcache
+from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.report.interleaving import interleaving_text
 from kcache_conformance.targets.gallery import gallery
 from kcache_conformance.verification.batch import Batch, Tally, decode_batch, decode_tally, encode_batch, run_batch
@@ -250,13 +251,13 @@ def test_a_fixed_target_is_told_from_a_changed_one(tmp_path: Path) -> None:
 
 
 def test_a_batch_is_plain_data() -> None:
-    batch = Batch(spec("textbook"), QUICK, (MOVE,), semantics=Semantics.CURRENT, instrument=("x",))
+    batch = Batch(spec("textbook"), QUICK, SuiteOptions(semantics=Semantics.CURRENT, instrument=("x",)), (MOVE,))
     assert decode_batch(encode_batch(batch)) == batch
 
 
 @pytest.mark.nightly
 def test_batches_run_in_any_executor() -> None:
-    batches = [Batch(spec("textbook"), QUICK, (MOVE,) * 3), Batch(spec("textbook"), QUICK, seeds=(0, 5))]
+    batches = [Batch(spec("textbook"), QUICK, programs=(MOVE,) * 3), Batch(spec("textbook"), QUICK, seeds=(0, 5))]
     here, complete = spread(iter(batches), jobs=2)
     assert complete
     assert (here.programs, here.exhausted, here.finding) == (8, 8, None)
@@ -286,7 +287,9 @@ def test_a_target_that_ends_or_freezes_its_process(tmp_path: Path, name: str, ki
         encoding="utf-8",
     )
     program = Program((), (), ((op.add(Item("a", "v1")),), (op.list_objects(),)))
-    batch = Batch(f"{tmp_path / 'bad.py'}:new_indexer", QUICK, (program,), patience_seconds=1.0, seconds=5.0)
+    batch = Batch(
+        f"{tmp_path / 'bad.py'}:new_indexer", QUICK, SuiteOptions(patience_seconds=1.0), (program,), seconds=5.0
+    )
     data = run_batch(encode_batch(batch))
     assert decode_tally(data).programs == 0
     assert data["findings"][0]["kind"] == kind.value
@@ -303,7 +306,7 @@ def test_a_certificate() -> None:
 
 @pytest.mark.nightly
 def test_verification_prints_only_what_it_has_done() -> None:
-    cut = verify(spec("textbook"), parse_bound("2x1"), seconds=0.0)
+    cut = verify(spec("textbook"), parse_bound("2x1"), SuiteOptions(budget_seconds=0.0))
     assert cut.status is Status.UNKNOWN
     faulty = verify(spec("lookup_in_two_steps"), parse_bound("2x1"))
     assert faulty.status is Status.VIOLATION
@@ -317,10 +320,10 @@ def test_an_enumeration_that_came_to_its_end_is_complete_whatever_the_count(monk
     module = sys.modules[verify.__module__]
     monkeypatch.setattr(module, "spread", drained)
     monkeypatch.setattr(module, "_COUNTING_SHARE", 0.0)
-    whole = verify(spec("textbook"), parse_bound("2x1"), seconds=3_600.0)
+    whole = verify(spec("textbook"), parse_bound("2x1"), SuiteOptions(budget_seconds=3_600.0))
     assert whole.status is Status.OK
     assert whole.programs == whole.tally.programs > 800
-    cut = verify(spec("textbook"), parse_bound("2x1"), seconds=0.0)
+    cut = verify(spec("textbook"), parse_bound("2x1"), SuiteOptions(budget_seconds=0.0))
     assert (cut.status, cut.programs) == (Status.UNKNOWN, None)
 
 

@@ -182,13 +182,10 @@ def explore(
         template = Batch(
             target,
             options,
-            type=target_type.name,
+            suite_options,
             programs=chosen,
             shape=suite_options.shape or (2, 2),
-            semantics=suite_options.semantics,
-            instrument=suite_options.instrument,
             seconds=budget,
-            patience_seconds=suite_options.patience_seconds,
         )
         remaining = budget - min(seconds_so_far(), _MOST_SPENT * budget)  # the inspection of the target counts as well
         template = replace(template, seconds=remaining)

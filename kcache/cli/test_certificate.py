@@ -15,6 +15,7 @@ from jsonschema import Draft202012Validator
 import kcache
 from kcache.cli import main, pace
 from kcache_conformance.phases.execution_counter import ExecutionCounter
+from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.results.exploration_outcomes import Tally
 from kcache_conformance.verification import verify as verification
 from kcache_conformance.verification.verify import verify
@@ -184,10 +185,10 @@ def test_programs_that_could_not_be_counted_first_are_counted_in_passing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(verification, "_COUNTING_SHARE", 0.0)
-    certificate = verify(store(tmp_path), parse_bound("2x1"), seconds=600.0)
+    certificate = verify(store(tmp_path), parse_bound("2x1"), SuiteOptions(budget_seconds=600.0))
     assert certificate.status is Status.OK
     assert certificate.programs == certificate.tally.exhausted > 0
-    cut = verify(store(tmp_path), parse_bound("2x1"), seconds=0.0)
+    cut = verify(store(tmp_path), parse_bound("2x1"), SuiteOptions(budget_seconds=0.0))
     assert (cut.programs, cut.status) == (None, Status.UNKNOWN)
 
 

@@ -98,7 +98,6 @@ def verify(
         granularity=Granularity(granularity),
         executions=executions,
         seconds=suite_options.budget_seconds,
-        strict_errors=suite_options.strict_errors,
     )
     with clear_errors():
         request.outputs.touch()
@@ -106,14 +105,10 @@ def verify(
             certificate = run_verification(
                 target,
                 bound,
+                suite_options,
                 options,
-                type=target_type.name,
-                semantics=suite_options.semantics,
-                instrument=suite_options.instrument,
                 jobs=jobs,
                 executor=pool,
-                seconds=suite_options.budget_seconds,
-                patience_seconds=suite_options.patience_seconds,
                 resume=resume,
                 on_progress=show,
             )

@@ -14,7 +14,7 @@ from kcache_model.rules import Contract
 from kcache_stress.target.replay_answer import SEARCH_SECONDS, ReplayAnswer, Replayed
 from kcache_stress.target.replay_token import ReplayToken
 
-from ..phases.suite_options import DEFAULT_TYPE
+from ..phases.suite_options import DEFAULT_TYPE, SuiteOptions
 from ..targets.replay_request import ReplayRequest
 from ..targets.target_type import TargetType, execution_stopped
 from ..targets.target_types import target_type_named, trusted_type_of_token
@@ -62,14 +62,13 @@ def replay_in_child(
     )
     raise_if_failed(end)
     if not answers:
-        stopped = execution_stopped(
-            target_type,
-            token.target,
-            end,
+        options = SuiteOptions(
+            kind=target_type.name,
             strict_errors=token.strict_errors,
             instrument=token.instrument,
             patience_seconds=patience_seconds,
         )
+        stopped = execution_stopped(target_type, token.target, end, options)
         if end.outside or not hangs_alone(stopped, target_type, token.target, patience_seconds):
             return Replayed(ReplayAnswer.UNKNOWN, f"a call waits for {end.outside}" if end.outside else RETURNED)
         return Replayed(ReplayAnswer.REPRODUCED, f"the process ended with a {end.how}", stopped)

@@ -179,17 +179,6 @@ class TargetType:
     calls: Callable[[Any], tuple[str, ...]] = lambda _: ()
 
 
-def execution_stopped(
-    target_type: TargetType,
-    target: str,
-    end: JobEnd,
-    *,
-    strict_errors: bool,
-    instrument: tuple[str, ...],
-    patience_seconds: float,
-) -> Finding:
+def execution_stopped(target_type: TargetType, target: str, end: JobEnd, options: SuiteOptions) -> Finding:
     """Return the finding for an execution under the explorer, or a replay, that hung or crashed in a child process."""
-    options = SuiteOptions(
-        kind=target_type.name, strict_errors=strict_errors, instrument=instrument, patience_seconds=patience_seconds
-    )
     return target_type.stopped(Stopped(target, end.how == "hang", REPLAY, end.note, end.message, options))

@@ -9,10 +9,9 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from kcache import Semantics
 from kcache_conformance.isolation import STARTUP_SECONDS, HarnessError, raise_if_failed, run_job
 from kcache_conformance.isolation.worker import Outlet
 from kcache_model.call_program import hash_seed
@@ -31,7 +30,7 @@ from kcache_stress.target.explore import ExploreOptions
 
 from ..phases.execution_counter import ExecutionCounter
 from ..phases.explorer_phase import Search, explore_for_more
-from ..phases.suite_options import DEFAULT_TYPE
+from ..phases.suite_options import DEFAULT_TYPE, SuiteOptions, decode_options, encode_options
 from ..phases.symptoms import Known
 from ..results.exploration_outcomes import Description, Tally
 from ..runs.repeated_hang import RETURNED, hangs_alone
@@ -59,34 +58,33 @@ class Batch:
     Attributes:
         target: name of the implementation.
         options: the options of the search.
+        suite_options: the options of the run, among them the type of the target.
         programs: the programs; empty for random ones.
         seeds: for random programs, the first seed and the number of programs.
         shape: for random programs, the most threads and the most operations of each.
-        semantics: for random programs.
         is_first: whether single calls that may wait come before random programs.
         known: earlier findings, which are not reported again.
         most_findings: the number of findings, including known ones, after which the batch ends.
         is_whole: whether a program whose search is cut off by the time limit counts as not explored.
-        instrument: further packages to instrument.
         seconds: the time limit.
-        patience_seconds: how long one execution may take.
-        type: of the target.
     """
 
     target: str
     options: ExploreOptions
+    suite_options: SuiteOptions = field(default_factory=SuiteOptions)
     programs: tuple[Any, ...] = ()
     seeds: tuple[int, int] = (0, 0)
     shape: tuple[int, int] = (2, 2)
-    semantics: Semantics = Semantics.CLASSIC
-    instrument: tuple[str, ...] = ()
     seconds: float = 3600.0
-    patience_seconds: float = 3.0
-    type: str = DEFAULT_TYPE
     is_first: bool = False
     is_whole: bool = False
     known: tuple[Finding, ...] = ()
     most_findings: int = 1
+
+    @property
+    def type(self) -> str:
+        """The name of the type of the target."""
+        return self.suite_options.kind
 
 
 def encode_batch(batch: Batch) -> Data:
@@ -95,7 +93,7 @@ def encode_batch(batch: Batch) -> Data:
     codec = target_type_named(batch.type).codec
     data["programs"] = [codec.encode_program(program) for program in batch.programs]
     data["known"] = [encode_finding(finding, codec) for finding in batch.known]
-    data["semantics"] = batch.semantics.value
+    data["suite_options"] = encode_options(batch.suite_options)
     return data
 
 
@@ -104,10 +102,10 @@ def decode_batch(data: Data) -> Batch:
     fields: Data = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
     options = {**data["options"], "granularity": Granularity(data["options"]["granularity"])}
     fields["options"] = ExploreOptions(**options)
-    codec = target_type_named(data["type"]).codec
+    fields["suite_options"] = decode_options(data["suite_options"])
+    codec = target_type_named(fields["suite_options"].kind).codec
     fields["programs"] = tuple(map(codec.decode_program, data["programs"]))
     fields["known"] = tuple(decode_finding(finding, codec) for finding in data["known"])
-    fields["semantics"] = Semantics(data["semantics"])
     return Batch(**fields)
 
 
@@ -181,7 +179,7 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
             {"batch": {**encode_batch(batch), "began": time.time()}},
             on_event=on_event,
             deadline_seconds=STARTUP_SECONDS + 2 * (batch.seconds + batch.options.minimise_seconds),
-            patience_seconds=batch.patience_seconds,
+            patience_seconds=batch.suite_options.patience_seconds,
             hash_seed=hash_seed(batch.options.seed),
             is_over=is_over,
         )
@@ -192,16 +190,9 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
         if not findings and end.how == "over":
             return tally
         if not findings or Known().adding_all(tally.findings).has(findings[-1]):
-            stopped = execution_stopped(
-                target_type_named(batch.type),
-                batch.target,
-                end,
-                strict_errors=batch.options.strict_errors,
-                instrument=batch.instrument,
-                patience_seconds=batch.patience_seconds,
-            )
-            target_type = target_type_named(batch.type)
-            if end.outside or not hangs_alone(stopped, target_type, batch.target, batch.patience_seconds):
+            target_type, patience = target_type_named(batch.type), batch.suite_options.patience_seconds
+            stopped = execution_stopped(target_type, batch.target, end, batch.suite_options)
+            if end.outside or not hangs_alone(stopped, target_type, batch.target, patience):
                 why = f"a call waits for {end.outside}" if end.outside else RETURNED
                 return replace(tally, notes=(*tally.notes, why))
             findings.append(stopped)
@@ -216,7 +207,7 @@ def programs_of(batch: Batch, exploration_target: ExplorationTarget[Any, Any]) -
     first, count = batch.seeds
     exploring, target = exploring_of(batch.type), exploration_target.target
     numbers = range(first, first + count)
-    drawn = (exploring.random_program(target, number, batch.shape, batch.semantics) for number in numbers)
+    drawn = (exploring.random_program(target, number, batch.shape, batch.suite_options.semantics) for number in numbers)
     return itertools.islice(itertools.chain(exploring.lonely_calls(target), drawn), count) if batch.is_first else drawn
 
 
@@ -328,7 +319,7 @@ def work_on(outlet: Outlet, data: Data, work: Callable[[BatchJob], Tally]) -> No
 
     try:
         exploration_target = exploring_of(batch.type).exploration_target(
-            batch.target, batch.instrument, batch.options.granularity
+            batch.target, batch.suite_options.instrument, batch.options.granularity
         )
         outcome = work(BatchJob(batch, exploration_target, began + batch.seconds, outlet.watch, on_finding, on_tally))
     except CannotExploreError as error:

@@ -7,14 +7,15 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import replace
 from datetime import UTC, datetime
+from math import inf
 from pathlib import Path
+from typing import Final
 
-from kcache import Semantics
 from kcache_model.bound import Bound
 from kcache_model.errors import TargetError
 from kcache_stress.target.explore import ExploreOptions
 
-from ..phases.suite_options import DEFAULT_TYPE
+from ..phases.suite_options import SuiteOptions
 from ..results.exploration_outcomes import Certificate, Part, Run, Tally
 from ..targets.target_types import target_type_named
 from .batch import Batch, describe, exploring_of
@@ -25,19 +26,17 @@ from .spread import spread
 _COUNTING_SHARE = 0.2
 """The share of the total time that may be spent on counting the programs."""
 
+WITHOUT_LIMIT: Final = SuiteOptions(budget_seconds=inf)
+
 
 def verify(
     target: str,
     bound: Bound,
+    suite_options: SuiteOptions = WITHOUT_LIMIT,
     options: ExploreOptions | None = None,
     *,
-    type: str = DEFAULT_TYPE,
-    semantics: Semantics = Semantics.CLASSIC,
-    instrument: tuple[str, ...] = (),
     jobs: int = 1,
     executor: Executor | None = None,
-    seconds: float = float("inf"),
-    patience_seconds: float = 3.0,
     resume: Path | None = None,
     on_progress: Callable[[int | None, Tally], None] = lambda _total, _tally: None,
 ) -> Certificate:
@@ -46,14 +45,11 @@ def verify(
     Args:
         target: name of the implementation.
         bound: the most threads, and the most operations of each.
-        options: the options of the search; the strategy is always exhaustive.
-        type: of the target.
-        semantics: the generation of client-go that defines correct results.
-        instrument: further packages to instrument.
+        suite_options: the options of the run, among them the type of the target, and the time after which no further
+            programs are begun; by default there is no limit.
+        options: the options of the search; its strategy is always exhaustive, its errors as strict as those of the run.
         jobs: the number of processes.
         executor: see :func:`~.spread.spread`.
-        seconds: the time after which no further programs are begun.
-        patience_seconds: how long one execution may take.
         resume: the certificate of earlier runs to continue; their programs are not explored again.
         on_progress: called with the number of programs and the sum so far.
 
@@ -63,18 +59,11 @@ def verify(
         HarnessError: the harness failed.
     """
     date, began = datetime.now(UTC), time.monotonic()
-    options = replace(options or ExploreOptions(), strategy="dpor")
+    options = replace(options or ExploreOptions(), strategy="dpor", strict_errors=suite_options.strict_errors)
+    type, semantics, seconds = suite_options.kind, suite_options.semantics, suite_options.budget_seconds
     exploring = exploring_of(type)
-    description = describe(target, instrument, options.granularity, type)
-    template = Batch(
-        target,
-        options,
-        type=type,
-        semantics=semantics,
-        instrument=instrument,
-        patience_seconds=patience_seconds,
-        is_whole=True,
-    )
+    description = describe(target, suite_options.instrument, options.granularity, type)
+    template = Batch(target, options, suite_options, is_whole=True)
     setting = setting_of(template, bound, description)
     part = Part(setting) if resume is None else read_part(resume, setting, description.loaded)
     total, tally = part.programs, Tally(refused=description.refused)
