@@ -102,7 +102,7 @@ def _built_in(name: str) -> TargetType:
 
 def _imported(place: str) -> Any:
     """Import a definition of a target type. Target types are above this folder, which knows only their places."""
-    return pkgutil.resolve_name(f"{__package__.rpartition('.')[0]}.{place}")
+    return pkgutil.resolve_name(f"kcache_conformance.{place}")
 
 
 def _as_target_type(name: str, declared: object) -> TargetType:
