@@ -11,6 +11,7 @@ import functools
 import importlib.util
 import inspect
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import click
 
+import kcache_model
 from kcache.cli import main
 from kcache_model.indexers.operations import OperationName
 
@@ -188,7 +190,7 @@ def schema_file(name: str) -> str:
     return json.dumps(data, indent=2) + "\n"
 
 
-SCHEMAS = "../model/kcache_model/schemas"
+SCHEMAS = os.path.relpath(Path(kcache_model.__file__).parent / "schemas", FOLDER)
 PAGES = {
     "commands.md": commands_page,
     "api.md": api_page,
