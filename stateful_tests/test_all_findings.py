@@ -20,7 +20,7 @@ from kcache_conformance.indexers.sequential import run_program
 from kcache_conformance.indexers.target_type import INDEXER
 from kcache_conformance.phases.phase import PhaseOutcome
 from kcache_conformance.phases.suite_options import SuiteOptions
-from kcache_conformance.phases.symptoms import Known, waiver_of
+from kcache_conformance.phases.symptoms import KnownFindings, waiver_of
 from kcache_conformance.report.counts import counts_text
 from kcache_conformance.results.events import Event, PhaseFinished
 from kcache_conformance.runs.jobs import _Turns
@@ -147,7 +147,7 @@ def test_a_phase_that_finds_what_is_known_says_how_often(is_shown: bool, text: s
     outcome = PhaseOutcome({"programs": 1}, known if is_shown else None)
     events: list[Event] = []
     options = SuiteOptions(phases=("stress",))
-    found = Known(INDEXER.rules).adding(known)
+    found = KnownFindings(INDEXER.rules).adding(known)
     _Turns(options, lambda *_: outcome, lambda one: one, events.append, found, time.monotonic() + 60.0).run()
     assert [counts_text(event) for event in events if isinstance(event, PhaseFinished)] == [text]
 
@@ -323,11 +323,11 @@ def test_a_file_that_many_packages_have_is_named_with_its_folder(path: str, name
 
 
 def test_a_state_that_an_earlier_write_left_wrong_is_known() -> None:
-    known = Known(INDEXER.rules).adding(_stale(op.replace((A,)), op.list_keys()))
+    known = KnownFindings(INDEXER.rules).adding(_stale(op.replace((A,)), op.list_keys()))
     assert known.has(_stale(op.replace((A,)), op.add(A), op.list_keys()))
     assert not known.has(_stale(op.add(A), op.list_keys()))
     assert not known.has(replace(_stale(op.replace((A,)), op.list_keys()), rule="object-missing"))
-    other = Known(INDEXER.rules).adding(replace(_stale(op.add(A)), rule="wrong-result"))
+    other = KnownFindings(INDEXER.rules).adding(replace(_stale(op.add(A)), rule="wrong-result"))
     assert not other.has(replace(_stale(op.add(A), op.list_keys()), rule="wrong-result"))
 
 
@@ -338,7 +338,7 @@ def _stale(*operations: Any) -> Finding:
 
 def test_what_hung_is_not_called_again() -> None:
     program = Program((), (op.add(A), op.list_keys()))
-    known = Known(INDEXER.rules).adding(Finding(FindingKind.HANG, "smoke", "", program))
+    known = KnownFindings(INDEXER.rules).adding(Finding(FindingKind.HANG, "smoke", "", program))
     assert known.spared == {"list_keys"}
 
 
@@ -363,7 +363,7 @@ def test_races_are_told_apart_by_the_functions_that_meet() -> None:
     assert interleaved(EVENT, other, reader).conflicts == ({"src/a.py in f: .x", "src/b.py in f: .x"},)
     assert interleaved(EVENT, reader).conflicts == ()
     assert replace(interleaved(EVENT, other, reader), is_interrupted=False).interrupted_at == ""
-    known = Known(INDEXER.rules).adding(concurrent("stale-read", EVENT, other, reader))
+    known = KnownFindings(INDEXER.rules).adding(concurrent("stale-read", EVENT, other, reader))
     assert known.has(concurrent("stale-read", EVENT, other, reader))
     assert known.has(concurrent("stale-read", EVENT, other, replace(reader, where="b.py:9", function="g")))
     assert not known.has(concurrent("stale-read", EVENT, other, replace(reader, slot=".y")))
@@ -388,7 +388,7 @@ def test_deadlocks_that_share_a_line_are_one() -> None:
         told = replace(interleaved(EVENT), waiting=waiting)
         return replace(concurrent("deadlock"), kind=FindingKind.DEADLOCK, interleaving=told)
 
-    known = Known(INDEXER.rules).adding(deadlock(("a.py:1", "get"), ("a.py:5", "info")))
+    known = KnownFindings(INDEXER.rules).adding(deadlock(("a.py:1", "get"), ("a.py:5", "info")))
     assert known.has(deadlock(("a.py:5", "info"), ("a.py:9", "put")))
     assert not known.has(deadlock(("a.py:7", "take"), ("a.py:9", "put")))
 
@@ -399,30 +399,30 @@ def test_what_one_line_raises_is_one_finding_whatever_calls_lead_there() -> None
         observed = replace(raised("other", error), where=location)
         return replace(found, kind=FindingKind.EXCEPTION, rule="unexpected-error", location=location, observed=observed)
 
-    known = Known(INDEXER.rules).adding(failed(op.update(A)))
+    known = KnownFindings(INDEXER.rules).adding(failed(op.update(A)))
     assert known.has(failed(op.delete(A)))
     assert known.has(replace(failed(op.delete(A)), rule="several-values-mishandled"))
     assert not known.has(failed(op.delete(A), location="store.py:9 in delete"))
     assert not known.has(failed(op.delete(A), error="KeyError: x"))
-    accepted = Known(INDEXER.rules).adding(replace(failed(op.update(A)), is_waived=True))
+    accepted = KnownFindings(INDEXER.rules).adding(replace(failed(op.update(A)), is_waived=True))
     assert accepted.has(failed(op.update(A)))
     assert not accepted.has(failed(op.delete(A)))
 
 
 def test_a_decision_of_the_implementation_is_told_once() -> None:
-    known = Known(INDEXER.rules).adding(replace(_stale(op.replace((A,))), rule="failed-write-applied"))
+    known = KnownFindings(INDEXER.rules).adding(replace(_stale(op.replace((A,))), rule="failed-write-applied"))
     assert known.has(replace(_stale(op.update(A)), rule="failed-write-applied"))
     assert not known.has(replace(_stale(op.update(A)), rule="stale-index-entry"))
 
 
 def test_an_interleaving_takes_the_place_of_what_real_threads_showed() -> None:
     threads, told = concurrent("stale-read"), concurrent("stale-read", EVENT)
-    known = Known(INDEXER.rules).adding(concurrent("torn-replace")).adding(threads)
+    known = KnownFindings(INDEXER.rules).adding(concurrent("torn-replace")).adding(threads)
     assert known.adding(told).findings == (concurrent("torn-replace"), told)
     assert known.adding(told).has(threads)
     assert known.adding(replace(told, interleaving=None)).findings[1:] == (threads, threads)
     alone = _stale(op.add(A))
-    assert Known(INDEXER.rules).adding(alone).adding(replace(told, rule=alone.rule)).findings[0] is alone
+    assert KnownFindings(INDEXER.rules).adding(alone).adding(replace(told, rule=alone.rule)).findings[0] is alone
 
 
 def test_what_is_shown_again_has_the_rule_that_it_had() -> None:
@@ -444,8 +444,8 @@ def test_serial_orders_are_all_orders_that_threads_admit() -> None:
 def test_what_real_threads_show_is_new_until_something_of_its_rule_is_confirmed() -> None:
     doubtful = replace(concurrent("stale-read", EVENT), unconfirmed="real threads did not fail")
     threads = concurrent("stale-read")
-    known = Known(INDEXER.rules).adding(doubtful)
+    known = KnownFindings(INDEXER.rules).adding(doubtful)
     assert not known.has(threads)
     assert known.adding(threads).findings == (doubtful, threads)
-    assert Known(INDEXER.rules).adding(threads).adding(doubtful).findings == (threads, doubtful)
+    assert KnownFindings(INDEXER.rules).adding(threads).adding(doubtful).findings == (threads, doubtful)
     assert known.adding(threads).has(threads)

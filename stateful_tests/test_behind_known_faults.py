@@ -13,8 +13,8 @@ from kcache_conformance.verification.batch import Batch, decode_tally, encode_ba
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.object_types.plain import MethodCall, ObjectProgram
 from kcache_stress.engine.granularity import Granularity
+from kcache_stress.target.excluded_faults import ExcludedFaults
 from kcache_stress.target.explore import ExploreOptions, explore
-from kcache_stress.target.spared import Spared
 
 FAULTS = '''
 import threading
@@ -127,11 +127,11 @@ def test_the_search_of_one_program_goes_on_behind_a_known_fault(tmp_path: Path) 
     options = ExploreOptions(executions=2000, seconds=60.0, minimise_seconds=0.0)
     everything = explore(exploration_target, program, options)
     assert everything.finding is not None
-    other = explore(exploration_target, program, options, spared=Spared((everything.finding,)))
+    other = explore(exploration_target, program, options, excluded=ExcludedFaults((everything.finding,)))
     assert other.finding is not None
     assert {everything.finding.kind, other.finding.kind} == {FindingKind.DEADLOCK, FindingKind.NONLINEARIZABLE}
-    both = Spared((everything.finding, other.finding))
-    nothing = explore(exploration_target, program, options, spared=both)
+    both = ExcludedFaults((everything.finding, other.finding))
+    nothing = explore(exploration_target, program, options, excluded=both)
     assert nothing.finding is None
-    assert nothing.spared
+    assert nothing.excluded
     assert not nothing.is_exhausted, "an execution that shows a known fault is no proof"

@@ -11,7 +11,7 @@ import pytest
 
 from kcache_conformance.classes.called_under_lock import methods_called_under_lock
 from kcache_conformance.phases.suite_options import SuiteOptions
-from kcache_conformance.phases.symptoms import weighed
+from kcache_conformance.phases.symptoms import with_severity
 from kcache_conformance.runs.suite import run_suite
 from kcache_conformance.targets.class_names import class_type_name
 from kcache_model.finding import Finding, FindingKind
@@ -125,7 +125,7 @@ def test_nothing_is_made_of_calls_that_are_left_out_but_that_one_alone_stands_st
 
     def status(kind: FindingKind, threads: tuple[tuple[MethodCall, ...], ...]) -> Status:
         finding = Finding(kind, "explorer", "it goes wrong", ObjectProgram(threads=threads))
-        return weighed(finding, {}, SuiteOptions(), against).status
+        return with_severity(finding, {}, SuiteOptions(), against).status
 
     assert status(FindingKind.NONLINEARIZABLE, alone) is Status.OK
     assert status(FindingKind.NONLINEARIZABLE, two) is Status.OK

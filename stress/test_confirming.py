@@ -15,7 +15,7 @@ from kcache_model.interleaving import decode_interleaving, encode_interleaving
 from kcache_model.verdict import Status
 from kcache_stress.interleaved import confirming, paused_run
 from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
-from kcache_stress.interleaved.confirming import Trial, confirm
+from kcache_stress.interleaved.confirming import Reproduction, confirm
 from kcache_stress.interleaved.script import script_of
 from kcache_stress.interpreter import has_gil
 from kcache_stress.target.confirmation import Answer, answer_of_runs
@@ -284,7 +284,9 @@ def test_schedules_are_the_same_after_they_were_written(target: str) -> None:
     assert found.interleaving is not None
     read = decode_interleaving(encode_interleaving(found.interleaving))
     assert script_of(read) == script_of(found.interleaving)
-    assert confirm(Trial(lambda: None, 2, lambda _: True, "it goes wrong"), read, FindingKind.LIVELOCK).text == ""
+    assert (
+        confirm(Reproduction(lambda: None, 2, lambda _: True, "it goes wrong"), read, FindingKind.LIVELOCK).text == ""
+    )
 
 
 @pytest.mark.parametrize(

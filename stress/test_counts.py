@@ -14,8 +14,8 @@ from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.engine.counterexample import replayed
 from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.interleaved.counts import divided, divisors
+from kcache_stress.target.excluded_faults import ExcludedFaults, ExcludingJudge
 from kcache_stress.target.explore import ExploreOptions, explore
-from kcache_stress.target.spared import Spared, SparingJudge
 
 SOURCE = """
 import functools
@@ -180,15 +180,15 @@ def test_a_known_race_in_a_long_loop_is_not_told_again(tmp_path: Path) -> None:
         one, InterleavedProgram(), ExploreOptions(walk=1, executions=1, seconds=600.0, whole_seconds=2.0)
     ).finding
     assert found is not None
-    spared = Spared((found,))
+    excluded = ExcludedFaults((found,))
     with one.open_runner(InterleavedProgram()) as (runner, judge):
         # Thread 1 is interrupted in its first call, and thousands of steps follow.
-        execution, problem, _ = replayed(runner, SparingJudge(judge, runner, spared), ((0, 11), (1, 3), (2, 1_300)))
+        execution, problem, _ = replayed(runner, ExcludingJudge(judge, runner, excluded), ((0, 11), (1, 3), (2, 1_300)))
         assert len(execution.trace) > 2_400
         assert problem is None
-        assert spared.counts.total() == 1
+        assert excluded.counts.total() == 1
         assert judge.judge(execution) is not None
     options = ExploreOptions(executions=40, seconds=600.0, whole_seconds=1.0)
-    other = explore(either, InterleavedProgram(), options, spared=spared).finding
+    other = explore(either, InterleavedProgram(), options, excluded=excluded).finding
     assert other is not None
     assert "table.others" in other.summary

@@ -19,7 +19,7 @@ from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.operations import INDEX_OPERATIONS, OPTIONAL_OPERATIONS, WRITES, Operation, OperationName
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import Target, make_target
-from kcache_model.indexers.vocabulary import Letter
+from kcache_model.indexers.vocabulary import CallTemplate
 from kcache_stress.indexers.programs.alphabet import STORES, Maker, alphabet, fill
 from kcache_stress.indexers.programs.footprints import every_call_meets
 from kcache_stress.indexers.programs.random_programs import explorer_program
@@ -79,16 +79,16 @@ def test_bounds_whose_end_nobody_would_see_are_refused(text: str) -> None:
 
 def brute_force(target: Target, sizes: Iterable[tuple[int, ...]]) -> Iterator[Program]:
     """All programs that the documentation promises, in every order of the threads and with every name."""
-    letters = alphabet(target)
+    operation_templates = alphabet(target)
     for lengths in sizes:
-        words = [list(itertools.product(letters, repeat=length)) for length in lengths]
+        words = [list(itertools.product(operation_templates, repeat=length)) for length in lengths]
         for store, threads in itertools.product(STORES, itertools.product(*words)):
             program = made(target, store, threads)
             if is_promised(program, store, tuple(itertools.chain(*threads))):
                 yield program
 
 
-def made(target: Target, store: tuple[str, ...], threads: tuple[tuple[Letter, ...], ...]) -> Program:
+def made(target: Target, store: tuple[str, ...], threads: tuple[tuple[CallTemplate, ...], ...]) -> Program:
     late = any(letter.name is OperationName.ADD_INDEXERS for thread in threads for letter in thread)
     prefix = fill(Maker("p", target, late), store, target)
     assert prefix is not None
@@ -99,7 +99,7 @@ def made(target: Target, store: tuple[str, ...], threads: tuple[tuple[Letter, ..
     return Program(("node",), prefix, operations)
 
 
-def is_promised(program: Program, store: tuple[str, ...], chosen: tuple[Letter, ...]) -> bool:
+def is_promised(program: Program, store: tuple[str, ...], chosen: tuple[CallTemplate, ...]) -> bool:
     if len(chosen) == 2:
         return any(letter.name in WRITES for letter in chosen)
     if not every_call_meets(program):

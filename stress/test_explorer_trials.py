@@ -58,7 +58,7 @@ class Blind(Dpor):
     """Ends after one execution, in which some code was not seen."""
 
     def has_more(self) -> bool:
-        self.doubts["unseen.py:1: calls code in C"] = None
+        self.proof_obstacles["unseen.py:1: calls code in C"] = None
         return False
 
 

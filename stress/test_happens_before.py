@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 
-from kcache_stress.engine.events import READ, WRITE, Event, Pending, Together, Trace, are_dependent, namespaces
+from kcache_stress.engine.events import READ, WRITE, AtomicAccesses, Event, Pending, Trace, are_dependent, namespaces
 from kcache_stress.engine.happens_before import happens_before
 
 _THREADS = 3
@@ -30,7 +30,7 @@ def _trace(seed: int, things: list[object]) -> Trace:
         if choose.random() < 0.6:
             return (thread, *part())
         parts = {id(found[1]): found for found in (part(), part())}
-        step = Together(tuple(parts.values()))
+        step = AtomicAccesses(tuple(parts.values()))
         return thread, max(kind for kind, _, _ in step.parts), step, step
 
     return [event() for _ in range(choose.randrange(4, 14))]
@@ -68,6 +68,6 @@ def test_random_traces_are_ordered_as_the_closure_of_dependence_says(
         between = {(i, j) for i, j in apart if any((i, k) in ordered and (k, j) in ordered for k in range(i + 1, j))}
         assert set(found.races) == apart - between, seed
         raced += len(found.races)
-        compound += sum(type(event[3]) is Together for event in trace)
+        compound += sum(type(event[3]) is AtomicAccesses for event in trace)
     assert raced > 1_000
     assert compound > 1_000

@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-from kcache_stress.engine.events import Imprecise
+from kcache_stress.engine.events import UnknownAccess
 from kcache_stress.instrument import collect_facts, make_hooks, rewrite
 from stress.gate_support import gate_of
 
@@ -73,7 +73,7 @@ def reports(body, **given):
         text = names(item)
         if write and text.endswith("iterator"):
             return  # that it moves is of no interest here
-        if isinstance(slot, Imprecise):
+        if isinstance(slot, UnknownAccess):
             text += " ~"
         elif slot is not None:
             plain = (
@@ -271,7 +271,7 @@ def trace(source, *, pauses=False):
     log = []
 
     def report(item, slot, write):
-        shown = "" if slot is None else " ~" if isinstance(slot, Imprecise) else f" {slot}"
+        shown = "" if slot is None else " ~" if isinstance(slot, UnknownAccess) else f" {slot}"
         log.append(("w " if write else "r ") + type(item).__name__ + shown)
 
     namespace = load(source, report, pause=(lambda: log.append("pause")) if pauses else None)

@@ -5,7 +5,7 @@ import dis
 
 import pytest
 
-from kcache_stress.engine.events import Imprecise
+from kcache_stress.engine.events import UnknownAccess
 from kcache_stress.instrument.expressions import as_compiled
 from stress.test_instrument_reports import Names, load
 
@@ -104,7 +104,7 @@ def test_objects_with_code_of_their_own_make_it_imprecise():
     shown = [Shown()]
     module = load("def run(x): return repr(x)", lambda obj, slot, kind: slots.append(slot))
     assert module["run"]([shown, [1]])
-    assert {type(slot) for slot in slots} == {Imprecise}
+    assert {type(slot) for slot in slots} == {UnknownAccess}
     assert len(slots) == 3
 
 

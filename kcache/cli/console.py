@@ -36,8 +36,8 @@ from kcache_model.finding import Finding
 from kcache_model.verdict import Status
 from kcache_stress.interruption import heeding_interrupts
 
+from .eta import duration_text, elapsed_text, lines
 from .exits import BEGAN
-from .pace import duration_text, elapsed_text, lines
 
 _PLAIN_WIDTH = 100
 

@@ -13,7 +13,7 @@ import click
 from rich.text import Text
 
 from kcache_conformance.classes.called_under_lock import advice_of_left_out
-from kcache_conformance.phases.symptoms import weighed
+from kcache_conformance.phases.symptoms import with_severity
 from kcache_conformance.report.run_report import RunReport, report_of_one_phase
 from kcache_conformance.results.exploration_outcomes import uncalled, without_calls
 from kcache_conformance.verification.batch import Batch, describe
@@ -210,7 +210,7 @@ def explore(
     if tally.note:
         console.print(f"  no proof: {tally.note}", soft_wrap=True)
     advised_against = {**target_type.advised_against, **advice_of_left_out(description.left_out)}
-    findings = [weighed(finding, target_type.rules, suite_options, advised_against) for finding in tally.findings]
+    findings = [with_severity(finding, target_type.rules, suite_options, advised_against) for finding in tally.findings]
     for finding in findings:
         console.print()
         show_finding(console, finding, target)

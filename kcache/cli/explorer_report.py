@@ -19,8 +19,8 @@ from kcache_conformance.targets.target_type import TargetType
 from kcache_model.verdict import Status
 
 from .console import progress_bar
+from .eta import Pace, lines
 from .options import type_text
-from .pace import Pace, lines
 
 _LOOK_INTO: Final = "--instrument PACKAGE.MODULE looks into what is in Python"
 

@@ -42,7 +42,7 @@ from .options import (
     verbosity_options,
 )
 from .outputs import Outputs, outputs_option
-from .rereading import Rereadable
+from .replayable_input import ReplayableInput
 
 _OWN = frozenset({"json", "html"})
 """Formats in which a verdict on a recording has its own document, with more facts than the report of a run."""
@@ -123,7 +123,7 @@ def judge(
         try:
             with (
                 deadline(_PATIENCE * budget_seconds + _LEAST_PATIENCE),
-                Rereadable.opened(file) as lines,
+                ReplayableInput.opened(file) as lines,
                 NoCollections(),
                 _counting(console) as count,
             ):

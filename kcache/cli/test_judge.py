@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcache.cli import main, rereading
-from kcache.cli.rereading import Rereadable
+from kcache.cli.replayable_input import ReplayableInput
 from kcache_model.indexers.recording import dump_events
 from model.simulated_histories import Simulator
 
@@ -207,7 +207,7 @@ def test_byte_order_mark_is_no_obstacle(recording: Path) -> None:
 
 def test_stream_is_kept_to_be_read_again() -> None:
     kept = io.StringIO()
-    lines = Rereadable(io.StringIO("a\nb\nc\n"), kept)
+    lines = ReplayableInput(io.StringIO("a\nb\nc\n"), kept)
     first = lines()
     assert [next(first), next(first)] == ["a\n", "b\n"]
     first.close()

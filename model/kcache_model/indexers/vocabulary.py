@@ -99,7 +99,7 @@ class SmallSource(Protocol):
 
 
 @dataclass(frozen=True)
-class Letter:
+class CallTemplate:
     """One call of small programs.
 
     Attributes:
@@ -327,7 +327,7 @@ def offered(templates: Templates, target: Target) -> Templates:
     return tuple(template for template in templates if is_offered(template.name, target))
 
 
-def letters() -> list[Letter]:
+def call_templates() -> list[CallTemplate]:
     """The calls of small programs; the core comes first."""
-    all_letters = [Letter(template.name, make, group) for template in VOCABULARY for group, make in template.small]
-    return sorted(all_letters, key=lambda letter: bool(letter.group))
+    templates = [CallTemplate(template.name, make, group) for template in VOCABULARY for group, make in template.small]
+    return sorted(templates, key=lambda template: bool(template.group))

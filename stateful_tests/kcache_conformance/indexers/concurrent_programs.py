@@ -20,7 +20,7 @@ from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.operations import Operation, OperationName
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import INDEXES, Target
-from kcache_model.indexers.vocabulary import INDEX, Letter
+from kcache_model.indexers.vocabulary import INDEX, CallTemplate
 from kcache_stress.indexers.programs.alphabet import STORES, Maker, alphabet, fill
 from kcache_stress.indexers.programs.footprints import some_calls_meet
 from kcache_stress.indexers.programs.symmetry import in_order
@@ -29,7 +29,7 @@ _MOST_EARLY_CALLS = 1
 _MOST_GROUPS = 2
 _GUESTS_PER_CORE_CALL = 2
 
-_Letters: TypeAlias = Sequence[Letter]
+_Templates: TypeAlias = Sequence[CallTemplate]
 
 
 def concurrent_programs(
@@ -50,7 +50,7 @@ def concurrent_programs(
         TargetError: no two calls that the target supports can meet.
     """
     author = _Author(target, semantics)
-    if not author.can_meet(author.letters):
+    if not author.can_meet(author.templates):
         raise TargetError(
             f"{target.name} supports no two calls that can meet, so there is nothing to explore; "
             "take out of kcache_unsupported what it does support"
@@ -78,7 +78,7 @@ class _Author:
     """Builder of the programs for a target.
 
     Attributes:
-        letters: all calls.
+        templates: all calls.
         core: the calls that every program may contain: the calls without a group if two of them can meet, else all.
         groups: the groups of the other calls; the first is the empty group, which adds no calls.
         stores: the objects that a program may start with.
@@ -89,35 +89,37 @@ class _Author:
         self._semantics = semantics
         self._indexes = () if INDEXES in target.unsupported else (INDEX,)
         self.stores = [store for store in STORES if fill(Maker("store", target), store, target) is not None]
-        self.letters = alphabet(target)
-        core = tuple(letter for letter in self.letters if not letter.group)
-        self.core = core if self.can_meet(core) else self.letters
-        self.groups = list(dict.fromkeys(("", *(letter.group for letter in self.letters if letter not in self.core))))
+        self.templates = alphabet(target)
+        core = tuple(template for template in self.templates if not template.group)
+        self.core = core if self.can_meet(core) else self.templates
+        self.groups = list(
+            dict.fromkeys(("", *(template.group for template in self.templates if template not in self.core)))
+        )
 
-    def can_meet(self, letters: _Letters) -> bool:
+    def can_meet(self, templates: _Templates) -> bool:
         """Whether any two of these calls meet if they run in different threads on the last of the stores."""
-        pairs = itertools.combinations_with_replacement(letters, 2)
+        pairs = itertools.combinations_with_replacement(templates, 2)
         return any(some_calls_meet(self.program(self.stores[-1], (), ((one,), (two,)))) for one, two in pairs)
 
-    def vocabulary(self, groups: Iterable[str]) -> _Letters:
+    def vocabulary(self, groups: Iterable[str]) -> _Templates:
         """The core and the guests of these groups; the guests, which are few, are repeated to be chosen more often."""
-        guests = [letter for letter in self.letters if letter.group in groups and letter not in self.core]
+        guests = [template for template in self.templates if template.group in groups and template not in self.core]
         again = _GUESTS_PER_CORE_CALL * len(self.core) // len(guests) if guests else 0
         return (*self.core, *guests * max(1, again))
 
-    def program(self, store: tuple[str, ...], early: _Letters, threads: Sequence[_Letters]) -> Program:
+    def program(self, store: tuple[str, ...], early: _Templates, threads: Sequence[_Templates]) -> Program:
         """Build a program of these calls; the stamps of a call are derived from its position."""
-        late = any(letter.name is OperationName.ADD_INDEXERS for letter in itertools.chain(early, *threads))
+        late = any(template.name is OperationName.ADD_INDEXERS for template in itertools.chain(early, *threads))
 
-        def made(place: str, letters: _Letters) -> tuple[Operation, ...]:
-            makers = (Maker(f"{place}.{position}", self._target, late) for position in range(len(letters)))
-            return tuple(letter.make(maker) for letter, maker in zip(letters, makers, strict=True))
+        def made(place: str, templates: _Templates) -> tuple[Operation, ...]:
+            makers = (Maker(f"{place}.{position}", self._target, late) for position in range(len(templates)))
+            return tuple(template.make(maker) for template, maker in zip(templates, makers, strict=True))
 
         stored = fill(Maker("store", self._target, late), store, self._target) or ()
         program = Program(
             self._indexes,
             (*stored, *made("early", early)),
-            tuple(made(str(number), letters) for number, letters in enumerate(threads)),
+            tuple(made(str(number), templates) for number, templates in enumerate(threads)),
             self._semantics,
         )
         return in_order(program, range(len(threads)))

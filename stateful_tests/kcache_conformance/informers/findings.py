@@ -48,6 +48,6 @@ def finding_of(
     )
 
 
-def bare_finding(phase: str, problem: Problem, target: str, program: InformerProgram) -> Finding:
+def minimal_finding(phase: str, problem: Problem, target: str, program: InformerProgram) -> Finding:
     """Create a finding whose program has not been minimised yet."""
     return finding_of(phase, problem, InformerToken(target, program, problem.kind))

@@ -30,7 +30,7 @@ from kcache_stress.target.investigation import RunnerAndJudge
 from kcache_stress.target.scenario_runner import SCENARIO_JUDGE, CallSequence, Load, Scenario, ScenarioRunner, Work
 from kcache_stress.trace.renderer import Texts, render_interleaving
 
-from .findings import InformerToken, bare_finding, finding_of
+from .findings import InformerToken, finding_of, minimal_finding
 from .judging import run_text, what_is_wrong
 from .quiet import quiet
 from .real import RealInformer, noted
@@ -200,7 +200,7 @@ class InformerExplorationTarget:
         """Create the finding of a problem, with the interleaving of the counterexample if there is one."""
         del strict_errors
         if counterexample is None:
-            return bare_finding("explorer", problem, self._spec, program)
+            return minimal_finding("explorer", problem, self._spec, program)
         self._watch.rest()  # tracing each step may exceed the patience for a call, and the schedule is known to end
         self._watch = NoProgress()
         runner = InformerRunner(self, program)

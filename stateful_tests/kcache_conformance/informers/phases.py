@@ -17,7 +17,7 @@ from kcache_stress.target.explore import ExploreOptions, explore
 
 from ..phases.explorer_phase import Search, explorer_phase
 from ..phases.phase import PhaseContext, PhaseOutcome
-from .findings import bare_finding
+from .findings import minimal_finding
 from .informer_exploration import InformerExplorationTarget, informer_exploration_target
 from .litmus_tests import CONCURRENT, CROWDED, SEQUENTIAL
 from .random_programs import random_program
@@ -81,7 +81,7 @@ def stateful(context: PhaseContext) -> PhaseOutcome:
             if finding is None:
                 summary = f"not every time: {problem.summary}; the same program passed when it was run again"
                 unsteady = Problem(FindingKind.NONDETERMINISM, summary)
-                finding = bare_finding("stateful", unsteady, context.target.name, program)
+                finding = minimal_finding("stateful", unsteady, context.target.name, program)
             return PhaseOutcome(counts, finding)
     return PhaseOutcome(counts)
 

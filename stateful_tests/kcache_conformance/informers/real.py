@@ -20,7 +20,7 @@ from kcache_stress.engine.execution import Problem
 from kcache_stress.stacks import stacks
 
 from .fake_server import FakeServer
-from .findings import InformerToken, bare_finding, finding_of
+from .findings import InformerToken, finding_of, minimal_finding
 from .judging import what_is_wrong
 from .pipeline import PROGRAM_THREAD, Patience, Pipeline
 from .quiet import quiet
@@ -103,7 +103,7 @@ class RealInformer:
 
         ``first`` is the problem of the last run. Smaller programs must fail with a problem of the same kind.
         """
-        self._on_finding(bare_finding(phase, first, self._target.name, program))
+        self._on_finding(minimal_finding(phase, first, self._target.name, program))
         best, stacks = first, self._stacks
 
         def fails(candidate: InformerProgram) -> bool:

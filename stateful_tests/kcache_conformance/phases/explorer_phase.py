@@ -13,14 +13,14 @@ from kcache_model.errors import CannotExploreError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
+from kcache_stress.target.excluded_faults import ExcludedFaults
 from kcache_stress.target.exploration_target import ExplorationTarget
 from kcache_stress.target.explore import Explored, ExploreOptions, explore
-from kcache_stress.target.spared import Spared
 
 from .budget_slices import LEAST_PROGRAMS
 from .execution_counter import ExecutionCounter
 from .phase import Coverage, PhaseContext, PhaseOutcome
-from .symptoms import Known
+from .symptoms import KnownFindings
 
 _LEAST_SECONDS: Final = 1.0
 _QUICKLY_SECONDS: Final = 1.5
@@ -46,7 +46,7 @@ class Search:
 
 
 def explore_for_more(
-    search: Search, known: Known, watch: ProgressListener, on_finding: Callable[[Finding], None]
+    search: Search, known: KnownFindings, watch: ProgressListener, on_finding: Callable[[Finding], None]
 ) -> Explored:
     """Explore a program for new findings: after a known finding, the search continues.
 
@@ -57,17 +57,17 @@ def explore_for_more(
     executions, began, options = 0, time.monotonic(), search.options
     calls: Coverage = Counter()
     while True:
-        spared = Spared(known.findings, kinds)
-        explored = explore(search.exploration_target, search.program, options, watch, on_finding, spared)
+        excluded = ExcludedFaults(known.findings, kinds)
+        explored = explore(search.exploration_target, search.program, options, watch, on_finding, excluded)
         executions += explored.executions
         calls.update(explored.calls)
-        explored = replace(explored, executions=executions, calls=calls, spared=explored.spared + len(kinds))
+        explored = replace(explored, executions=executions, calls=calls, excluded=explored.excluded + len(kinds))
         finding = explored.finding
         if finding is None or not known.has(finding):
             return explored
         remaining = search.options.seconds - (time.monotonic() - began)
         if finding.kind in kinds or explored.refused or remaining <= 0:  # of kinds: the finding is of a smaller program
-            return replace(explored, finding=None, spared=explored.spared + 1)
+            return replace(explored, finding=None, excluded=explored.excluded + 1)
         kinds |= {finding.kind}
         options = replace(search.options, seconds=remaining)
 
@@ -132,7 +132,7 @@ def explorer_phase(
                 if explored.finding is None:
                     continue
             counts.update(programs=1, executions=explored.executions, exhausted=explored.is_exhausted)
-            if explored.spared and any(one.status is Status.VIOLATION for one in context.known.findings):
+            if explored.excluded and any(one.status is Status.VIOLATION for one in context.known.findings):
                 context.met["known"] += 1
             no_proof = no_proof or explored.no_proof
             if explored.finding is not None:

@@ -15,7 +15,7 @@ from kcache_model.verdict import Status
 
 from .budget_slices import work_steps
 from .suite_options import SuiteOptions
-from .symptoms import Known, weighed
+from .symptoms import KnownFindings, with_severity
 
 _LEAST_SECONDS: Final = 1.0
 """Seconds for making a finding smaller that comes late in the budget."""
@@ -53,7 +53,7 @@ class PhaseContext:
     programs: int | None = None
     deadline: float = inf
     watch: ProgressListener = field(default_factory=NoProgress)
-    known: Known = field(default_factory=Known)
+    known: KnownFindings = field(default_factory=KnownFindings)
     on_progress: Callable[[float, PhaseOutcome], None] = lambda _fraction, _so_far: None
     on_finding: Callable[[Finding], None] = lambda _: None
     exhausted: set[Any] = field(default_factory=set)
@@ -71,7 +71,7 @@ class PhaseContext:
     def is_known(self, finding: Finding) -> bool:
         """Whether the finding is known; if it is known and a violation, it is counted in ``met``."""
         is_known = self.known.has(finding)
-        if is_known and weighed(finding, self.known.rules, self.options).status is Status.VIOLATION:
+        if is_known and with_severity(finding, self.known.rules, self.options).status is Status.VIOLATION:
             self.met["known"] += 1
         return is_known
 

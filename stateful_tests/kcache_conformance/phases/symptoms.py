@@ -123,7 +123,7 @@ def _name(operation: object) -> str:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownFindings:
     """The known findings of a target during a run.
 
     Attributes:
@@ -167,7 +167,7 @@ class Known:
                 if getattr(operation, "is_write", True):
                     yield from (replace(symptom, call=_name(operation)) for symptom in symptoms)
 
-    def adding(self, finding: Finding) -> Known:
+    def adding(self, finding: Finding) -> KnownFindings:
         """Return a copy with one more finding; a finding of real threads gives way to an interleaving of its rule."""
         rule = self.rules.get(finding.rule)
         spared = self.spared | ({rule.declaration} if rule is not None and rule.declaration else set())
@@ -175,9 +175,9 @@ class Known:
             spared |= {call_of(finding, self.rules)}  # the call is not made again
         symptoms = self.symptoms | self.symptoms_of(finding)
         others = (one for one in self.findings if not _says_more(finding, one))
-        return Known(self.rules, (*others, finding), symptoms, frozenset(spared))
+        return KnownFindings(self.rules, (*others, finding), symptoms, frozenset(spared))
 
-    def adding_all(self, findings: Iterable[Finding]) -> Known:
+    def adding_all(self, findings: Iterable[Finding]) -> KnownFindings:
         """Return a copy with the findings that are not known yet."""
         known = self
         for finding in findings:
@@ -185,7 +185,7 @@ class Known:
         return known
 
 
-def weighed(
+def with_severity(
     finding: Finding,
     rules: Mapping[str, Rule],
     options: SuiteOptions,

@@ -13,7 +13,7 @@ from kcache_model.bound import Bound
 from kcache_model.finding import Finding
 from kcache_model.verdict import Status
 
-from ..phases.symptoms import Known
+from ..phases.symptoms import KnownFindings
 
 if TYPE_CHECKING:
     from kcache_stress.target.explore import Explored
@@ -88,7 +88,7 @@ class Tally:
             self.exhausted + other.exhausted,
             self.executions + other.executions,
             self.seconds + other.seconds,
-            Known().adding_all((*self.findings, *other.findings)).findings,
+            KnownFindings().adding_all((*self.findings, *other.findings)).findings,
             self.refused or other.refused,
             tuple(dict.fromkeys((*self.notes, *other.notes)))[:_MOST_NOTES],
             self.audited + other.audited,

@@ -27,7 +27,7 @@ from kcache_model.verdict import Status
 from ..phases.budget_slices import BudgetSlice, budget_slices, too_few
 from ..phases.phase import PhaseContext, PhaseOutcome
 from ..phases.suite_options import SuiteOptions, decode_options, encode_options
-from ..phases.symptoms import Known, weighed
+from ..phases.symptoms import KnownFindings, with_severity
 from ..results.events import (
     Event,
     FindingAdded,
@@ -67,7 +67,7 @@ _MOST_REPEATED: Final = 3
 def run_phases_in_child(
     spec: str,
     options: SuiteOptions,
-    known: Known,
+    known: KnownFindings,
     listener: Listener,
     is_over: Callable[[float], bool] | None = None,
 ) -> JobEnd:
@@ -89,7 +89,7 @@ def run_phases_in_child(
     )
 
 
-def run_phases_in_thread(target: Any, options: SuiteOptions, known: Known, listener: Listener) -> JobEnd:
+def run_phases_in_thread(target: Any, options: SuiteOptions, known: KnownFindings, listener: Listener) -> JobEnd:
     """Run the phases in a thread of this process; if the thread hangs, it is abandoned."""
     from kcache_conformance.isolation.watchdog import Watchdog
 
@@ -176,7 +176,7 @@ def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[
     gc.freeze()  # code under test may collect garbage in each execution; the collection need not scan all of this
     require_recorded_files()
     codec = target_type.codec
-    known_findings = Known(target_type.rules)
+    known_findings = KnownFindings(target_type.rules)
     for data in known:
         known_findings = known_findings.adding(decode_finding(data, codec))
     # Starting and loading count towards the budget of a run, but not towards the small budget of a suite's test.
@@ -195,7 +195,7 @@ def _run_phases(
     tested: str,
     options: SuiteOptions,
     deadline: float,
-    known: Known,
+    known: KnownFindings,
     watch: ProgressListener,
     listener: Listener,
     loading_seconds: float = 0.0,
@@ -218,7 +218,12 @@ def _run_phases(
         return now > end or (now > budget_end and idle > _MOST_IDLE_SECONDS)
 
     def run(
-        turn: BudgetSlice, attempt: int, seconds: float, programs: int | None, known: Known, on_progress: OnProgress
+        turn: BudgetSlice,
+        attempt: int,
+        seconds: float,
+        programs: int | None,
+        known: KnownFindings,
+        on_progress: OnProgress,
     ) -> PhaseOutcome:
         is_end = turn.is_last and turn.phase == options.phases[-1]
         remaining_seconds = max(0.0, own_deadline - own_seconds())
@@ -242,7 +247,7 @@ def _run_phases(
         return replace(outcome, counts={**outcome.counts, **context.met})
 
     def weigh(finding: Finding) -> Finding:
-        return weighed(finding, target_type.rules, options, advised_against)
+        return with_severity(finding, target_type.rules, options, advised_against)
 
     _Turns(options, run, weigh, listener, known, deadline, lambda: is_over(own_deadline)).run()
 
@@ -252,10 +257,10 @@ class _Turns:
     """The turns of the phases within the budget; after a finding, a phase continues and searches for others."""
 
     options: SuiteOptions
-    start: Callable[[BudgetSlice, int, float, int | None, Known, OnProgress], PhaseOutcome]
+    start: Callable[[BudgetSlice, int, float, int | None, KnownFindings, OnProgress], PhaseOutcome]
     weigh: Callable[[Finding], Finding]
     listener: Listener
-    known: Known
+    known: KnownFindings
     deadline: float = inf
     is_spent: Callable[[], bool] = lambda: False
     outcomes: dict[str, PhaseOutcome] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from kcache_stress.interruption import Interrupted
 
 from ..phases.budget_slices import LEAST_PROGRAMS, too_few
 from ..phases.suite_options import SuiteOptions
-from ..phases.symptoms import Known, weighed
+from ..phases.symptoms import KnownFindings, with_severity
 from ..results.completeness import methods_report
 from ..results.events import (
     INDISPENSABLE,
@@ -155,7 +155,7 @@ class _Log:
         self._calls: tuple[str, ...] = ()
         self._provisional: Finding | None = None
         self.phase = options.phases[0]
-        self.known = Known(target_type.rules)
+        self.known = KnownFindings(target_type.rules)
         self._saved: tuple[Finding, ...] = ()
         self._unsettled: tuple[ReplayRequest, ...] = ()
         self._so_far: dict[str, PhaseProgress] = {}
@@ -187,7 +187,7 @@ class _Log:
         self(PhaseStarted(SAVED, 0.0))
         again = show_again(saved, target, self._options)
         for finding in again.findings:
-            weighed_finding = self._weighed(replace(finding, phase=SAVED))
+            weighed_finding = self._with_severity(replace(finding, phase=SAVED))
             if not self.known.has(weighed_finding):
                 self.known = self.known.adding(weighed_finding)
         self._saved, self._tested = self.known.findings, again.tested
@@ -333,12 +333,12 @@ class _Log:
             )
         )
 
-    def _weighed(self, finding: Finding) -> Finding:
-        return weighed(finding, self._type.rules, self._options, self._type.advised_against)
+    def _with_severity(self, finding: Finding) -> Finding:
+        return with_severity(finding, self._type.rules, self._options, self._type.advised_against)
 
     def _added(self, finding: Finding) -> tuple[Finding, bool]:
         """Return the finding as it is reported, and whether it is new; a new finding is stored."""
-        finding = self._weighed(replace(finding, phase=finding.phase or self.phase))
+        finding = self._with_severity(replace(finding, phase=finding.phase or self.phase))
         is_new = not self.known.has(finding)
         if is_new:
             self.known = self.known.adding(finding)

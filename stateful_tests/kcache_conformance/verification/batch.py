@@ -31,7 +31,7 @@ from kcache_stress.target.explore import ExploreOptions
 from ..phases.execution_counter import ExecutionCounter
 from ..phases.explorer_phase import Search, explore_for_more
 from ..phases.suite_options import DEFAULT_TYPE, SuiteOptions, decode_options, encode_options
-from ..phases.symptoms import Known
+from ..phases.symptoms import KnownFindings
 from ..results.exploration_outcomes import Description, Tally
 from ..runs.repeated_hang import RETURNED, hangs_alone
 from ..targets.class_names import PREFIX
@@ -189,7 +189,7 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
     if end.how != "done":
         if not findings and end.how == "over":
             return tally
-        if not findings or Known().adding_all(tally.findings).has(findings[-1]):
+        if not findings or KnownFindings().adding_all(tally.findings).has(findings[-1]):
             target_type, patience = target_type_named(batch.type), batch.suite_options.patience_seconds
             stopped = execution_stopped(target_type, batch.target, end, batch.suite_options)
             if end.outside or not hangs_alone(stopped, target_type, batch.target, patience):
@@ -334,7 +334,7 @@ def _batch_job(outlet: Outlet, batch: Data) -> None:
 
 def _explored(job: BatchJob) -> Tally:
     tally, batch = Tally(), job.batch
-    known = Known().adding_all(batch.known)
+    known = KnownFindings().adding_all(batch.known)
 
     def on_executions(more: int) -> None:
         job.on_tally(replace(tally, executions=tally.executions + more))

@@ -39,8 +39,8 @@ Alternatives
 What a proof rests on
 ---------------------
 The runtime is deterministic: the same choices give the same events. Everything that two actors share is an event. If
-the runtime does not know what an event touches, it marks the event (:class:`~.events.Imprecise`), and the search ends
-with :attr:`~.strategy.Coverage.NO_PROOF`.
+the runtime does not know what an event touches, it marks the event (:class:`~.events.UnknownAccess`), and the search
+ends with :attr:`~.strategy.Coverage.NO_PROOF`.
 
 Open questions
 --------------

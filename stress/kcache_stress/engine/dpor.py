@@ -175,7 +175,7 @@ class Dpor(Strategy):
         for earlier, later in order.races:
             for event in (trace[earlier], trace[later]):
                 if type(event[3]) in COMPOUND:
-                    self.doubts.update((str(slot), None) for slot in imprecise_slots(event))
+                    self.proof_obstacles.update((str(slot), None) for slot in imprecise_slots(event))
         del self._nodes[branch + 1 :]
         self._nodes += [None] * (len(schedule) + 1 - len(self._nodes))
         if self._steps_are_events:

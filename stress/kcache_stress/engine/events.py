@@ -43,7 +43,7 @@ Pending: TypeAlias = "tuple[int, object, object]"
 """``(kind, obj, slot)``: the next event of a paused actor."""
 
 
-class Imprecise:
+class UnknownAccess:
     """Slot of an imprecise access, which may touch any part of its object and of the objects that it reaches.
 
     The exact accesses are not known. If another actor's access to the same place is not ordered with an imprecise
@@ -71,7 +71,7 @@ class Imprecise:
         return f"{self.where}: {self.what}"
 
 
-class Together:
+class AtomicAccesses:
     """Object and slot of an event that touches several places in one step, as functions in C do.
 
     If each access were an event of its own, other actors could be switched to between two of them, and the access that
@@ -87,18 +87,18 @@ class Together:
         self.parts = parts
 
 
-COMPOUND: Final = frozenset({Imprecise, Together})
+COMPOUND: Final = frozenset({UnknownAccess, AtomicAccesses})
 """Types of the slots of accesses that are not one access to one known place."""
 
 
 def parts_of(kind: int, obj: object, slot: object) -> tuple[Pending, ...]:
     """Return the single accesses of an event."""
-    return slot.parts if type(slot) is Together else ((kind, obj, slot),)
+    return slot.parts if type(slot) is AtomicAccesses else ((kind, obj, slot),)
 
 
-def imprecise_slots(event: Event) -> list[Imprecise]:
+def imprecise_slots(event: Event) -> list[UnknownAccess]:
     """Return the imprecise slots of an event."""
-    return [slot for _, _, slot in parts_of(event[1], event[2], event[3]) if type(slot) is Imprecise]
+    return [slot for _, _, slot in parts_of(event[1], event[2], event[3]) if type(slot) is UnknownAccess]
 
 
 class _Unknown:
@@ -111,7 +111,7 @@ class _Unknown:
 
 
 UNKNOWN: Final = _Unknown()
-"""The object of an event that stands for a call of opaque code; its slot is an :class:`Imprecise`."""
+"""The object of an event that stands for a call of opaque code; its slot is an :class:`UnknownAccess`."""
 
 THREADS: Final = object()
 """The object of a QUERY for the list of threads."""
@@ -163,8 +163,8 @@ def location(obj: object, slot: object) -> object:
 
     Two accesses depend on each other only if their locations are equal. A container is one location because a write
     under one key affects the others: the order of a dict, the positions of a list. A coarse location is sound: it can
-    only add executions. An :class:`Imprecise` access to an object is an access to each of its attributes; the caller
-    that compares locations must handle this case.
+    only add executions. An :class:`UnknownAccess` to an object is an access to each of its attributes; the caller that
+    compares locations must handle this case.
     """
     if namespaces and id(obj) in namespaces:
         return namespaces[id(obj)]
@@ -190,9 +190,9 @@ def are_dependent(pending: Pending, event: Event) -> bool:
             return True
         if obj is THREADS or other is THREADS:
             return {kind, other_kind} in ({QUERY, SPAWN}, {QUERY, RELEASE})
-        if type(slot) is Together:
+        if type(slot) is AtomicAccesses:
             return any(are_dependent(part, event) for part in slot.parts)
-        if type(other_slot) is Together:
+        if type(other_slot) is AtomicAccesses:
             return any(are_dependent(pending, (event[0], *part)) for part in other_slot.parts)
         if obj is UNKNOWN:
             return other_kind <= WRITE and kind + other_kind > 0 and _reaches(slot, other)
@@ -203,7 +203,7 @@ def are_dependent(pending: Pending, event: Event) -> bool:
     if kind <= WRITE:
         if not (other_kind <= WRITE and kind + other_kind > 0):
             return False
-        if type(slot) is Imprecise or type(other_slot) is Imprecise:
+        if type(slot) is UnknownAccess or type(other_slot) is UnknownAccess:
             return obj is not UNKNOWN or _meet(slot, other_slot)
         return location(obj, slot) == location(other, other_slot)
     if JOIN in (kind, other_kind):
@@ -213,13 +213,13 @@ def are_dependent(pending: Pending, event: Event) -> bool:
 
 def _meet(slot: object, other: object) -> bool:
     """Whether two calls of opaque code may touch the same place."""
-    assert isinstance(slot, Imprecise)
-    assert isinstance(other, Imprecise)
+    assert isinstance(slot, UnknownAccess)
+    assert isinstance(other, UnknownAccess)
     if not (slot.is_contained or other.is_contained) or slot.reach is None or other.reach is None:
         return True
     return not slot.reach.isdisjoint(other.reach)
 
 
 def _reaches(slot: object, obj: object) -> bool:
-    assert isinstance(slot, Imprecise)
+    assert isinstance(slot, UnknownAccess)
     return slot.reach is None or id(obj) in slot.reach or identity(obj) in slot.reach

@@ -90,7 +90,7 @@ class Execution(Generic[A]):
         timeouts_withheld: the place of a wait that might have timed out earlier; empty if there is none.
         was_patient: whether a long wait might have timed out earlier; a long wait ends only if nothing else can go on.
         preemptions: number of switches away from an actor that could have gone on.
-        doubts: reasons why the execution is no part of a proof, whatever the order: ``FILE:LINE: reason``.
+        proof_obstacles: reasons why the execution is no part of a proof, whatever the order: ``FILE:LINE: reason``.
         hurry: ``FILE:LINE: what``, if code has read the clock after a wait had ended while other actors could go on.
         seconds: the virtual time of the waits, in seconds.
         broken: returns the invariants that do not hold afterwards; call it before the next execution.
@@ -110,7 +110,7 @@ class Execution(Generic[A]):
     timeouts_withheld: str = ""
     was_patient: bool = False
     preemptions: int = 0
-    doubts: tuple[str, ...] = ()
+    proof_obstacles: tuple[str, ...] = ()
     hurry: str = ""
     seconds: float = 0.0
     broken: Callable[[], list[BrokenRule]] = field(default=list, repr=False)

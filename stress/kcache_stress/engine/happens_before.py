@@ -27,10 +27,10 @@ from .events import (
     TRY,
     UNKNOWN,
     WRITE,
-    Imprecise,
+    AtomicAccesses,
     Pending,
-    Together,
     Trace,
+    UnknownAccess,
     identity,
     location,
     namespaces,
@@ -105,7 +105,7 @@ def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
     locks: defaultdict[int, _Lock] = defaultdict(_Lock)
     racing: list[int] | None
     for position, (thread, kind, obj, slot) in enumerate(trace):
-        if kind <= WRITE and shared is not None and type(slot) is not Together:
+        if kind <= WRITE and shared is not None and type(slot) is not AtomicAccesses:
             if id(obj) not in shared:
                 clocks[position] = last[thread]  # a place of one actor: the access is ordered with no other actor
                 continue
@@ -154,10 +154,10 @@ def _places_of(trace: Trace) -> tuple[set[int] | None, Callable[[object, object]
         accesses += [
             (thread, part) for thread, kind, obj, slot in trace if kind <= WRITE for part in parts_of(kind, obj, slot)
         ]
-    if not namespaces and not any(type(slot) is Imprecise for _, (_, _, slot) in accesses):
+    if not namespaces and not any(type(slot) is UnknownAccess for _, (_, _, slot) in accesses):
         objects = _shared_objects([(thread, *part) for thread, part in accesses] or trace)
         return objects, lambda obj, slot: (location(obj, slot),) if id(obj) in objects else ()
-    imprecise = [(thread, obj, slot) for thread, (_, obj, slot) in accesses if isinstance(slot, Imprecise)]
+    imprecise = [(thread, obj, slot) for thread, (_, obj, slot) in accesses if isinstance(slot, UnknownAccess)]
     touched = {identity(obj) for _, (_, obj, _) in accesses}
     reached_by: dict[int, int] = {}
     for thread, _, slot in imprecise:  # an object that two actors reach imprecisely is a place, too

@@ -29,7 +29,7 @@ PATIENT = "waits with a long timeout end only when nothing else can go on, and m
 _LEAST_EVENTS = 80_000
 """Number of events of all executions together after which the least number of executions is no longer required."""
 _FAIR_STEPS = 50
-_DOUBTS_SHOWN = 3
+_OBSTACLES_SHOWN = 3
 _FAIR_ATTEMPTS = 2
 
 
@@ -96,7 +96,7 @@ def search(
     executions = events = 0
     patient = False
     cut = note = withheld = ""
-    doubts: dict[str, None] = {}
+    proof_obstacles: dict[str, None] = {}
     try:
         while True:
             execution = runner.run(strategy)
@@ -104,7 +104,7 @@ def search(
             events += len(execution.trace)
             withheld = withheld or execution.timeouts_withheld
             patient = patient or execution.was_patient
-            doubts.update(dict.fromkeys(execution.doubts))
+            proof_obstacles.update(dict.fromkeys(execution.proof_obstacles))
             # An execution without actors ended before it began: its setup waits for ever.
             step = Step(execution.trace, execution.ending, execution.actors)
             order = strategy.learn(step) if execution.actors else None
@@ -122,9 +122,9 @@ def search(
                 return SearchResult(Coverage.BUDGET_SPENT, executions, events, problem, execution, order, seconds)
             if not strategy.has_more():
                 coverage = strategy.coverage
-                doubts |= strategy.doubts | getattr(judge, "doubts", {})
-                if coverage is Coverage.EXHAUSTED and doubts:
-                    coverage, note = Coverage.NO_PROOF, "; ".join(itertools.islice(doubts, _DOUBTS_SHOWN))
+                proof_obstacles |= strategy.proof_obstacles | getattr(judge, "proof_obstacles", {})
+                if coverage is Coverage.EXHAUSTED and proof_obstacles:
+                    coverage, note = Coverage.NO_PROOF, "; ".join(itertools.islice(proof_obstacles, _OBSTACLES_SHOWN))
                 elif coverage is Coverage.EXHAUSTED and (cut or withheld):
                     coverage, note = Coverage.NO_PROOF, f"{cut}: {_CUT}" if cut else f"{withheld}: {_WITHHELD}"
                 elif coverage is Coverage.EXHAUSTED and patient:

@@ -77,7 +77,7 @@ class Strategy(ABC):
 
     Attributes:
         scheduler: the actors; set for each execution.
-        doubts: reasons why the search proves nothing even if it is exhausted: ``FILE:LINE: reason``.
+        proof_obstacles: reasons why the search proves nothing even if it is exhausted: ``FILE:LINE: reason``.
         ending: how the current execution ended; set when it ends.
         coverage: the coverage of a search that ran to its end.
         most_events: number of events after which an execution counts as endless.
@@ -96,10 +96,10 @@ class Strategy(ABC):
 
     def __init__(self) -> None:
         self.ending = Ending.COMPLETE
-        self.doubts: dict[str, None] = {}
+        self.proof_obstacles: dict[str, None] = {}
 
     @property
-    def shortfall(self) -> str:
+    def reason_incomplete(self) -> str:
         """Reason why an exhausted search that follows this strategy is no proof; empty if it is a proof."""
         return ""
 
@@ -118,7 +118,7 @@ class Strategy(ABC):
     def learn(self, step: Step) -> HappensBefore | None:
         """Learn from a finished execution; return its happens-before relation if the strategy computes it."""
         if self.coverage is Coverage.EXHAUSTED:
-            self.doubts.update((str(slot), None) for event in step.trace for slot in imprecise_slots(event))
+            self.proof_obstacles.update((str(slot), None) for event in step.trace for slot in imprecise_slots(event))
         return None
 
     @abstractmethod

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
-from ..engine.events import Imprecise, Pending, take_as_a_whole
+from ..engine.events import Pending, UnknownAccess, take_as_a_whole
 from ..knowledge.code_in_c import calls_python, foreign_methods, is_foreign
 from ..knowledge.functions import is_known_function, reaches_by_name
 from ..knowledge.tables import (
@@ -124,8 +124,8 @@ class Accesses:
             return
         for _ in range(_LOOKS):
             found = _merged(find())
-            known = {(id(obj), type(slot) is Imprecise) for _, obj, slot in before}
-            if known.issuperset((id(obj), type(slot) is Imprecise) for _, obj, slot in found):
+            known = {(id(obj), type(slot) is UnknownAccess) for _, obj, slot in before}
+            if known.issuperset((id(obj), type(slot) is UnknownAccess) for _, obj, slot in found):
                 return
             self.report_step(found)
             before = found
@@ -282,11 +282,11 @@ class Accesses:
                 return True
         return False
 
-    def imprecise(self, what: str) -> Imprecise:
+    def imprecise(self, what: str) -> UnknownAccess:
         """Return the slot of an access at the current line that is not known exactly; `what` describes it."""
-        return Imprecise(self.foreign_code.where(sys._getframe(1)), what)
+        return UnknownAccess(self.foreign_code.where(sys._getframe(1)), what)
 
-    def imprecise_if_calling_back(self, arguments: Iterable[object], *, looks: bool = True) -> Imprecise | None:
+    def imprecise_if_calling_back(self, arguments: Iterable[object], *, looks: bool = True) -> UnknownAccess | None:
         """Return the slot for accesses of C to arguments: imprecise if C may run code in Python, else None."""
         for argument in arguments:
             kind = type(argument)

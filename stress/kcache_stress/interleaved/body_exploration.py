@@ -32,7 +32,7 @@ from ..target.investigation import RunnerAndJudge
 from ..target.replay_token import ReplayToken, TokenFormat
 from ..target.scenario_runner import SCENARIO_JUDGE
 from ..trace.renderer import Texts, end_of, render_interleaving
-from .confirming import Trial, confirm, run_freely
+from .confirming import Reproduction, confirm, run_freely
 from .named_test import InterleavedTest, load_test
 from .paused_run import PausedRun
 from .runner import MOST_TEST_EVENTS, InterleavedRunner, Shape, compared
@@ -176,7 +176,7 @@ class BodyExplorationTarget:
         interleaving = None
         if counterexample is None and SHOWN_ONCE in problem.summary:
             if not self._freely:
-                self._freely = run_freely(self._trial(program), self._pulse)
+                self._freely = run_freely(self._reproduction(program), self._pulse)
             detail = f"{self._freely}.\n{detail}"
         if counterexample is not None:
             runner = InterleavedRunner(self._test(program), self._copies, self._shape(program), self._pulse)
@@ -234,17 +234,17 @@ class BodyExplorationTarget:
         if counterexample.execution.hurry:
             return Confirmation(Answer.NOT_TRIED)  # it depends on the clock, and pauses of real threads take time
         assert self._whole is not None
-        trial = replace(self._trial(program), seconds=counterexample.execution.seconds)
-        return confirm(trial, self._whole, finding.kind, watch.alive)
+        reproduction = replace(self._reproduction(program), seconds=counterexample.execution.seconds)
+        return confirm(reproduction, self._whole, finding.kind, watch.alive)
 
-    def _trial(self, program: InterleavedProgram) -> Trial:
+    def _reproduction(self, program: InterleavedProgram) -> Reproduction:
         test, shape = self._test(program), self._shape(program)
         threads = 0 if shape.is_whole else shape.threads
 
         def is_unknown(run: PausedRun) -> bool:
             return bool(shape.orders) and compared(run.ends, run.state) not in (shape.orders or {})
 
-        return Trial(test.called, threads, is_unknown, "the test fails", unusual=test.unusual)
+        return Reproduction(test.called, threads, is_unknown, "the test fails", unusual=test.unusual)
 
     def _test(self, program: InterleavedProgram) -> InterleavedTest:
         test = self.target.with_parameters(program.parameters)

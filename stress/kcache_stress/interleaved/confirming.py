@@ -51,7 +51,7 @@ _SWITCH_SECONDS: Final = 1e-5
 
 
 @dataclass(frozen=True)
-class Trial:
+class Reproduction:
     """A body to run with real threads, and the failure that it should show.
 
     Attributes:
@@ -74,22 +74,22 @@ class Trial:
 
 
 def confirm(
-    trial: Trial, interleaving: Interleaving, kind: FindingKind, pulse: Callable[[], None] = lambda: None
+    reproduction: Reproduction, interleaving: Interleaving, kind: FindingKind, pulse: Callable[[], None] = lambda: None
 ) -> Confirmation:
-    """Run the trial with real threads, paused at the switches of the interleaving, then with noise, until it fails.
+    """Run a body with real threads, paused at the switches of the interleaving, then with noise, until it fails.
 
     In code that is not instrumented, the explorer does not know at which opcode of a line an access takes place: the
     opcodes are tried one after another.
 
     Args:
-        trial: body to run, and its failure.
+        reproduction: body to run, and its failure.
         interleaving: interleaving of the failing execution, from its beginning.
         kind: kind of the failure.
         pulse: called now and then, as a sign of life.
 
     Returns:
         ``CONFIRMED`` if a run fails in the same way, or ``CONTRADICTED`` if the interleaving needs an interruption but
-        the trial then fails without one, too (never for deadlocks); ``NOT_CONFIRMED`` if no run fails; ``NOT_TRIED``
+        the body then fails without one, too (never for deadlocks); ``NOT_CONFIRMED`` if no run fails; ``NOT_TRIED``
         for other kinds, incomplete interleavings and long waits.
     """
     if kind not in _KINDS:
@@ -98,24 +98,26 @@ def confirm(
         return Confirmation(
             Answer.NOT_TRIED, "not tried with real threads: the interleaving is not told from its beginning"
         )
-    if trial.seconds > LONGEST_SECONDS:
+    if reproduction.seconds > LONGEST_SECONDS:
         return Confirmation(
-            Answer.NOT_TRIED, f"not tried with real threads: they would wait for {trial.seconds:,.0f} s"
+            Answer.NOT_TRIED, f"not tried with real threads: they would wait for {reproduction.seconds:,.0f} s"
         )
     script, runs = script_of(interleaving), 0
 
     def run(script: Script, opcodes: Mapping[int, int], patience: float) -> PausedRun:
-        return run_paused(trial.body, script, opcodes, threads=trial.threads, patience=patience, pulse=pulse)
+        return run_paused(
+            reproduction.body, script, opcodes, threads=reproduction.threads, patience=patience, pulse=pulse
+        )
 
     def fails(observed: PausedRun) -> bool:
         nonlocal runs
         runs += 1
-        return _fails(trial, observed, kind, interleaving.summary)
+        return _fails(reproduction, observed, kind, interleaving.summary)
 
     how = _paused(script)
-    if not any(map(fails, itertools.islice(_attempts(script, run), _most_runs(trial)))):
+    if not any(map(fails, itertools.islice(_attempts(script, run), _most_runs(reproduction)))):
         how = ", with noise"
-        if not any(map(fails, itertools.islice(_free_runs(script, run), _most_runs(trial)))):
+        if not any(map(fails, itertools.islice(_free_runs(script, run), _most_runs(reproduction)))):
             text = f"real threads did not fail in {runs} runs{_why_not(interleaving)}"
             return Confirmation(Answer.NOT_CONFIRMED, text)
     # If the body now fails without interruption, too, the interruptions may not be the cause: an attempt may have left
@@ -124,24 +126,26 @@ def confirm(
         interleaving.is_interrupted
         and kind is not FindingKind.DEADLOCK
         and fails(run(script.one_after_another(), {}, 1))
-        and not trial.overlapped()
+        and not reproduction.overlapped()
     ):
-        return Confirmation(Answer.CONTRADICTED, f"{trial.symptom} with real threads that run one after another, too")
-    text = f"confirmed on {interpreter.name()}: {trial.symptom} with real threads{how}"
+        return Confirmation(
+            Answer.CONTRADICTED, f"{reproduction.symptom} with real threads that run one after another, too"
+        )
+    text = f"confirmed on {interpreter.name()}: {reproduction.symptom} with real threads{how}"
     return Confirmation(Answer.CONFIRMED, text)
 
 
-def _most_runs(trial: Trial) -> int:
+def _most_runs(reproduction: Reproduction) -> int:
     """Return the maximum number of runs, given the time that each run waits."""
-    return max(_LEAST_RUNS, int(min(_MOST_WAITED / max(trial.seconds, 1e-9), _FREE_RUNS)))
+    return max(_LEAST_RUNS, int(min(_MOST_WAITED / max(reproduction.seconds, 1e-9), _FREE_RUNS)))
 
 
-def run_freely(trial: Trial, pulse: Callable[[], None] = lambda: None) -> str:
-    """Call the body of a trial many times with real threads and noise, and return the result as a clause."""
-    runs, body = 0, trial.body
+def run_freely(reproduction: Reproduction, pulse: Callable[[], None] = lambda: None) -> str:
+    """Call the body of a reproduction many times with real threads and noise, and return the result as a clause."""
+    runs, body = 0, reproduction.body
     for observed in _free_runs(Script((), {}), lambda script, *_: run_paused(body, script, {}, threads=0, pulse=pulse)):
         runs += 1
-        error = observed.error or trial.unusual(observed.failures)
+        error = observed.error or reproduction.unusual(observed.failures)
         if error is not None:
             return f"real threads, which nothing paused, failed in run {runs}: {error_text(error)}"
     return f"real threads, which nothing paused, did not fail in {runs} runs"
@@ -214,14 +218,14 @@ def _choices(stop: Stop) -> Sequence[int]:
     return (_NEVER, *near) if stop.is_in_call else near
 
 
-def _fails(trial: Trial, observed: PausedRun, kind: FindingKind, summary: str) -> bool:
+def _fails(reproduction: Reproduction, observed: PausedRun, kind: FindingKind, summary: str) -> bool:
     """Whether a run shows the failure that the explorer reported."""
     if kind in ENDLESS:
         return observed.is_standstill
-    error = observed.error or trial.unusual(observed.failures)
+    error = observed.error or reproduction.unusual(observed.failures)
     if error is not None:
         return kind in _ERRORS and is_same_failure(error, summary)
-    return kind is not FindingKind.FAILURE and observed.has_ended and trial.is_wrong(observed)
+    return kind is not FindingKind.FAILURE and observed.has_ended and reproduction.is_wrong(observed)
 
 
 def _why_not(interleaving: Interleaving) -> str:

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from ..runtime.threads.opcode_tracer import switch_points
 from ..ticks import tick
-from .running import Ended, Together, Unwatched, attempting, controlled, in_threads
+from .running import Ended, ParallelRequest, Unwatched, attempting, controlled, in_threads
 from .script import CALL_IN_C, Line, Script
 
 _TICK_SECONDS: Final = 0.005
@@ -181,7 +181,7 @@ class _Conductor(Unwatched):
         """The real ``time`` module."""
         return time
 
-    def together(self, request: Together) -> list[Any]:
+    def together(self, request: ParallelRequest) -> list[Any]:
         """Run the threads of a call of ``run`` and return their results."""
         if not self._has_begun:
             self._settle()

@@ -26,7 +26,7 @@ from ..runtime.threads.virtual_thread import Aborted, SetupDeadlockError, Uncont
 from ..stacks import variables_of
 from ..target.scenario_runner import CallSequence, Load, Part, Scenario, ScenarioRunner, Work, ended_with
 from .named_test import InterleavedTest
-from .running import Ended, Together, attempting, controlled, in_threads
+from .running import Ended, ParallelRequest, attempting, controlled, in_threads
 from .texts import call_texts, failed_check, short
 
 _LONG_SECONDS: Final = 0.05
@@ -106,7 +106,7 @@ class InterleavedRunner(ScenarioRunner):
         self._test = test
         self._shape = shape
         self._pulse = pulse
-        self._request: Together | None = None
+        self._request: ParallelRequest | None = None
         self._state: object = None
         self._parts: Sequence[Part] = ()
         self._strategy: Strategy | None = None
@@ -134,7 +134,7 @@ class InterleavedRunner(ScenarioRunner):
         """The virtual ``time`` module for the body."""
         return self.sandbox.world_module("time")
 
-    def together(self, request: Together) -> list[Any]:
+    def together(self, request: ParallelRequest) -> list[Any]:
         """Run the threads of a call of ``run`` under the strategy and return their results."""
         if self._shape.is_whole:
             return in_threads(self.threading, request)
@@ -276,7 +276,9 @@ class InterleavedRunner(ScenarioRunner):
             return self._as_thread(strategy)
         threads = self.sandbox.scheduler.actors.values()
         if strategy.ending is Ending.COMPLETE and not all(thread.finished for thread in threads):
-            self.sandbox.scheduler.doubts[f"{self._test.attribute}: threads go on beside the end of the test"] = None
+            self.sandbox.scheduler.proof_obstacles[
+                f"{self._test.attribute}: threads go on beside the end of the test"
+            ] = None
         return self._parts, self._problem_of(strategy, error)
 
     def _as_thread(self, strategy: Strategy) -> tuple[Sequence[Part], Problem | None]:

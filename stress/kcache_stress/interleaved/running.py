@@ -51,7 +51,7 @@ def attempting(work: Work) -> Callable[[], Ended]:
 
 
 @dataclass(frozen=True)
-class Together:
+class ParallelRequest:
     """Arguments of one call of :func:`run`.
 
     Attributes:
@@ -81,7 +81,7 @@ class Together:
 class Control(Protocol):
     """Controller of the threads of a test body, such as the explorer."""
 
-    def together(self, request: Together) -> list[Any]:
+    def together(self, request: ParallelRequest) -> list[Any]:
         """Run the threads of a call of :func:`run` and return their results."""
         ...
 
@@ -121,7 +121,7 @@ class RealThreads(Unwatched):
     threading = threading
     time = time
 
-    def together(self, request: Together) -> list[Any]:
+    def together(self, request: ParallelRequest) -> list[Any]:
         """Run the threads of a call of :func:`run` and return their results."""
         return in_threads(threading, request)
 
@@ -193,14 +193,14 @@ def run(*works: Work, serializable: bool = False, state: Callable[[], Any] | Non
         )
     if state is not None and not serializable:
         raise TypeError("state= is compared where serializable=True says so")
-    request = Together(works, sys._getframe(1), serializable, state)
+    request = ParallelRequest(works, sys._getframe(1), serializable, state)
     if _control is not None:
         return _control.together(request)
     return in_threads(threading, request)
 
 
-def in_threads(own: Any, request: Together) -> list[Any]:
-    """Run the functions in threads of the module ``own`` and return their results; see :meth:`Together.results`."""
+def in_threads(own: Any, request: ParallelRequest) -> list[Any]:
+    """Run functions in threads of the module ``own`` and return their results; see :meth:`ParallelRequest.results`."""
     ends = [Ended()] * len(request.works)
 
     def call(number: int, work: Work) -> None:

@@ -54,7 +54,7 @@ class CallJudge:
     Attributes:
         monitor: decides which orders of the calls explain their outcomes; it identifies calls by their positions in the
             threads of the program, one thread after another.
-        doubts: reasons why some execution could not be judged.
+        proof_obstacles: reasons why some execution could not be judged.
         pulse: called from time to time, because a judgement may take seconds.
     """
 
@@ -84,7 +84,7 @@ class CallJudge:
         self._initial = specification.initial(program)
         self.monitor = Monitor(specification.effects, self._initial, self._called, self._agrees)
         self._plain = _Orders(self.monitor, self.monitor.start)
-        self.doubts: dict[str, None] = {}
+        self.proof_obstacles: dict[str, None] = {}
         self.pulse: Callable[[], None] = lambda: None
         self._verdicts: dict[object, Problem | None] = {}
         self._looked_through: dict[tuple[Outcome, ...], list[BrokenRule]] = {}
@@ -158,12 +158,12 @@ class CallJudge:
                 # Most calls do not wait. If no order of whole calls explains them, they may begin while others wait.
                 unexplained = self._first_unexplained_waiting(execution, outcomes, shape, given_up)
         except TooManyWaysError as error:
-            self.doubts[str(error)] = None
+            self.proof_obstacles[str(error)] = None
             return None
         if unexplained is not None and hasattr(self._specification, "may_be_slow"):
             slowly = Monitor(WaitsMayBeSlow(self._specification).effects, self._initial, self._called, self._agrees)
             if self._first_unexplained(_Orders(slowly, slowly.start), execution, outcomes, shape) is None:
-                self.doubts[SLOW_WAITS] = None
+                self.proof_obstacles[SLOW_WAITS] = None
                 return None
         if unexplained is not None:
             if not unexplained.order:
@@ -201,7 +201,7 @@ class CallJudge:
         try:
             return judge._first_unexplained_waiting(execution, outcomes, shape, given_up) is None
         except TooManyWaysError as error:
-            self.doubts[str(error)] = None
+            self.proof_obstacles[str(error)] = None
             return True
 
     def _at(self, moments: Moments) -> CallJudge:

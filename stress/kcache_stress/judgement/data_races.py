@@ -17,7 +17,7 @@ from typing import Final, Generic, TypeAlias
 from kcache_model.finding import FindingKind
 from kcache_model.places import is_of_target
 
-from ..engine.events import ACQUIRE, JOIN, RELEASE, SPAWN, TRY, UNKNOWN, WRITE, Imprecise, Trace, location, parts_of
+from ..engine.events import ACQUIRE, JOIN, RELEASE, SPAWN, TRY, UNKNOWN, WRITE, Trace, UnknownAccess, location, parts_of
 from ..engine.execution import A, Execution, Judge, Problem
 from ..engine.happens_before import HappensBefore
 from ..engine.schedule import Schedule, schedule_of
@@ -104,7 +104,7 @@ class _Looking(Replay):
 def data_races(trace: Trace, threads: int) -> Iterator[tuple[int, int, Place]]:
     """Yield the positions of two racing accesses and their place: for each location, the first race.
 
-    Imprecise accesses are left out. So are pairs of accesses that are atomic in every build of Python and whose order
+    Unknown accesses are left out. So are pairs of accesses that are atomic in every build of Python and whose order
     has no effect: two additions to a container, two writes of different keys. Objects that the standard library uses to
     order threads order them here, too.
     """
@@ -124,7 +124,7 @@ def data_races(trace: Trace, threads: int) -> Iterator[tuple[int, int, Place]]:
                 _join(knowledge[slot], known)
             continue
         for how, what, part in parts_of(kind, obj, slot):
-            if what is UNKNOWN or type(part) is Imprecise or (not how and _is_method(what, part)):
+            if what is UNKNOWN or type(part) is UnknownAccess or (not how and _is_method(what, part)):
                 continue
             where = location(what, part)
             if _orders(what, part):

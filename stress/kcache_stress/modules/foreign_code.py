@@ -2,9 +2,8 @@
 
 Instrumented code reports its own accesses; the monitor reports code that does not. A trace function is called for each
 Python frame of a controlled thread. When unknown code is entered from known code, or goes on after it has called known
-code, a stretch of unknown accesses begins. It is reported as one :class:`Imprecise` access to :data:`UNKNOWN` and to
-all objects that the frame can reach. No thread is switched within a stretch, only at its begin, and in locks and
-callbacks.
+code, a stretch of unknown accesses begins. It is reported as one :class:`UnknownAccess` to :data:`UNKNOWN` and to all
+objects that the frame can reach. No thread is switched within a stretch, only at its begin, and in locks and callbacks.
 
 Watching costs time. A rehearsal watches once, without reporting; if it met no unknown code, the search watches only
 some executions.
@@ -24,7 +23,7 @@ import kcache
 from kcache_model.foreign import class_attribute, is_a
 from kcache_model.places import file_name
 
-from ..engine.events import READ, UNKNOWN, WRITE, Imprecise
+from ..engine.events import READ, UNKNOWN, WRITE, UnknownAccess
 from ..engine.weak_objects import weakly
 from ..instrument.facts import Facts
 from ..instrument.names import HOOK_MARK
@@ -151,7 +150,7 @@ class ForeignCodeMonitor:
         if lasts:
             self.disproof[f"{self.where(frame)}: {what}"] = None
         if self._scheduler.live and not (frame is not None and _is_of_runtime(frame)):
-            self._scheduler.doubts[f"{self.where(frame)}: {what}"] = None
+            self._scheduler.proof_obstacles[f"{self.where(frame)}: {what}"] = None
 
     def _innermost(self, frame: FrameType | None) -> FrameType | None:
         """Return the innermost instrumented frame, from ``frame`` outwards."""
@@ -165,7 +164,7 @@ class ForeignCodeMonitor:
         while frame is not None and ((kind := self.kind_of(frame)) != _OWN or _is_of_runtime(frame)):
             if kind == _OPAQUE:
                 doubt = f"{self.where(frame)}: {_name(frame)} waits with a timeout, which is not cut short"
-                self._scheduler.doubts[doubt] = None
+                self._scheduler.proof_obstacles[doubt] = None
                 return True
             frame = frame.f_back
         return False
@@ -195,7 +194,7 @@ class ForeignCodeMonitor:
             return
         where = self.where(frame)
         is_contained = is_contained or (frame is not None and touches_arguments_only(frame.f_code))
-        slot = Imprecise(where, what, self._reached(where, what, reach), is_contained=is_contained)
+        slot = UnknownAccess(where, what, self._reached(where, what, reach), is_contained=is_contained)
         self.entered[str(slot)] = None
         if self.reports:
             reads = frame is not None and only_reads(frame.f_code)

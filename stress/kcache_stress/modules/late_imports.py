@@ -46,7 +46,7 @@ class LateImports:
         if not scheduler.live:
             yield
             return
-        scheduler.doubts[f"{name} is imported while threads run"] = None
+        scheduler.proof_obstacles[f"{name} is imported while threads run"] = None
         before, scheduler.loading, scheduler.live = scheduler.loading, True, False
         try:
             yield

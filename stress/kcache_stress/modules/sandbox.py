@@ -21,7 +21,7 @@ from typing import Any
 from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.foreign import is_a, own_attributes
 
-from ..engine.events import Pending, Together, Trace, forget_types
+from ..engine.events import AtomicAccesses, Pending, Trace, forget_types
 from ..engine.granularity import Granularity
 from ..engine.weak_objects import weakly
 from ..instrument.code import instrumented, instrumented_library, read, with_virtual_dates
@@ -233,10 +233,10 @@ class Sandbox:
         self.scheduler.watcher = self.foreign_code.watch if watches else None
 
     @property
-    def doubts(self) -> tuple[str, ...]:
+    def proof_obstacles(self) -> tuple[str, ...]:
         """Reasons why the last execution is no part of a proof, in any order of events: ``FILE:LINE: what``."""
         unreported = () if self.is_strict else self.foreign_code.entered  # unknown code that no event reports
-        return tuple(dict.fromkeys((*self.scheduler.doubts, *self.foreign_code.disproof, *unreported)))
+        return tuple(dict.fromkeys((*self.scheduler.proof_obstacles, *self.foreign_code.disproof, *unreported)))
 
     def unseen(self, trace: Trace, hurry: str = "") -> str:
         """Return why real threads may be unable to repeat an execution; ``hurry`` if set; empty without a reason."""
@@ -262,7 +262,7 @@ class Sandbox:
             yield from (value for value in list(names.values()) if is_a(value, type))
 
     def _touch_together(self, parts: tuple[Pending, ...]) -> None:
-        step = Together(tuple((kind, weakly(obj), slot) for kind, obj, slot in parts))
+        step = AtomicAccesses(tuple((kind, weakly(obj), slot) for kind, obj, slot in parts))
         self.scheduler.access(step, step, max(kind for kind, _, _ in parts))
 
     def report_call(self, callee: object) -> None:

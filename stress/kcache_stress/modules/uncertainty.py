@@ -13,7 +13,7 @@ from typing import Any, Final
 from kcache_model.foreign import class_attribute, is_a
 from kcache_model.places import file_name
 
-from ..engine.events import UNKNOWN, Imprecise, Trace, parts_of
+from ..engine.events import UNKNOWN, Trace, UnknownAccess, parts_of
 from ..runtime.threads.clock import TIME_WAS_MADE, TimeToPass
 
 __all__ = ["LATE", "TIME_WAS_MADE", "late_finalizer", "made_time", "unseen_code", "unseen_opcodes"]
@@ -29,7 +29,7 @@ def unseen_code(trace: Trace) -> str:
 
     Real threads may be unable to do the same, because the code may exclude other threads by a lock.
     """
-    ran = [(thread, slot) for thread, _, obj, slot in trace if obj is UNKNOWN and type(slot) is Imprecise]
+    ran = [(thread, slot) for thread, _, obj, slot in trace if obj is UNKNOWN and type(slot) is UnknownAccess]
     unseen = [(thread, slot) for thread, slot in ran if not slot.is_contained]
     return str(unseen[0][1]) if len({thread for thread, _ in unseen}) > 1 else ""
 

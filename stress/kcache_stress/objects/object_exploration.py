@@ -50,7 +50,7 @@ from .findings import Setting, call_in, concurrent_finding
 from .kept_locks import KeepingCalls
 from .named_target import new_object, place_of
 from .open_blocks import abandon_blocks
-from .real_run import trial_of
+from .real_run import reproduction_of
 
 PHASE: Final = "explorer"
 
@@ -348,7 +348,7 @@ class ObjectExplorationTarget:
             return Confirmation(Answer.NOT_TRIED)
         assert finding.interleaving is not None
         setting = Setting(self._object_type, self.target.name, strict_errors)
-        trial = trial_of(setting, self.target, program, finding.kind, counterexample.execution.seconds)
+        trial = reproduction_of(setting, self.target, program, finding.kind, counterexample.execution.seconds)
         return confirm(trial, finding.interleaving, finding.kind, watch.alive)
 
     def _checked(self, program: Any, calls: Sequence[Call[Any]], strict_errors: bool) -> CallsVerdict | None:

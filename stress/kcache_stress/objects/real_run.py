@@ -16,7 +16,7 @@ from kcache_model.object_types.object_type import Driver, ObjectTarget
 from kcache_model.outcomes import Outcome
 from kcache_model.verdict import Status
 
-from ..interleaved.confirming import Trial
+from ..interleaved.confirming import Reproduction
 from ..interleaved.paused_run import Abandoned, PausedRun, at_first_step
 from ..interleaved.running import run
 from .direct_access import direct_access
@@ -91,8 +91,10 @@ class RealRun:
         return outcome
 
 
-def trial_of(setting: Setting, target: ObjectTarget, program: Any, kind: FindingKind, seconds: float) -> Trial:
-    """Create the trial that runs a program with real threads, on a new object of the target as it is installed.
+def reproduction_of(
+    setting: Setting, target: ObjectTarget, program: Any, kind: FindingKind, seconds: float
+) -> Reproduction:
+    """Create the reproduction that runs a program with real threads, on a new object of the target as it is installed.
 
     Args:
         setting: the object type, and whether errors are compared strictly.
@@ -121,4 +123,4 @@ def trial_of(setting: Setting, target: ObjectTarget, program: Any, kind: Finding
         calls = sorted(last[0].calls, key=lambda call: call.invoked)
         return any(later.invoked < (one.returned or 0) for one, later in itertools.pairwise(calls))
 
-    return Trial(body, len(program.threads), is_wrong, "the calls go wrong", seconds, overlapped=overlapped)
+    return Reproduction(body, len(program.threads), is_wrong, "the calls go wrong", seconds, overlapped=overlapped)

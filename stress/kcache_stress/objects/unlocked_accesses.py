@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Final
 
-from ..engine.events import READ, WRITE, Imprecise, Trace, location, parts_of
+from ..engine.events import READ, WRITE, Trace, UnknownAccess, location, parts_of
 from ..engine.weak_objects import original
 from ..modules.held_locks import HeldLocks
 from ..trace.naming import Names, is_library
@@ -114,7 +114,7 @@ class UnlockedAccesses:
 
     def _place(self, obj: object, slot: object) -> str:
         """Return the path from the object to a place; empty if there is no path."""
-        name = "" if type(slot) is Imprecise else self._names.of(obj).removeprefix("former ")
+        name = "" if type(slot) is UnknownAccess else self._names.of(obj).removeprefix("former ")
         if not name.startswith(_ROOT):
             return ""
         return f"{name}.{slot}" if isinstance(location(obj, slot), tuple) else name

@@ -203,7 +203,7 @@ class VirtualCalls:
                 director = direct({who: idle + at for at, who in enumerate(callers)})
                 scheduler.watcher = None
                 scheduler.explore([_nothing] * idle + director.works, director.choose, timeouts=0, ties=0)
-                is_lost = director.is_lost or bool(scheduler.doubts)
+                is_lost = director.is_lost or bool(scheduler.proof_obstacles)
                 self.starts_threads = self.starts_threads or len(scheduler.actors) > idle + len(callers)
             finally:
                 abandon_blocks(self._made, scheduler)

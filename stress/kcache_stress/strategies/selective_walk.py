@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Container
 from typing import Final, TypeAlias
 
-from ..engine.events import JOIN, PAUSE, RELEASE, SPAWN, WRITE, Imprecise, Pending, parts_of
+from ..engine.events import JOIN, PAUSE, RELEASE, SPAWN, WRITE, Pending, UnknownAccess, parts_of
 from ..engine.happens_before import HappensBefore, happens_before
 from ..engine.scheduling import STOP, Scheduling
 from ..engine.strategy import Sampling, Step
@@ -157,7 +157,7 @@ class SelectiveWalk(Sampling):
 
     def _counts_now(self, pending: Pending) -> bool:
         for kind, obj, slot in parts_of(*pending):
-            if kind == PAUSE or isinstance(slot, Imprecise):
+            if kind == PAUSE or isinstance(slot, UnknownAccess):
                 return True
             sort = _sort(kind, obj, slot)
             if sort is not None and kind != RELEASE and (sort in self._counting or sort not in self._known):

@@ -21,9 +21,9 @@ from ..engine.events import (
     SPAWN,
     TRY,
     WRITE,
-    Imprecise,
     Pending,
     Trace,
+    UnknownAccess,
     identity,
     location,
     parts_of,
@@ -175,7 +175,7 @@ def _places(trace: Trace) -> Iterator[tuple[int, int]]:
 def _place(access: Pending) -> object:
     """Return a key that two accesses have in common if their order can matter."""
     _, obj, slot = access
-    return identity(obj) if type(slot) is Imprecise else location(obj, slot)
+    return identity(obj) if type(slot) is UnknownAccess else location(obj, slot)
 
 
 def _spans(trace: Trace) -> dict[int, tuple[int, int]]:

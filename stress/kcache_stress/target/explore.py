@@ -30,9 +30,9 @@ from ..strategies.selective_walk import SelectiveWalk
 from ..strategies.single_preemption import SinglePreemption
 from ..strategies.time_slices import TimeSlices
 from .confirmation import Answer, Confirmation, with_confirmation
+from .excluded_faults import ExcludedFaults, ExcludingJudge
 from .exploration_target import ExplorationTarget, P
 from .investigation import ExplorationResult, OpenRunner, RunnerAndJudge, investigate, with_fewest_preemptions
-from .spared import Spared, SparingJudge
 
 _MINIMISE_ATTEMPTS: Final = 150
 _POSSIBLE_EXECUTIONS: Final = 3_000
@@ -115,7 +115,7 @@ class Explored:
         note: why the search is no proof, if the strategy knows a reason.
         audited: with how many executions at opcodes the search was compared.
         refused: the line that did something the explorer cannot control; there the search ended. Empty otherwise.
-        spared: how many executions showed only known faults, and counted as passed.
+        excluded: how many executions showed only known faults, and counted as passed.
         calls: (operation, ``"ok"`` or the kind of error) -> number of calls with that outcome; empty for targets whose
             single calls are not judged.
     """
@@ -126,7 +126,7 @@ class Explored:
     note: str = ""
     audited: int = 0
     refused: str = ""
-    spared: int = 0
+    excluded: int = 0
     calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     @property
@@ -140,7 +140,7 @@ class Explored:
         finding = self.finding
         return (
             self.coverage is Coverage.EXHAUSTED
-            and not self.spared
+            and not self.excluded
             and (finding is None or finding.kind is FindingKind.DATA_RACE)
         )
 
@@ -163,7 +163,7 @@ def explore(
     options: ExploreOptions,
     watch: ProgressListener | None = None,
     on_finding: Callable[[Finding], None] = lambda _: None,
-    spared: Spared | None = None,
+    excluded: ExcludedFaults | None = None,
 ) -> Explored:
     """Search the interleavings of ``program``, and explain the first one that fails.
 
@@ -173,9 +173,11 @@ def explore(
         options: how to search.
         watch: the listener that is notified of the program and of each execution.
         on_finding: called with a finding before it is minimised, because that may take long or end the process.
-        spared: known faults, which do not end the search.
+        excluded: known faults, which do not end the search.
     """
-    return _Exploration(exploration_target, options, watch or NoProgress(), on_finding, spared or Spared()).run(program)
+    return _Exploration(
+        exploration_target, options, watch or NoProgress(), on_finding, excluded or ExcludedFaults()
+    ).run(program)
 
 
 @contextlib.contextmanager
@@ -188,10 +190,10 @@ def seeking_data_races(
 
 
 @contextlib.contextmanager
-def _sparing(open_runner: OpenRunner[A], spared: Spared) -> Iterator[RunnerAndJudge[A]]:
+def _excluding(open_runner: OpenRunner[A], excluded: ExcludedFaults) -> Iterator[RunnerAndJudge[A]]:
     """Open a runner and a judge that does not report known faults."""
     with open_runner as (runner, judge):
-        yield RunnerAndJudge(runner, SparingJudge(judge, runner, spared))
+        yield RunnerAndJudge(runner, ExcludingJudge(judge, runner, excluded))
 
 
 @contextlib.contextmanager
@@ -211,7 +213,7 @@ class _Exploration(Generic[P, A]):
     options: ExploreOptions
     watch: ProgressListener
     on_finding: Callable[[Finding], None]
-    spared: Spared
+    excluded: ExcludedFaults
     seeks_data_races: bool = False
     calls: Counter[tuple[str, str]] = field(default_factory=Counter)
 
@@ -223,12 +225,12 @@ class _Exploration(Generic[P, A]):
         if self.options.data_races and explored.finding is None and not explored.refused:
             again = replace(self, seeks_data_races=True)._explored(program)
             explored = replace(explored, executions=explored.executions + again.executions, finding=again.finding)
-        return replace(explored, spared=self.spared.counts.total())
+        return replace(explored, excluded=self.excluded.counts.total())
 
     def _explored(self, program: P) -> Explored:
         share = self.exploration_target.share
         until = time.monotonic() + self.options.whole_seconds
-        proves = not (self.seeks_data_races or self.spared.findings or self.spared.kinds)
+        proves = not (self.seeks_data_races or self.excluded.findings or self.excluded.kinds)
         samples = share.due() if proves else 0
         try:
             result = self._investigated(program, self.options, self.exploration_target.granularity, samples)
@@ -264,9 +266,9 @@ class _Exploration(Generic[P, A]):
             program, strict_errors=self.options.strict_errors, pulse=self.watch.alive
         )
         open_runner = _counting_calls(open_runner, self.calls)
-        if self.spared.findings or self.spared.kinds:
-            open_runner = _sparing(open_runner, self.spared)
-        return seeking_data_races(open_runner, self.spared.knows) if self.seeks_data_races else open_runner
+        if self.excluded.findings or self.excluded.kinds:
+            open_runner = _excluding(open_runner, self.excluded)
+        return seeking_data_races(open_runner, self.excluded.knows) if self.seeks_data_races else open_runner
 
     @contextlib.contextmanager
     def _unwatched(self, program: P) -> Iterator[None]:

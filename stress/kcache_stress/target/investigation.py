@@ -261,7 +261,7 @@ def _search(
         note = note or result.note
         if result.problem is not None or result.coverage.is_complete:
             break
-        note = note or strategy.shortfall
+        note = note or strategy.reason_incomplete
     if result.note == PATIENT:
         unhurried = _at_any_time(runner_and_judge, SearchLimits(limit, seconds - spent))
         executions += unhurried.executions

@@ -162,7 +162,7 @@ class ScenarioRunner(InSandbox):
             timeouts_withheld=scheduler.timeouts_withheld,
             was_patient=scheduler.was_patient,
             preemptions=scheduler.preemptions,
-            doubts=self.sandbox.doubts,
+            proof_obstacles=self.sandbox.proof_obstacles,
             hurry=scheduler.haste.observation,
             seconds=scheduler.now - scheduler.polled,
         )

@@ -29,9 +29,9 @@ from ..engine.events import (
     TRY,
     WHOLE,
     WRITE,
+    AtomicAccesses,
     Event,
-    Imprecise,
-    Together,
+    UnknownAccess,
     location,
 )
 from ..engine.weak_objects import original
@@ -234,10 +234,10 @@ class Recording(list[Event]):
             )
         changes = kind not in (READ, QUERY, SPAWN, JOIN)
         touched = [(location(obj, slot) if kind <= WRITE else id(obj), changes)]
-        if type(slot) is Together:
+        if type(slot) is AtomicAccesses:
             touched = [(location(of, its), bool(how)) for how, of, its in slot.parts]
             obj, slot = max(slot.parts, key=itemgetter(0))[1:]  # one part is shown: a write, or the first part
-        if type(slot) is Imprecise:  # the object is not known: the report shows only the code that runs
+        if type(slot) is UnknownAccess:  # the object is not known: the report shows only the code that runs
             return RecordedEvent(at, at, thread, "call", "", slot.what, place, switch, held, touched=touched)
         accessed, obj = obj, original(obj)
         if obj is self._scheduler and slot == "now":  # the target has no name for the clock

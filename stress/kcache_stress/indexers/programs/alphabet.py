@@ -11,9 +11,9 @@ from kcache_model.indexers.vocabulary import (
     LATE_INDEXES,
     LATE_INDICES,
     RESOURCE_VERSION,
-    Letter,
+    CallTemplate,
+    call_templates,
     is_offered,
-    letters,
 )
 
 JOINT_GROUPS = frozenset({LATE_INDICES, RESOURCE_VERSION})
@@ -57,13 +57,13 @@ _NEEDS = {LATE_INDICES: OperationName.ADD_INDEXERS, RESOURCE_VERSION: OperationN
 """Group -> the call that the other calls of the group depend on: without it they are pointless."""
 
 
-def alphabet(target: Target) -> tuple[Letter, ...]:
+def alphabet(target: Target) -> tuple[CallTemplate, ...]:
     """Return the calls of small programs that the target supports, without duplicates."""
-    made: dict[Operation, Letter] = {}
-    for letter in letters():
-        if is_offered(letter.name, target) and is_offered(_NEEDS.get(letter.group, letter.name), target):
+    made: dict[Operation, CallTemplate] = {}
+    for template in call_templates():
+        if is_offered(template.name, target) and is_offered(_NEEDS.get(template.group, template.name), target):
             # Without indices, objects that differ only in their value are equal, and so are the calls.
-            made.setdefault(letter.make(Maker("0", target)), letter)
+            made.setdefault(template.make(Maker("0", target)), template)
     return tuple(made.values())
 
 

@@ -54,7 +54,7 @@ from kcache_model.indexers.operations import WRITES, Operation, OperationName
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.restrictions import restricted_program
 from kcache_model.indexers.target import INDEXES, Target
-from kcache_model.indexers.vocabulary import INDEX, LATE_INDEXES, LATE_INDICES, Letter
+from kcache_model.indexers.vocabulary import INDEX, LATE_INDEXES, LATE_INDICES, CallTemplate
 from kcache_stress.interruption import is_interrupted
 
 from .alphabet import JOINT_GROUPS, STORES, Maker, alphabet, fill
@@ -90,10 +90,10 @@ _PLAIN = 2
 _Sizes: TypeAlias = tuple[int, ...]
 """The number of calls of each thread, ascending."""
 
-_Letters: TypeAlias = tuple[int, ...]
+_Positions: TypeAlias = tuple[int, ...]
 """The calls of one thread, as positions in the alphabet."""
 
-_Threads: TypeAlias = tuple[_Letters, ...]
+_Threads: TypeAlias = tuple[_Positions, ...]
 
 
 def _sizes(bound: Bound) -> list[_Sizes]:
@@ -108,8 +108,8 @@ def _sizes(bound: Bound) -> list[_Sizes]:
 class _Place:
     """All calls of the alphabet, built for one place in a program."""
 
-    def __init__(self, letters: Sequence[Letter], target: Target, name: str, late: bool) -> None:
-        self.operations = [letter.make(Maker(name, target, late)) for letter in letters]
+    def __init__(self, templates: Sequence[CallTemplate], target: Target, name: str, late: bool) -> None:
+        self.operations = [template.make(Maker(name, target, late)) for template in templates]
         self.forms = [form_of(operation) for operation in self.operations]
 
 
@@ -126,7 +126,7 @@ class _Scope:
         self._target = target
         self._semantics = semantics
         self._indexes = () if INDEXES in target.unsupported else (INDEX,)
-        self._letters = alphabet(target)
+        self._templates = alphabet(target)
         self._places: dict[tuple[int, int, bool], _Place] = {}
         self._footprints: dict[tuple[bool, frozenset[Item]], list[Footprint]] = {}
         self._stored = [frozenset(operation.written) for operation in self._place(0, 0, late=True).operations]
@@ -136,8 +136,11 @@ class _Scope:
         for prefix, threads, order in self.classes(sizes):
             late = self._is_late(threads)
             operations = tuple(
-                tuple(self._place(thread, position, late).operations[letter] for position, letter in enumerate(letters))
-                for thread, letters in enumerate(threads)
+                tuple(
+                    self._place(thread, position, late).operations[template]
+                    for position, template in enumerate(templates)
+                )
+                for thread, templates in enumerate(threads)
             )
             yield in_order(Program(self._indexes, prefix, operations, self._semantics), order)
 
@@ -165,10 +168,12 @@ class _Scope:
 
         Threads of equal size are interchangeable, so only ascending sequences of them are returned.
         """
-        numbers = range(len(self._letters))
+        numbers = range(len(self._templates))
         words = {size: list(itertools.product(numbers, repeat=size)) for size in sizes}
         if sizes[-1] > 1:
-            words = {size: [letters for letters in found if self._may_mix(letters)] for size, found in words.items()}
+            words = {
+                size: [templates for templates in found if self._may_mix(templates)] for size, found in words.items()
+            }
 
         def extended(threads: _Threads, first: int) -> Iterator[_Threads]:
             if len(threads) == len(sizes):
@@ -182,12 +187,12 @@ class _Scope:
 
         return extended((), 0)
 
-    def _may_mix(self, letters: Iterable[int]) -> bool:
+    def _may_mix(self, templates: Iterable[int]) -> bool:
         """Whether the guests among the calls belong to at most one group, with at most one write.
 
         The groups in ``JOINT_GROUPS`` may have several writes.
         """
-        guests = [self._letters[letter] for letter in letters if self._letters[letter].group]
+        guests = [self._templates[template] for template in templates if self._templates[template].group]
         groups = {guest.group for guest in guests}
         if len(groups) > 1:
             return False
@@ -196,20 +201,20 @@ class _Scope:
     def _is_wanted(self, store: tuple[str, ...], prefix: Sequence[Operation], threads: _Threads) -> bool:
         calls = tuple(itertools.chain(*threads))
         if len(calls) == 2:
-            return any(self._letters[letter].name in WRITES for letter in calls)
-        groups = {self._letters[letter].group for letter in calls} - {""}
+            return any(self._templates[template].name in WRITES for template in calls)
+        groups = {self._templates[template].group for template in calls} - {""}
         if groups and len(calls) > 3 and len(calls) > len(threads):
             starts = STORES[:2] if LATE_INDICES in groups else STORES[1:2]
             if store not in starts:
                 return False
         footprints = self._footprints_of(prefix, threads)
-        return all_meet([[footprints[letter] for letter in letters] for letters in threads])
+        return all_meet([[footprints[template] for template in templates] for templates in threads])
 
     def _footprints_of(self, prefix: Sequence[Operation], threads: _Threads) -> list[Footprint]:
-        """Return the footprint of each letter in a program that may store these objects."""
+        """Return the footprint of each call in a program that may store these objects."""
         late = self._is_late(threads)
         stored = frozenset(item for operation in prefix for item in operation.written)
-        stored = stored.union(*(self._stored[letter] for letters in threads for letter in letters))
+        stored = stored.union(*(self._stored[template] for templates in threads for template in templates))
         if (late, stored) not in self._footprints:
             domain = Domain.of(stored, (*self._indexes, *(LATE_INDEXES if late else ())))
             self._footprints[late, stored] = [
@@ -219,18 +224,20 @@ class _Scope:
 
     def _forms(self, threads: _Threads, late: bool) -> list[list[Form]]:
         return [
-            [self._place(thread, position, late).forms[letter] for position, letter in enumerate(letters)]
-            for thread, letters in enumerate(threads)
+            [self._place(thread, position, late).forms[template] for position, template in enumerate(templates)]
+            for thread, templates in enumerate(threads)
         ]
 
     def _place(self, thread: int, position: int, late: bool) -> _Place:
         place = (thread, position, late)
         if place not in self._places:
-            self._places[place] = _Place(self._letters, self._target, f"{thread}.{position}", late)
+            self._places[place] = _Place(self._templates, self._target, f"{thread}.{position}", late)
         return self._places[place]
 
     def _is_late(self, threads: _Threads) -> bool:
         """Whether the program adds indices, so that its objects need values under these indices."""
         return any(
-            self._letters[letter].name is OperationName.ADD_INDEXERS for letters in threads for letter in letters
+            self._templates[template].name is OperationName.ADD_INDEXERS
+            for templates in threads
+            for template in templates
         )

@@ -107,7 +107,7 @@ class Environment(Replaced):
         def started(*args: Any, **kwargs: Any) -> Any:
             if self._scheduler.live:
                 why = "starts another process, of which nothing is seen"
-                self._scheduler.doubts[f"{where(sys._getframe(1))}: {why}"] = None
+                self._scheduler.proof_obstacles[f"{where(sys._getframe(1))}: {why}"] = None
             return real(*args, **kwargs)
 
         return started

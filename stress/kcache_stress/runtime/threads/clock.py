@@ -229,7 +229,7 @@ class Clock:
         else:
             scheduler.wait_idle(TRY, NEVER, moment)
         if is_made or not is_idle:
-            scheduler.doubts[str(wait)] = None
+            scheduler.proof_obstacles[str(wait)] = None
         else:
             readings.states.clear()
         readings.moved += scheduler.now - now

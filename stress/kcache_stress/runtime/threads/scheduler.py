@@ -78,7 +78,7 @@ class Scheduler:
         tolerance, haste: see :mod:`~.deadlines`.
         failures: exceptions that ended threads of the target. preemptions: switches from a thread that could go on.
         equal_actors: threads with equal work. tells_identities: whether any thread has asked for its identity.
-        doubts: reasons why the execution is no part of a proof. is_choosing: whether the strategy runs, not a thread.
+        proof_obstacles: why the execution is no part of a proof. is_choosing: whether the strategy runs, not a thread.
         is_patient: called when a timed wait begins: whether to never cut it short. longest: nor waits of such seconds.
         on_idle_start: called when the hub starts a thread. watcher: the threads' trace function if tracer is None.
     """
@@ -99,7 +99,7 @@ class Scheduler:
         self.asks_at_starts = self.tells_identities = self.is_choosing = self._is_watched = self._stopped = False
         self.equal_actors = NONE_EQUAL
         self.failures: list[BaseException] = []
-        self.doubts: dict[str, None] = {}
+        self.proof_obstacles: dict[str, None] = {}
         self.timeouts: list[Timeout] = []
         self.is_patient: Callable[[], bool] = lambda: False
         self.on_idle_start: Callable[[], None] = lambda: None
@@ -324,7 +324,7 @@ class Scheduler:
         self.actors.clear()
         self._pool.fill(program_actors + _SPARE_GREENLETS)
         restore_locks(trace)
-        self.trace, self.failures, self.doubts, self.timeouts = [], [], {}, []
+        self.trace, self.failures, self.proof_obstacles, self.timeouts = [], [], {}, []
         self._strategy_failure = self._strategy_failure if self.is_stuck else None
         self.preemptions, self.clock_reads, self.clock_seen = 0, {}, 0
         self.now = self.polled = 0.0

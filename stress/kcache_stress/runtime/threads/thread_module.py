@@ -164,7 +164,7 @@ def make_thread_module(scheduler: Scheduler) -> ModuleType:
         return joinable
 
     def count() -> int:
-        scheduler.doubts["asks how many threads are running: what it is told depends on no event"] = None
+        scheduler.proof_obstacles["asks how many threads are running: what it is told depends on no event"] = None
         started = [thread for number, thread in scheduler.actors.items() if number >= scheduler.program_actors]
         return sum(not thread.finished for thread in started)
 

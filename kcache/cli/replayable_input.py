@@ -16,7 +16,7 @@ _LONGEST_LINE = 16 * 1024 * 1024
 """The maximum length of a line, in characters."""
 
 
-class Rereadable:
+class ReplayableInput:
     """A stream whose lines are copied into a temporary file; each call of the object reads from the beginning.
 
     Args:

@@ -24,7 +24,7 @@ _MOST_MEETINGS: Final = 100
 
 
 @dataclass(frozen=True)
-class Spared:
+class ExcludedFaults:
     """Faults that a search does not report again.
 
     Attributes:
@@ -44,43 +44,43 @@ class Spared:
         return is_known
 
 
-class SparingJudge(Generic[A]):
+class ExcludingJudge(Generic[A]):
     """Judge that reports the problems of another judge, except known ones.
 
     Args:
         first: the other judge.
         runner: runs the threads once more, to determine where they are interrupted.
-        spared: the known faults.
+        excluded: the known faults.
 
     Attributes:
         first: the other judge.
     """
 
-    def __init__(self, first: Judge[A], runner: TargetRunner[A], spared: Spared) -> None:
+    def __init__(self, first: Judge[A], runner: TargetRunner[A], excluded: ExcludedFaults) -> None:
         self.first = first
         self._runner = runner
-        self._spared = spared
+        self._excluded = excluded
 
     def judge(self, execution: Execution[A], order: HappensBefore | None = None) -> Problem | None:
         """Return the problem of an execution; ``None`` if there is none, or if it is known."""
         problem = self.first.judge(execution, order)
         if problem is None or not self._is_known(problem, execution, order):
             return problem
-        self._spared.counts[problem.kind] += 1
+        self._excluded.counts[problem.kind] += 1
         return None
 
     def _is_known(self, problem: Problem, execution: Execution[A], order: HappensBefore | None) -> bool:
-        spared, kind = self._spared, problem.kind
-        known = [one for one in spared.findings if one.kind is kind]
-        if kind in spared.kinds or not known:
-            return kind in spared.kinds
+        excluded, kind = self._excluded, problem.kind
+        known = [one for one in excluded.findings if one.kind is kind]
+        if kind in excluded.kinds or not known:
+            return kind in excluded.kinds
         interleavings = [one.interleaving for one in known if one.interleaving is not None]
         if kind is FindingKind.DEADLOCK:
             places = {wait.where for wait in execution.waits}
             return any(not places.isdisjoint(one.waiting_at) for one in interleavings)
         granularity = self._runner.sandbox.granularity
-        if granularity.is_of_opcodes or spared.counts[kind] >= _MOST_RENDERED:  # opcodes have no accesses to compare
-            return spared.counts[kind] > 0
+        if granularity.is_of_opcodes or excluded.counts[kind] >= _MOST_RENDERED:  # opcodes have no accesses to compare
+            return excluded.counts[kind] > 0
         places = {place for one in interleavings for first in one.conflicts[:1] for place in first}
         if not places:
             # If events are omitted, the stored interleaving does not reach back to the interruption.
