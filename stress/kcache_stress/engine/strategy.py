@@ -101,7 +101,17 @@ class Strategy(ABC):
     @property
     def reason_incomplete(self) -> str:
         """Reason why an exhausted search that follows this strategy is no proof; empty if it is a proof."""
+        return self.shortfall
+
+    @property
+    def shortfall(self) -> str:
+        """Old name of :attr:`reason_incomplete`, for strategies of other packages."""
         return ""
+
+    @property
+    def doubts(self) -> dict[str, None]:
+        """Old name of :attr:`proof_obstacles`, for strategies of other packages."""
+        return self.proof_obstacles
 
     def begin(self, scheduler: Scheduling) -> None:
         """Prepare for an execution that is about to start."""
