@@ -23,7 +23,7 @@ from hypothesis.strategies import none
 
 # Before any test: beside an installed kcache, pytest would make up a package for the folder that the tests lie in.
 import kcache.cli  # noqa: F401
-from kcache.cli import pace
+from kcache.cli import eta
 from kcache_conformance.isolation import child
 from kcache_model.call_program import HASH_SEED
 
@@ -38,7 +38,7 @@ if PROFILE == "nightly":
     os.environ["KCACHE_CODE"] = "0"  # all is instrumented anew
 else:
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parent / ".hypothesis"))
-pace.FIRST_LINE_SECONDS = 3600.0  # what is printed must not depend on how long a run takes
+eta.FIRST_LINE_SECONDS = 3600.0  # what is printed must not depend on how long a run takes
 os.environ.pop("CI", None)  # kcache and pytest print longer lines there
 os.environ["KCACHE_SAVED"] = "0"  # what one test finds is not what another one begins with
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import kcache
 from kcache_conformance.indexers.concurrent_programs import concurrent_programs
+from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.targets.gallery import gallery
 from kcache_conformance.verification.batch import Batch
 from kcache_conformance.verification.explored_examples import Examples, explore_examples
@@ -225,7 +226,9 @@ def new_indexer(key_func, indexers, semantics="classic"):
 )
 def test_a_target_that_ends_or_freezes_its_process(tmp_path: Path, body: str, kind: FindingKind) -> None:
     (tmp_path / "troubled.py").write_text(TROUBLE.format(body=body), encoding="utf-8")
-    tally = explore_examples(examples(f"{tmp_path / 'troubled.py'}:new_indexer", patience_seconds=0.5))
+    tally = explore_examples(
+        examples(f"{tmp_path / 'troubled.py'}:new_indexer", suite_options=SuiteOptions(patience_seconds=0.5))
+    )
     assert tally.finding is not None
     assert tally.finding.kind is kind
     assert tally.finding.program is not None

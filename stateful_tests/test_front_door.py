@@ -77,12 +77,14 @@ def test_real_threads_find_the_state_of_a_module_as_it_was() -> None:
     assert (result.status, result.findings) == (Status.OK, ())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("module", "name"), _named("Bad"))
 def test_another_faulty_class_is_found(module: ModuleType, name: str) -> None:
     result = checked(name, 60, file=Path(str(module.__file__)))
     assert result.status is Status.VIOLATION, (result.reasons, [finding.unconfirmed for finding in result.findings])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("phase", ["explorer", "stress"])
 @pytest.mark.parametrize(("module", "name"), _named("Good"))
 def test_another_right_class_is_ok_in_each_phase(module: ModuleType, name: str, phase: str) -> None:

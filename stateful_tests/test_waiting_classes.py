@@ -109,6 +109,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("name", "wanted"), WRONG)
 def test_its_faulty_twin_is(file: Path, name: str, wanted: ObjectProgram) -> None:
     assert found_in(exploration_target(f"{file}:{name}"), wanted) is not None

@@ -123,6 +123,7 @@ def explored(folder: Path, text: str) -> Explored:
     return explore(exploration_target, InterleavedProgram(), ExploreOptions(seconds=60.0, executions=16))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", BODIES)
 def test_transactions_are_explored(tmp_path: Path, name: str) -> None:
     steps, wrong = BODIES[name]

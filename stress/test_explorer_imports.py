@@ -70,6 +70,7 @@ WAYS = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("imported_before", [False, True])
 @pytest.mark.parametrize("way", WAYS)
 def test_what_threads_import_is_loaded_once_in_each_execution(write: Write, way: str, imported_before: bool) -> None:

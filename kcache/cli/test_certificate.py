@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
 import kcache
-from kcache.cli import main, pace
+from kcache.cli import eta, main
 from kcache_conformance.phases.execution_counter import ExecutionCounter
 from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.results.exploration_outcomes import Tally
@@ -122,8 +122,8 @@ def test_a_file_that_is_not_kept_is_advised(tmp_path: Path) -> None:
 def test_lines_tell_how_far_it_is_unless_nothing_is_to_be_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pace, "FIRST_LINE_SECONDS", 0.01)
-    monkeypatch.setattr(pace, "_LINE_SECONDS", 0.01)
+    monkeypatch.setattr(eta, "FIRST_LINE_SECONDS", 0.01)
+    monkeypatch.setattr(eta, "_LINE_SECONDS", 0.01)
     command = ("verify", store(tmp_path), "--bound", "2x1", "--budget", "10m")
     loud, quiet = (CliRunner().invoke(main, (*command, *options)) for options in ((), ("-q",)))
     done = r"(nothing explored yet|\d+( of \d+)? programs, \d+ executions)"
@@ -134,7 +134,7 @@ def test_lines_tell_how_far_it_is_unless_nothing_is_to_be_printed(
 
 
 def test_the_first_line_comes_soon_and_no_others_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "FIRST_LINE_SECONDS", 0.01)
+    monkeypatch.setattr(eta, "FIRST_LINE_SECONDS", 0.01)
     command = ("check", f"{store(tmp_path)}", "--only", "explorer", "--programs", "40", "--no-saved")
     done = CliRunner().invoke(main, command)
     assert done.exit_code == 0, done.output
@@ -154,7 +154,7 @@ def test_executions_are_counted_while_one_program_is_explored() -> None:
 
 def test_the_time_that_is_left_is_that_of_the_last_minutes() -> None:
     now = [0.0]
-    shown = pace.Pace(lambda: now[0])
+    shown = eta.Pace(lambda: now[0])
     assert (shown.progress, shown.remaining) == ("nothing explored yet", "")
     shown.note(1000, Tally(programs=400))  # of an earlier run
     assert shown.remaining == ""
@@ -171,7 +171,7 @@ def test_the_time_that_is_left_is_that_of_the_last_minutes() -> None:
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.2, "0 s"), (119, "119 s"), (120, "2 min"), (7300, "2 h")])
 def test_times_are_short(seconds: float, text: str) -> None:
-    assert pace.duration_text(seconds) == text
+    assert eta.duration_text(seconds) == text
 
 
 def test_a_fault_has_no_certificate_that_is_ok(tmp_path: Path) -> None:

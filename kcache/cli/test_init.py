@@ -142,6 +142,7 @@ def test_the_target_is_added_to_an_existing_configuration(project: Path) -> None
 PYPROJECT = '[project]\nname = "shop"\n'
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("spec", ["src/shop/cache.py:ShelfCache", "shop.cache:ShelfCache", "shop:ShelfCache"])
 @pytest.mark.parametrize("option", ['pythonpath = ["src"]', ""])
 @pytest.mark.parametrize("package", [(), ("tests/__init__.py",)])

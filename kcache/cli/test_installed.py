@@ -101,6 +101,7 @@ COMMANDS = (
 )
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_pythonpath_comes_before_what_is_installed(python: Path, project: Path, command: tuple[str, ...]) -> None:
     """With ``site-packages`` in front, each command would meet the assertion error of the other version."""
@@ -118,6 +119,7 @@ def test_without_pythonpath_the_installed_version_is_tested_and_named(python: Pa
     assert tested.endswith("site-packages/shadowed_pkg.py")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("command", ["explore", "stress"])
 @pytest.mark.parametrize("path", ["first", "first:."])
 def test_the_import_path_is_that_of_plain_python(python: Path, project: Path, command: str, path: str) -> None:

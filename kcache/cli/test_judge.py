@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner, Result
 
-from kcache.cli import main, rereading
+from kcache.cli import main, replayable_input
 from kcache.cli.replayable_input import ReplayableInput
 from kcache_model.indexers.recording import dump_events
 from model.simulated_histories import Simulator
@@ -130,7 +130,7 @@ def test_pipe_into_which_nobody_writes(tmp_path: Path) -> None:
 
 
 def test_line_without_an_end_is_refused(recording: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rereading, "_LONGEST_LINE", 1000)
+    monkeypatch.setattr(replayable_input, "_LONGEST_LINE", 1000)
     recording.write_text(text(RIGHT) + 1000 * " ", encoding="utf-8")
     done = judge(str(recording))
     assert done.exit_code == 2

@@ -76,6 +76,7 @@ def name_in(output: str) -> str:
     return str(names[0])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -15,7 +15,7 @@ EXPLORER = {"kcache_stress.modules.sandbox", "kcache_stress.target.explore", "kc
 _PARENT = """
 import sys
 from kcache.cli import main
-from kcache_conformance import suite
+from kcache_conformance.runs import suite
 
 def listening(target, options, known, log, is_over):
     print(*sys.modules)
@@ -55,7 +55,7 @@ def test_the_parent_imports_little_before_the_first_phase_starts(kind: str, tmp_
 def test_a_child_imports_the_explorer_for_phases_with_threads_alone(phase: str, tmp_path: Path) -> None:
     (tmp_path / "target.py").write_text(_TARGET)
     asked = ("target.py:new_indexer", "--only", phase, "--budget", "50ms", "--no-saved")
-    quiet = "from kcache.cli import main, pace; pace.FIRST_LINE_SECONDS = 3600.0; main()"  # however slow the machine is
+    quiet = "from kcache.cli import eta, main; eta.FIRST_LINE_SECONDS = 3600.0; main()"  # however slow the machine is
     run("-c", quiet, "check", *asked, folder=tmp_path)
     loaded = {*(tmp_path / "loaded").read_text().split()}
     assert "kcache_conformance.indexers.sequential" in loaded
