@@ -78,7 +78,7 @@ def test_the_decorated_tests_fail(folder: Path, run: Typed) -> None:
     code, output = run("pytest -q test_stock.py test_results.py")
     assert code == 1
     assert "2 failed" in output
-    assert "one after another, they give" in output
+    assert "one after another, they return" in output
 
 
 @pytest.mark.nightly

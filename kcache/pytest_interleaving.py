@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 _SHRINK_SECONDS: Final = 5.0
 """Extra time to minimise a finding: the search may have used up its budget, and long schedules are hard to read."""
-_NOT_ONE: Final = "too long: not one execution came to its end within the budget"
+_NOT_ONE: Final = "too long: no execution finished within the budget"
 _MOST_NAMES: Final = 3
 _WORK_SECONDS: Final = 0.01
 """CPU time per ``--patience`` period; if a process uses less, it makes no progress."""
@@ -189,7 +189,7 @@ class _Explorer:
             except _StoodStillError:
                 self.has_left_threads = True
                 self.standstill = (
-                    f"it stood still for {seconds:g} s; if it does but wait, give kcache run more --patience"
+                    f"it made no progress for {seconds:g} s; if it only waits, increase --patience of kcache run"
                 )
             except BaseException as error:
                 if started.threads or started.starts_processes:
@@ -210,7 +210,7 @@ class _Explorer:
         names = sorted(thread.name for thread in self.beside if thread.is_alive())
         if names and not has_outcome(item):
             others = ", ".join(names[:_MOST_NAMES])
-            add_outcome(item, Outcome(AS_IT_IS, f"the threads that run beside it are none of its own: {others}"))
+            add_outcome(item, Outcome(AS_IT_IS, f"threads run that it did not start: {others}"))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:

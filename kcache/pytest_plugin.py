@@ -42,13 +42,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--kcache-type",
         default="indexer",
         metavar="TYPE",
-        help="what TARGET makes, as `kcache check --type` takes it (default indexer)",
+        help="the type of TARGET, as for `kcache check --type` (default indexer)",
     )
     group.addoption(
         "--kcache-budget",
         type=_seconds,
         metavar="DURATION",
-        help="for the phases that go on as long as they are given, together: 30, 30s, 2m (default 30s)",
+        help="total time of the phases that have no end of their own: 30, 30s, 2m (default 30s)",
     )
     group.addoption(
         "--kcache-programs",

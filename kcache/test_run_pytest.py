@@ -646,7 +646,7 @@ def test_threads_count_from_setup_to_teardown_whoever_starts_them(project: Path,
         **dict.fromkeys(("test_beside_server", "test_fails", "test_kill"), "ran as it is"),
         "TestSetUp::test_racy": "fails in some order",
     }, output
-    assert told["test_beside_server"][1].startswith("the threads that run beside it are none of its own: Thread-")
+    assert told["test_beside_server"][1].startswith("threads run that it did not start: Thread-")
     assert told["test_kill"][1].endswith("in test_kill sends a signal, which no virtual thread can get")
     assert told["test_fails"][1] == "it fails"
     assert "9 tests, 9 with threads or processes" in output

@@ -48,7 +48,7 @@ def finding(name: str) -> Finding:
 
 FAILING = [
     ("fails_sold_twice", FindingKind.FAILURE, "assert len(sold) == 1"),
-    ("fails_without_a_check", FindingKind.NONLINEARIZABLE, "one after another, they give"),
+    ("fails_without_a_check", FindingKind.NONLINEARIZABLE, "one after another, they return"),
     ("fails_in_threads_of_its_own", FindingKind.FAILURE, "assert stock.sell() == 0"),
     ("fails_for_ever", FindingKind.DEADLOCK, "held by thread"),
     ("fails_twice_run", FindingKind.FAILURE, "assert stock.sell() == 2"),

@@ -196,7 +196,7 @@ def test_a_package_with_parts_in_c_is_named_with_what_can_be_done(
     spec = body(folder)
     told = describe(spec, (), Granularity.FREE, "test")
     assert told.partly_in_c == (f"partly (_speed{EXTENSION_SUFFIXES[0]})",)
-    assert "--instrument PACKAGE.MODULE looks into what is in Python" in text_of_tested_code(told)
+    assert "--instrument PACKAGE.MODULE instruments its Python modules" in text_of_tested_code(told)
     asked = ("partly.stock",)
     assert "partly.stock" in describe(spec, asked, Granularity.FREE, "test").instrumented
     made = BodyExplorationTarget(spec)

@@ -41,4 +41,4 @@ def test_what_returns_when_it_is_repeated_is_no_hang(tmp_path: Path, name: str, 
     result = run_suite(f"{file}:{name}", options)
     assert result.status is (Status.VIOLATION if is_hang else Status.UNKNOWN), result
     assert [finding.kind for finding in result.findings] == [FindingKind.HANG] * is_hang
-    assert is_hang or "did when it was repeated alone" in result.reasons[0]
+    assert is_hang or "returned when it was repeated alone" in result.reasons[0]

@@ -166,7 +166,7 @@ def test_edited_sources_are_refused(begun: Certificate, tmp_path: Path) -> None:
     target = desk(tmp_path)
     first = verified(target, executor=Cutting(programs=5, batches=1))
     desk(tmp_path, WRONG)
-    with pytest.raises(FormatError, match=r"desk\.py changed since; restore it, or begin anew without --resume"):
+    with pytest.raises(FormatError, match=r"desk\.py changed since; restore it, or start again without --resume"):
         verified(target, resume=written(first, tmp_path))
 
 
@@ -181,7 +181,7 @@ def test_edited_sources_are_refused(begun: Certificate, tmp_path: Path) -> None:
     ],
 )
 def test_another_setting_is_refused(options: dict[str, Any], message: str, begun: Certificate, tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match=f"{message}; make it what it was, or begin anew"):
+    with pytest.raises(FormatError, match=f"{message}; make it what it was, or start again"):
         verified(begun.target, resume=written(begun, tmp_path), **options)
 
 
@@ -228,7 +228,7 @@ def test_what_is_no_part_is_refused(
 
 def test_programs_that_come_in_another_order_are_refused(begun: Certificate, tmp_path: Path) -> None:
     file = written(begun, tmp_path, damaged(signature=[begun.part.signature[0], "0" * 64]))
-    with pytest.raises(FormatError, match="the programs of the bound are not those of the earlier runs"):
+    with pytest.raises(FormatError, match="the programs of the bound differ from those of the earlier runs"):
         verified(begun.target, resume=file)
 
 

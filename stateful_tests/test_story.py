@@ -277,7 +277,7 @@ def test_a_wakeup_that_comes_too_early() -> None:
     notify = event(1, "call", "c", 1, ".notify()")
     assert waits((notify, wait), what="c.wait()") == (
         "Thread 1 waits in c.wait() at a.py:9.",
-        "Before thread 1 began to wait, thread 2 (owner) called c.notify() at a.py:1, which woke nobody.",
+        "Before thread 1 began to wait, thread 2 (owner) called c.notify() at a.py:1, which woke no thread.",
     )
     for fine in ((wait, notify), (event(1, "call", "c", 1, ".notify()", wakes=(2,)), wait)):
         assert waits(fine, what="c.wait()") == ("Thread 1 waits in c.wait() at a.py:9.",)
@@ -305,4 +305,4 @@ def test_only_what_a_preemption_makes_is_told() -> None:
     assert story_sentences(interleaving(*events))[0] == "Thread 1 read b (it was 0) at a.py:1."
     assert story_sentences(interleaving(*events[:3])) == ()
     (only,) = story_sentences(interleaving(*events[:3], is_interrupted=False))
-    assert only == "No preemption is needed: each thread goes on until it waits or ends."
+    assert only == "No preemption is needed: each thread runs until it waits or ends."

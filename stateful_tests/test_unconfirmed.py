@@ -88,7 +88,7 @@ def test_a_lock_that_cannot_be_seen_makes_no_violation(checked) -> None:
     result = checked("locked")
     assert result.status is Status.UNKNOWN
     assert all("unseen_keeper.held" in finding.unconfirmed for finding in result.findings)
-    assert result.reasons == ("explorer: what it found is not confirmed",)
+    assert result.reasons == ("explorer: its finding is not confirmed",)
     assert verdict_on_page(result) == "unknown"
 
 

@@ -72,4 +72,4 @@ def test_a_wait_in_c_is_no_hang_unless_real_threads_hang(hangs: bool, folder: Pa
     result = run_suite(f"{target}:new_indexer", options)
     assert result.status is (Status.VIOLATION if hangs else Status.UNKNOWN)
     assert [finding.kind for finding in result.findings] == ([FindingKind.HANG] if hangs else [])
-    assert hangs or "did when it was repeated alone" in result.reasons[0]
+    assert hangs or "returned when it was repeated alone" in result.reasons[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from body_support import searched
+from kcache_stress.runtime.threads.clock import TIME_WAS_MADE
 
 NOTHING_EXPIRES = """
 import collections
@@ -97,7 +98,7 @@ def test_a_lock_and_a_start_between_readings():
 def test_nothing_expires_because_a_test_reads_the_clock_often(tmp_path: Path) -> None:
     for found in searched(tmp_path, NOTHING_EXPIRES, 1):
         assert (found.name, found.problem, found.seconds) == (found.name, "", 0.0)
-        assert "time was made" not in found.note
+        assert TIME_WAS_MADE not in found.note
 
 
 BUSY = """
@@ -307,7 +308,7 @@ def test_many_readings_and_no_moment():
 def test_what_fails_only_because_time_was_made_to_pass_says_so(tmp_path: Path) -> None:
     for found in searched(tmp_path, MADE, 3):
         assert (found.name, bool(found.problem)) == (found.name, True)
-        assert found.unseen.endswith("reads the clock again and again, so time was made to pass")
+        assert found.unseen.endswith("reads the clock again and again, so virtual time was advanced")
 
 
 EPOCHS = """

@@ -95,7 +95,7 @@ def explored(folder, call, granularity, *, forget):
 def test_what_stays_in_a_module_is_named(tmp_path, call, name, granularity):
     result = explored(tmp_path, call, granularity, forget=False)
     told = result.note or (result.problem.summary if result.problem else "")
-    assert f"kcache_target_keeping.{name} keeps what an execution left" in told
+    assert f"kcache_target_keeping.{name} keeps state from one execution to the next" in told
     assert result.coverage is not Coverage.EXHAUSTED
 
 
@@ -135,7 +135,7 @@ def test_what_others_have_left_accuses_nobody(tmp_path, granularity, is_locked):
 
     scenario = Scenario((), setup, lambda results: None if sorted(results) == [1, 2] else f"{results}")
     result = explore_scenario(scenario, granularity=granularity)
-    assert "kcache_target_numbers.last keeps what an execution left" in result.note or not is_locked
+    assert "kcache_target_numbers.last keeps state from one execution to the next" in result.note or not is_locked
     assert (result.problem is None) == (is_locked or result.coverage is Coverage.NO_PROOF)
     assert result.coverage is not Coverage.EXHAUSTED
 
@@ -294,4 +294,4 @@ def test_what_an_execution_enters_in_a_weak_container_is_gone_in_the_next_one(wh
     scenario = Scenario(("weakly", "logging"), setup, lambda _: None if len(handlers[0].got) == 2 else "lost")
     result = explore_scenario(scenario, seconds=60.0, executions=200)
     assert result.problem is None
-    assert ("keeps what an execution left" in result.note) == (where == "for good"), result
+    assert ("keeps state from one execution to the next" in result.note) == (where == "for good"), result

@@ -264,7 +264,7 @@ def test_a_poll_waits_for_a_pipe_or_for_a_descriptor_of_the_system(tmp_path):
     )
     assert (result.problem, result.refused) == (None, ""), told(result)
     result = explored(tmp_path, outside, read, "pass")
-    assert "a descriptor of the system, which nobody here will make ready" in result.refused, told(result)
+    assert "a descriptor of the system that no thread of the test makes ready" in result.refused, told(result)
 
 
 HTTP_IMPORTS = """
@@ -439,7 +439,7 @@ def test_closed_while_it_is_used():
 
 def test_a_virtual_descriptor_is_no_bad_one_because_the_system_does_not_know_it(tmp_path):
     for name in ("test_tls", "test_fcntl"):
-        with pytest.raises(UncontrolledError, match=f"in {name} gives a virtual socket or pipe to code"):
+        with pytest.raises(UncontrolledError, match=f"in {name} passes a virtual socket or pipe to code"):
             list(searched(tmp_path, BODIES, 2, names=[name]))
     (closed,) = searched(tmp_path, BODIES, 2, names=["test_closed_while_it_is_used"])
     assert "Bad file descriptor" in closed.problem

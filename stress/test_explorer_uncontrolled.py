@@ -77,7 +77,7 @@ def test_what_cannot_be_scheduled_is_refused_where_it_is_used(tmp_path: Path, us
     assert (result.problem, result.coverage) == (None, Coverage.BUDGET_SPENT)
     assert result.refused.startswith(f"using.py:9 in used uses {use}: ")
     unused = explored(file, "unused", "unused")
-    assert unused.coverage is Coverage.EXHAUSTED or "keeps what an execution left" in unused.note
+    assert unused.coverage is Coverage.EXHAUSTED or "keeps state from one execution to the next" in unused.note
 
 
 def test_it_is_refused_in_threads_that_the_code_starts_itself(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_threads_of_another_kind_count_as_not_installed(tmp_path: Path) -> None:
     file.write_text(textwrap.dedent(MODULE.format(imports=optional, made="pass", used="assert greenlet is None")))
     assert explored(file, "used").coverage is Coverage.EXHAUSTED
     file.write_text("import greenlet\n")
-    with pytest.raises(CannotExploreError, match="greenlet has threads of its own"):
+    with pytest.raises(CannotExploreError, match="greenlet starts its own threads"):
         explored(file, "used")
 
 

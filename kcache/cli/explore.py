@@ -217,13 +217,13 @@ def explore(
     if findings:
         statuses = {finding.status for finding in findings}
         worst = (Status.VIOLATION, Status.UNKNOWN, Status.OK)
-        status, verdict = next(one for one in worst if one in statuses), "what was found is not confirmed"
+        status, verdict = next(one for one in worst if one in statuses), "the findings are not confirmed"
     elif tally.is_interrupted:
         status, verdict = Status.UNKNOWN, "it was interrupted"
     elif not tally.programs:
         status, verdict = Status.UNKNOWN, "not a single program could be run"
     elif tally.note or (chosen and not tally.exhausted):
-        advice = "" if tally.note else "; give it a larger budget"
+        advice = "" if tally.note else "; increase the budget"
         status, verdict = Status.UNKNOWN, f"not all interleavings were covered{advice}"
     elif missing := uncalled(description.left_out):
         status, verdict = Status.UNKNOWN, without_calls(missing)

@@ -22,7 +22,7 @@ from .console import progress_bar
 from .eta import Pace, lines
 from .options import type_text
 
-_LOOK_INTO: Final = "--instrument PACKAGE.MODULE looks into what is in Python"
+_LOOK_INTO: Final = "--instrument PACKAGE.MODULE instruments its Python modules"
 
 Show = Callable[[int | None, Tally], None]
 

@@ -52,7 +52,7 @@ _RULES = click.Choice([rule.value for rule in Rule])
     help="Objects like these manifests (YAML or JSON, a file or a folder); may be repeated.",
 )
 @click.option("--strategy", metavar="MODULE:NAME", help="Objects of this Hypothesis strategy.")
-@click.option("--strict", is_flag=True, help="Warnings fail, too: objects that no API server gives, and lesser rules.")
+@click.option("--strict", is_flag=True, help="Warnings fail, too: objects that no API server returns, and minor rules.")
 @budget_option(f"{DEFAULT_SECONDS:g}s", "For all engines together.")
 @seed_option("Of everything random.")
 @click.option("--fan-out", type=click.IntRange(min=1), help="The most values that an object may have.")

@@ -57,12 +57,11 @@ seconds."""
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
-@type_option("What the calls were made on:")
+@type_option("The type of the recorded calls:")
 @click.option(
     "--spec",
     metavar="SPEC",
-    help="What the calls were made on, by what they must give: "
-    f"{', '.join(STANDARD_SPECIFICATIONS)}, or MODULE:SPEC of your own.",
+    help=f"The specification of the recorded calls: {', '.join(STANDARD_SPECIFICATIONS)}, or MODULE:SPEC of your own.",
 )
 @click.option(
     "--initial",

@@ -196,7 +196,7 @@ instrument_option = click.option(
     "--instrument",
     multiple=True,
     metavar="PACKAGE",
-    help="Instrument this package too; may be repeated. By default the package or folder of what is tested.",
+    help="Instrument this package too; may be repeated. By default the package or folder of the target.",
 )
 
 
@@ -205,7 +205,7 @@ leave_out_option = click.option(
     "leave_out",
     multiple=True,
     metavar="METHOD",
-    help="Never call this method of a class, and ask nothing of it; may be repeated.",
+    help="Never call this method of a class, and do not require it; may be repeated.",
 )
 
 

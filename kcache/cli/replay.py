@@ -52,7 +52,9 @@ _STYLES = {Status.VIOLATION: "bold red", Status.OK: "bold green"}
     help="Run the target of WORD although it is neither in this folder nor named in the configuration: a WORD can name "
     "any code that is installed here.",
 )
-@click.option("--last", is_flag=True, help="What was found last in this folder, of that what is to be mended first.")
+@click.option(
+    "--last", is_flag=True, help="Replay the finding of the last run in this folder; of several, the one to fix first."
+)
 @budget_option(
     "20s", "How long to search where a schedule does not fail any more, or to try a PROGRAM of several threads."
 )
@@ -151,7 +153,7 @@ def _last(words: tuple[str, ...]) -> StoredReplay:
         return stored
     saved = read_failures().last
     if saved is None:
-        raise click.UsageError("nothing is saved in .kcache of this folder: `kcache check TARGET` saves what it finds")
+        raise click.UsageError("nothing is saved in .kcache of this folder: `kcache check TARGET` saves its findings")
     return StoredReplay(saved, is_own=False)
 
 
@@ -162,7 +164,9 @@ def _write(
     outcome = replay_in_child(target_type, word, patience_seconds=patience)
     if issue_file is not None:
         if outcome.finding is None:
-            raise click.UsageError(f"--issue has nothing to tell, {outcome.answer.value}: {printable(outcome.note)}")
+            raise click.UsageError(
+                f"there is no finding for --issue, {outcome.answer.value}: {printable(outcome.note)}"
+            )
         text = issue_text(word, token, outcome.finding)
         if str(issue_file) == "-":
             click.echo(text, nl=False)

@@ -23,7 +23,7 @@ _PLUGIN = "kcache.pytest_interleaving"
     metavar="DURATION",
     default="2s",
     show_default=True,
-    help="How long to search the interleavings of one test, and to make smaller what is found.",
+    help="Time for one test: to search its interleavings, and to minimise its finding.",
 )
 @click.option(
     "--patience",
@@ -31,7 +31,7 @@ _PLUGIN = "kcache.pytest_interleaving"
     metavar="DURATION",
     default="30s",
     show_default=True,
-    help="How long a test may stand still when it runs as it is: then it is ended, and explored.",
+    help="How long a test may make no progress when it runs as it is: then it is stopped, and explored.",
 )
 @seed_option("Decides which samples are taken first.")
 @instrument_option

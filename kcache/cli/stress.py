@@ -42,7 +42,7 @@ _MOST_THREADS = 64
     type=click.IntRange(1, _MOST_THREADS),
     help="How many threads run at the same time. By default two to four.",
 )
-@seed_option("Decides what the threads do.")
+@seed_option("Seed of the calls and the noise.")
 @semantics_option
 @strict_errors_option
 @contract_option

@@ -25,7 +25,7 @@ _HEADINGS = {
 
 
 @click.command()
-@type_option("What the examples make:")
+@type_option("The type of the examples:")
 @click.option("--paths", is_flag=True, help="Print only what to pass to `kcache check`, one a line.")
 def targets(target_type: TargetType, paths: bool) -> None:
     """List the shipped examples: faulty ones, each with one realistic bug, and correct ones."""

@@ -126,7 +126,7 @@ def test_what_is_mended_is_no_issue(folder: Path) -> None:
     (folder / "shelf.py").write_text(MENDED, encoding="utf-8")
     done = kcache("replay", word, "--issue", "issue.md")
     assert done.exit_code == 2
-    assert "--issue has nothing to tell, fixed: " in done.output
+    assert "there is no finding for --issue, fixed: " in done.output
     assert not (folder / "issue.md").exists()
 
 

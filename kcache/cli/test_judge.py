@@ -158,7 +158,7 @@ def test_recording_in_which_no_call_ends_says_nothing(lines: tuple[str, ...], co
     """A recorder that writes nothing must not pass for ever."""
     done = judge("-", input=text(lines))
     assert done.exit_code == code, done.output
-    assert ("no call that has ended" in done.output) == (code == 3)
+    assert ("no finished call" in done.output) == (code == 3)
 
 
 def test_budget(recording: Path) -> None:

@@ -202,4 +202,4 @@ def test_what_is_asked_wrongly_is_one_clear_line(arguments: tuple[str, ...], inp
 def test_a_recording_without_calls_is_unknown(text: str) -> None:
     done = judge("--spec", "map", "-", input=text)
     assert done.exit_code == 3
-    assert "holds no call that has ended" in done.output
+    assert "contains no finished call" in done.output

@@ -72,7 +72,7 @@ def _bound(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     "--resume",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Go on where the run ended that wrote FILE with --json: what it explored is not explored again.",
+    help="Continue the run that wrote FILE with --json: programs that it has explored are skipped.",
 )
 @explorer_options
 @verbosity_options

@@ -35,7 +35,7 @@ def broken_rules(story: PipelineStory) -> Iterator[BrokenRule]:
     if story.unsettled is not None:
         yield BrokenRule(
             "never-settles",
-            f"nothing happened for a long time, but {story.unsettled} did not get to what the server has",
+            f"for a long time nothing happened, but {story.unsettled} did not reach the state of the server",
         )
     for handler in story.handlers:
         yield from _initial_list(handler, story.server)
@@ -43,12 +43,12 @@ def broken_rules(story: PipelineStory) -> Iterator[BrokenRule]:
     for handler in story.handlers:
         if handler.stopped_after is not None:
             for call in handler.calls[handler.stopped_after :]:
-                yield BrokenRule("told-after-end", f"a handler was told after stop() had returned: {call}")
+                yield BrokenRule("told-after-end", f"a handler was called after stop() had returned: {call}")
     for handler in story.handlers:
         most = handler.most_calls
         if most is not None and len(handler.calls) > most:
             yield BrokenRule(
-                "told-after-end", f"{handler.name} was removed, and told afterwards: {handler.calls[most]}"
+                "told-after-end", f"{handler.name} was removed, and called afterwards: {handler.calls[most]}"
             )
     if story.open_watches > 1:
         yield BrokenRule(
@@ -100,17 +100,17 @@ def _sequence(handler: HandlerStory, server: ServerStory) -> Iterator[BrokenRule
 def _out_of_turn(call: Told, before: Version | None, server: ServerStory) -> str | None:
     match call.kind:
         case ToldKind.ADD if before is not None:
-            return f"it had been told of {before} already"
+            return f"{before} had been reported already"
         case ToldKind.UPDATE if before is None:
-            return "it had not been told that this object was added"
+            return "the addition of this object had not been reported"
         case ToldKind.UPDATE if call.old is not None and call.old != before:
-            return f"the old object is not the one that it had been told of: {before}"
+            return f"the old object is not the one that had been reported: {before}"
         case ToldKind.DELETE if before is None:
-            return None if server.repeated else "it had not been told that this object was there"
+            return None if server.repeated else "this object had not been reported"
         case ToldKind.DELETE if call.is_tombstone and call.obj != before:
-            return f"the tombstone does not hold the last state that it had been told of: {before}"
+            return f"the tombstone does not hold the last state that had been reported: {before}"
         case ToldKind.DELETE if before is not None and call.obj.uid != before.uid:
-            return f"that is not the object that it had been told of: {before}"
+            return f"that is not the object that had been reported: {before}"
         case ToldKind.DELETE if call.is_tombstone and not server.went_back and not _was_deleted(call.obj, server):
             return "the server never deleted that object"
     return None
@@ -186,7 +186,7 @@ def _initial_list(handler: HandlerStory, server: ServerStory) -> Iterator[Broken
             if version.key not in reported:
                 text = (
                     f"{handler.name}: its registration said that it had synced after {handler.synced_after} calls, "
-                    f"before it was told of {version}"
+                    f"before {version} was reported"
                 )
                 yield BrokenRule("synced-early", text)
                 return

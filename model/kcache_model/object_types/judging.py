@@ -65,7 +65,7 @@ class Judge:
     def judge(self, calls: Calls, budget: SearchBudget) -> CallsVerdict:
         """Check whether some order of the calls, each between its invocation and response, explains all outcomes."""
         if all(call.returned is None for call in calls):
-            return CallsVerdict(Status.UNKNOWN, "the recording holds no call that has ended, or none that did not fail")
+            return CallsVerdict(Status.UNKNOWN, "the recording contains no finished call, or all of them failed")
         deadline = time.monotonic() + budget.seconds
         gave_up: CallsVerdict | None = None
         for part in self._parts(calls):

@@ -289,7 +289,7 @@ class _Run:
         valid = {one.rule for one in self.evidence.values() if one.input_class is InputClass.VALID}
         why = unable(self.options)
         if not why and valid & _FOUND_ANYWAY:
-            why = "not needed: what it looks for was found already"
+            why = "not needed: its kind of fault has been found"
         elif not why and self._remaining_seconds() < _LEAST_SECONDS:
             why = "no time was left"
         if why:
@@ -345,7 +345,7 @@ class _Run:
         if tried is not None and tried.missed and not (findings or self.reasons or self.is_interrupted):
             self.reasons.append(f"hypothesis: {tried.missed}")
         elif self.tried < _FEWEST_OBJECTS and self.is_cut_short and not self.reasons:
-            self.reasons.append(f"only {self.tried} objects were tried; give it a larger budget")
+            self.reasons.append(f"only {self.tried} objects were tried; increase the budget")
         status = Status.VIOLATION if fails else Status.UNKNOWN if self.reasons else Status.OK
         rules = self.options.rules(self.kind) - (frozenset() if self.spec is not None else _PERTURBATIONS_ALONE)
         return FuzzReport(

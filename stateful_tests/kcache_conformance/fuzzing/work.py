@@ -210,7 +210,7 @@ class Work:
         if Rule.THREAD_SAFE not in self._rules:
             return
         began, fuzzed_objects = self._start(Engine.THREADS), self._followed(_SMALLEST_RUN)
-        why = "with one thread it already gives different answers" if self.broken_rules & _STATEFUL else self._idle()
+        why = "it returns different results even in one thread" if self.broken_rules & _STATEFUL else self._idle()
         if why:
             self._report(Engine.THREADS, "0 calls", why)
             return

@@ -113,7 +113,7 @@ class Observer(DirectedHandler):
                 None if stored is None else version_of(stored),
             )
         )
-        self._end_call(HandlerFailedError, "a handler raises, as it was told to; the informer has to go on")
+        self._end_call(HandlerFailedError, "a handler raises, as the test demands; the informer must continue")
 
 
 class Witness:

@@ -167,7 +167,7 @@ def random_program(
         is_wanted = object_type.is_valid(program) and any(operation.is_write for operation in program.operations())
         if is_wanted and not _may_wait_for_ever(object_type, program):
             return program
-    raise NoProgramError(f"no program of {object_type.name} was found in which nobody waits for ever")
+    raise NoProgramError(f"no program of {object_type.name} was found in which no thread waits forever")
 
 
 def small_scope(

@@ -127,7 +127,7 @@ class PhaseOutcome:
         if self.refused:
             return ""
         if self.finding is not None and self.finding.status is Status.UNKNOWN:
-            return "what it found is not confirmed"
+            return "its finding is not confirmed"
         if self.finding is None and not self.counts.get("programs"):
             return "not a single program could be run"
         if self.finding is None and self.counts.get("undecided"):

@@ -27,7 +27,7 @@ EXPLANATIONS = {
     FindingKind.INVARIANT: "Parts of the state contradict each other.",
     FindingKind.EXCEPTION: "A call raised an exception. It raises none if the calls run one at a time.",
     FindingKind.HANG: "A call did not return.",
-    FindingKind.NONDETERMINISM: "The same calls, made one at a time, give different results from run to run.",
+    FindingKind.NONDETERMINISM: "The same calls, one at a time, return different results from run to run.",
     FindingKind.DEADLOCK: "The threads wait for each other, or for something that no thread will do.",
     FindingKind.LIVELOCK: "The threads run for ever without making progress.",
     FindingKind.CRASH: "The process of the implementation ended.",

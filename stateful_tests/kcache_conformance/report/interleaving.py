@@ -238,7 +238,7 @@ def _library_call(interleaving: Interleaving, event: InterleavingEvent, what: st
     if event.wakes:
         what += f", wakes {_and([thread_label(interleaving, thread) for thread in event.wakes])}"
     elif event.slot.startswith(".notify") and event.ends:
-        what += ", wakes nobody"
+        what += ", wakes no thread"
     return what
 
 

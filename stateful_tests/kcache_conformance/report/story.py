@@ -136,7 +136,7 @@ def _without_preemption(interleaving: Interleaving) -> Iterator[str]:
         threads = ", then ".join(f"thread {thread + 1}" for thread in order)
         yield f"No preemption is needed: the threads run one after another, {threads}."
     else:
-        yield "No preemption is needed: each thread goes on until it waits or ends."
+        yield "No preemption is needed: each thread runs until it waits or ends."
 
 
 # Cycles of conflicts
@@ -321,7 +321,7 @@ def _lost_wakeup(interleaving: Interleaving, one: Waiting) -> Iterator[str]:
         then = f"then {_who(interleaving, cleared[0])} {_did(events[cleared[0]])}"
         yield _sentence(f"{before}, {_who(interleaving, last)} {_did(events[last])}, {then}")
     elif events[last].slot != ".set()" and not events[last].wakes:
-        yield _sentence(f"{before}, {_who(interleaving, last)} {_did(events[last])}, which woke nobody")
+        yield _sentence(f"{before}, {_who(interleaving, last)} {_did(events[last])}, which woke no thread")
 
 
 # Words

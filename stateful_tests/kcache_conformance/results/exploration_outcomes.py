@@ -240,7 +240,7 @@ class Certificate:
             return without_calls(uncalled(self.description.left_out))
         if self.tally.lost:
             return f"the executor lost work: {self.tally.lost}"
-        advice = self.tally.note or "give it a larger budget or a smaller bound"
+        advice = self.tally.note or "increase the budget or reduce the bound"
         return f"not everything was covered; {advice}"
 
     @property

@@ -12,7 +12,7 @@ from ..isolation import STARTUP_SECONDS, run_job
 if TYPE_CHECKING:
     from ..targets.target_type import TargetType
 
-RETURNED: Final = "a call did not return in time, but did when it was repeated alone; give it more --patience"
+RETURNED: Final = "a call did not return in time, but returned when it was repeated alone; increase --patience"
 _MORE_PATIENCE: Final = 3.0
 _SEARCH_SECONDS: Final = 2.0
 _DEADLINE_SECONDS: Final = 30.0

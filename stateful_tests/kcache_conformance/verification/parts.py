@@ -24,7 +24,7 @@ T = TypeVar("T")
 Sources: TypeAlias = frozenset[tuple[str, str]]
 
 _GIVE: Final = "give a file that kcache verify wrote with --json"
-_ANEW: Final = "or begin anew without --resume"
+_ANEW: Final = "or start again without --resume"
 
 
 def setting_of(batch: Batch, bound: Bound, description: Description) -> Mapping[str, str]:
@@ -164,9 +164,9 @@ def _refuse_over(name: str, certificate: Any) -> None:
         FormatError: it ended for another reason.
     """
     if certificate["sources"]["changed"]:
-        raise FormatError(f"{name} cannot be continued: the sources were changed while it ran; begin anew")
+        raise FormatError(f"{name} cannot be continued: the sources were changed while it ran; start again")
     if certificate["resume"]["found"]:
-        raise FormatError(f"{name} cannot be continued: it ended with a finding; mend that, and begin anew")
+        raise FormatError(f"{name} cannot be continued: it ended with a finding; fix it, and start again")
 
 
 def _files(data: Any) -> Sources:

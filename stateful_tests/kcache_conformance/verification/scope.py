@@ -89,6 +89,6 @@ class Scope:
         size, digest = self._signature
         if self._count == size and digest != self._digest.hexdigest():
             raise FormatError(
-                "the programs of the bound are not those of the earlier runs: what makes them was changed, or gives "
-                "them in another order each time; begin anew without --resume"
+                "the programs of the bound differ from those of the earlier runs: their generator was changed, or "
+                "its order varies; start again without --resume"
             )

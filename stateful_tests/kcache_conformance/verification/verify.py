@@ -86,7 +86,7 @@ def verify(
         tally, reached = tally.merged(explored), scope.reached()
     changed = changed_files(part.tally.sources, tally.sources)
     if changed and tally.finding is None:
-        raise TargetError(f"{', '.join(changed)} changed since {resume} was written: begin anew without --resume")
+        raise TargetError(f"{', '.join(changed)} changed since {resume} was written: start again without --resume")
     run = Run(date, time.monotonic() - began, tally.programs)
     sources = tally.sources | carried(part.tally.sources, tally.sources)
     return Certificate(

@@ -96,7 +96,7 @@ def confirm(
         return Confirmation(Answer.NOT_TRIED)
     if interleaving.omitted or not interleaving.followed or not interleaving.events:
         return Confirmation(
-            Answer.NOT_TRIED, "not tried with real threads: the interleaving is not told from its beginning"
+            Answer.NOT_TRIED, "not tried with real threads: the beginning of the interleaving is not recorded"
         )
     if reproduction.seconds > LONGEST_SECONDS:
         return Confirmation(

@@ -351,7 +351,7 @@ class InterleavedRunner(ScenarioRunner):
         if outcome in orders:
             return None
         some = "; or ".join(list(orders.values())[:_MOST_ORDERS_REPORTED])
-        return Problem(FindingKind.NONLINEARIZABLE, f"the threads gave {text}; one after another, they give {some}")
+        return Problem(FindingKind.NONLINEARIZABLE, f"the threads gave {text}; one after another, they return {some}")
 
 
 def compared(ends: Sequence[Ended], state: object) -> object:

@@ -167,10 +167,10 @@ class CallJudge:
                 return None
         if unexplained is not None:
             if not unexplained.order:
-                return Problem(FindingKind.DIVERGENCE, "already the calls before the threads start give a wrong answer")
+                return Problem(FindingKind.DIVERGENCE, "a call before the threads start returns a wrong result")
             if unexplained.call is not None:
                 return self._unexplained(outcomes, unexplained.call, unexplained.order)
-            what = "what is read after the threads have ended fits no order of their calls"
+            what = "the state after all threads have ended matches no sequential order of their calls"
             return Problem(FindingKind.NONLINEARIZABLE, what, unexplained.order)
         return None
 

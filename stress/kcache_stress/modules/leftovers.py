@@ -65,9 +65,7 @@ class Leftovers:
             if self._executions == 1:
                 self._first[name] = tokens
             elif self._first.get(name) != tokens:
-                self.note = (
-                    f"{name} keeps what an execution left, and the next one starts from it: make it anew each time"
-                )
+                self.note = f"{name} keeps state from one execution to the next: create it anew in each execution"
                 return
 
     def _values(self) -> Iterator[tuple[str, object]]:

@@ -364,7 +364,9 @@ class Sandbox:
         top = name.partition(".")[0]
         if top in ABSENT:
             self.absent.add(top)
-            raise ModuleNotFoundError(f"{top} has threads of its own, which cannot be scheduled: left out", name=name)
+            raise ModuleNotFoundError(
+                f"{top} starts its own threads, which cannot be scheduled: it is left out", name=name
+            )
         if top in _OF_THE_PROCESS or top in self.roots.packages or name in self._encountered:
             return
         self._encountered.add(name)

@@ -35,7 +35,7 @@ _LEAST_SHARE: Final = 0.2
 """A restarted search gets at least this share of the investigation's time, even if the time is spent."""
 _MOST_BEGINNINGS: Final = 3
 """Maximum number of restarts of a search: for unexpected code, to restore modules, and to reload modules."""
-_INHERITED: Final = "only after what other programs have left in its modules"
+_INHERITED: Final = "only after other programs have changed its modules"
 _UNSEEN: Final = (
     "calls depend on each other in code that cannot be seen (C, eval, another package): what looks independent is not; "
     "name the package with --instrument, or rely on --strategy naive and on stress"

@@ -92,7 +92,7 @@ def follow(
     same = f"; {_SAME}" if is_same else ""
     return Replayed(
         ReplayAnswer.UNKNOWN if is_same else ReplayAnswer.CHANGED,
-        f"it does not fail any more, nor do {others} other executions of its program{unfit}; {rest}{same}",
+        f"it passes now, and so do {others} other executions of its program{unfit}; {rest}{same}",
     )
 
 

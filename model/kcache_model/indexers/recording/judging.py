@@ -76,7 +76,7 @@ def judge_recording(
     budget = SearchBudget(seconds, megabytes=megabytes)
     result = _judged(lines, on_calls, strict_errors=strict_errors, budget=budget)
     if result.verdict.status is Status.OK and result.calls == result.pending:
-        reason = "it holds no call that has ended, so it says nothing; see that the recorder is told of calls"
+        reason = "it contains no finished call, so there is nothing to judge; check that the recorder records calls"
         return replace(result, verdict=Verdict(Status.UNKNOWN, reason=reason))
     return result
 

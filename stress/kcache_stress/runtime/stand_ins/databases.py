@@ -79,9 +79,7 @@ class Databases(Changing):
         """
         deadline, is_last = None, False
         if self.scheduler.live:
-            self.scheduler.proof_obstacles[f"{where(sys._getframe(1))}: each call of sqlite3 is made as one step"] = (
-                None
-            )
+            self.scheduler.proof_obstacles[f"{where(sys._getframe(1))}: each call of sqlite3 is one step"] = None
         changes = connection.total_changes if connection.is_open else 0
         while True:
             with self.lock:

@@ -18,7 +18,7 @@ from typing import Any, Final
 from ..threads.refusal import system_error, where
 from .network import FIRST_DESCRIPTOR, Network, Wakeup
 
-OUTSIDE: Final = "a descriptor of the system, which nobody here will make ready"
+OUTSIDE: Final = "a descriptor of the system that no thread of the test makes ready"
 
 _READ: Final = getattr(select, "POLLIN", 1)
 _WRITE: Final = getattr(select, "POLLOUT", 4)

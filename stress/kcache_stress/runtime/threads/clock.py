@@ -29,7 +29,7 @@ from .virtual_thread import NEVER, Timed
 EPOCH_SECONDS: Final = 1_700_000_000.0
 """Value of ``time.time()`` in seconds when an execution begins."""
 
-TIME_WAS_MADE: Final = "time was made to pass"
+TIME_WAS_MADE: Final = "virtual time was advanced"
 
 _IDLE_READINGS: Final = 5
 """Readings in the same state, with only reads between them, that show a loop. Few, because each is one more step."""
@@ -148,7 +148,7 @@ class Clock:
     def _note_haste(self, frame: FrameType) -> None:
         haste = self._scheduler.haste
         haste.observation = (
-            haste.observation or f"{haste.where}: {TIME_WAS_MADE} though threads could go on, as {_place(frame)} sees"
+            haste.observation or f"{haste.where}: {TIME_WAS_MADE} though threads could run, as {_place(frame)} sees"
         )
 
     def sleep(self, seconds: float) -> None:

@@ -19,7 +19,7 @@ __all__ = ["BYPASSED", "is_bypassed", "refuse", "system_error", "where"]
 
 
 BYPASSED: Final = (
-    "gives a virtual socket or pipe to code that does not know it, as ssl or fcntl: that cannot be scheduled"
+    "passes a virtual socket or pipe to code that cannot handle it, such as ssl or fcntl: that cannot be scheduled"
 )
 
 

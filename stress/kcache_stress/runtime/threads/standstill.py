@@ -25,8 +25,8 @@ _WORKING_BEATS: Final = 150
 _WORK_SECONDS: Final = 0.01
 """If the main thread uses less CPU time than this since the last event, it waits; otherwise it works."""
 
-_WAITS: Final = "waits for something real (a lock, a socket, a process), which nobody here will bring about"
-WORKS: Final = "goes on and on, and touches nothing that is shared"
+_WAITS: Final = "waits for something real (a lock, a socket, a process) that no thread of the test provides"
+WORKS: Final = "runs forever and touches nothing that is shared"
 _SIGNAL: Final = getattr(signal, "SIGVTALRM", None)
 
 

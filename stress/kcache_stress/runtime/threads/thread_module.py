@@ -100,7 +100,9 @@ class ThreadHandle:
                 ends()
 
         if scheduler.loading:
-            refuse(scheduler, "starts a thread while it is imported; do so when something is made", sys._getframe(1))
+            refuse(
+                scheduler, "starts a thread while it is imported; start it when an object is created", sys._getframe(1)
+            )
         if scheduler.live:
             scheduler.point(SPAWN, self, None)
         if self.started:
@@ -164,7 +166,7 @@ def make_thread_module(scheduler: Scheduler) -> ModuleType:
         return joinable
 
     def count() -> int:
-        scheduler.proof_obstacles["asks how many threads are running: what it is told depends on no event"] = None
+        scheduler.proof_obstacles["asks for the number of running threads, which no event determines"] = None
         started = [thread for number, thread in scheduler.actors.items() if number >= scheduler.program_actors]
         return sum(not thread.finished for thread in started)
 
