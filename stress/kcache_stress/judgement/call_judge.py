@@ -170,7 +170,7 @@ class CallJudge:
                 return Problem(FindingKind.DIVERGENCE, "a call before the threads start returns a wrong result")
             if unexplained.call is not None:
                 return self._unexplained(outcomes, unexplained.call, unexplained.order)
-            what = "the state after all threads have ended matches no sequential order of their calls"
+            what = "the state after the threads have ended matches no sequential order of their calls"
             return Problem(FindingKind.NONLINEARIZABLE, what, unexplained.order)
         return None
 
