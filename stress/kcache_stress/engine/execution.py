@@ -33,6 +33,8 @@ class Problem:
             explains; empty if the order does not matter.
         rule: the id of the broken rule, if more is known than the kind.
         location: the place in the target, if it is known already: ``FILE:LINE in FUNCTION``.
+        wrong_call: the position of the call with the impossible outcome among the calls of the threads; ``None`` if
+            the problem is about no single call.
     """
 
     kind: FindingKind
@@ -40,6 +42,7 @@ class Problem:
     order: tuple[Mark, ...] = ()
     rule: str = ""
     location: str = ""
+    wrong_call: int | None = None
 
 
 class Timeout(NamedTuple):

@@ -309,8 +309,8 @@ class CallJudge:
         error = outcome.error
         is_closed_set = isinstance(error, enum.StrEnum)
         if error == ErrorKind.OTHER or not (error is None or is_closed_set or self._may_fail(call)):
-            return Problem(FindingKind.EXCEPTION, f"{text} raised {outcome.message}", order)
-        return Problem(FindingKind.NONLINEARIZABLE, unexplained_text(text), order)
+            return Problem(FindingKind.EXCEPTION, f"{text} raised {outcome.message}", order, wrong_call=call)
+        return Problem(FindingKind.NONLINEARIZABLE, unexplained_text(text), order, wrong_call=call)
 
     def _may_fail(self, call: int) -> bool:
         return any(expected.error is not None for expected in self.monitor.expected(call))

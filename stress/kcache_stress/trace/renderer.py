@@ -135,10 +135,9 @@ def _with_problem(rendered: Interleaving, execution: Execution[Any], problem: Pr
         # If a thread waits in a call of the library, the wait of the execution has the better name of the resource.
         names = {wait.thread: wait.what for wait in rendered.waiting if not wait.what.endswith("()")}
         summary = standstill_text(execution.waits, names)
-    wrong = None
-    if problem.order and problem.order[-1] < 0 and "after the threads" not in problem.summary:
-        position = -problem.order[-1] - 1
-        wrong = position if position < len(rendered.calls) else None
+    wrong = problem.wrong_call
+    if wrong is not None and wrong >= len(rendered.calls):
+        wrong = None
     return replace(rendered, summary=summary, wrong_call=wrong)
 
 
