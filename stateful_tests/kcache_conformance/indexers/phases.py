@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ..imported_late import imported_late
 from ..phases.phase import Phase
+from ..targets.imported_late import imported_late
 
 PHASES: Final[Mapping[str, Phase]] = {
     "smoke": imported_late(f"{__package__}.sequential_phases:smoke_test"),

@@ -9,7 +9,6 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
-from kcache import Indexer
 from kcache_model.call_program import hash_seed
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.codec import INDEXERS
@@ -24,9 +23,9 @@ from kcache_model.rules import common_rules, rules_in
 from kcache_stress.indexers.program_tokens import PROGRAM_TOKENS
 from kcache_stress.indexers.target_loading import load_target
 
-from ..imported_late import imported_late
 from ..phases.suite_options import SuiteOptions
 from ..targets.gallery import gallery
+from ..targets.imported_late import imported_late
 from ..targets.judged_recording import RecordingJudge
 from ..targets.target_type import REPLAY, Exploring, Stopped, TargetType
 from .phases import PHASES
@@ -139,10 +138,6 @@ def _last(program: Program | None) -> OperationName | None:
     return None if program is None or not len(program) else list(program.operations())[-1].name
 
 
-def _never_made(*_: object) -> Indexer[Any]:
-    raise AssertionError("only asked what it supports")
-
-
 def _random_program(target: Target, seed: int, shape: tuple[int, int], semantics: Semantics) -> Program:
     from kcache_stress.indexers.programs.random_programs import ExplorerShape, explorer_program
 
@@ -154,7 +149,7 @@ EXPLORING: Final = Exploring(
     exploration_target=lambda spec, instrument, granularity: _explored_indexer(
         spec, instrument=instrument, granularity=granularity
     ),
-    stand_in=lambda spec, unsupported: Target(spec, _never_made, unsupported),
+    stand_in=INDEXER_OBJECTS.stand_in,
     random_program=_random_program,
     programs=imported_late(f"{__package__}.concurrent_programs:concurrent_programs"),
     small_scope=imported_late("kcache_stress.indexers.programs.small_scope:small_scope_programs"),
@@ -163,8 +158,8 @@ EXPLORING: Final = Exploring(
 
 
 INDEXER: Final = TargetType(
-    name="indexer",
-    summary="a store with indices",
+    name=INDEXER_OBJECTS.name,
+    summary=INDEXER_OBJECTS.summary,
     reference=INDEXER_OBJECTS.reference,
     phases=PHASES,
     load=_load,

@@ -10,8 +10,8 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.informers.program import InformerProgram
 from kcache_model.rules import common_rules, rules_in
 
-from ..imported_late import imported_late
 from ..targets.gallery import informer_gallery
+from ..targets.imported_late import imported_late
 from ..targets.target_type import Exploring, Stopped, TargetType
 from .findings import TOKENS, InformerToken, finding_of
 from .random_programs import random_program

@@ -22,9 +22,9 @@ from kcache_stress.interruption import is_interrupted
 from kcache_stress.objects.findings import Setting, token_format
 from kcache_stress.objects.named_target import load_object_target
 
-from ..imported_late import imported_late
 from ..isolation import STARTUP_SECONDS, run_job
 from ..targets.gallery import Example
+from ..targets.imported_late import imported_late
 from ..targets.judged_recording import JudgedRecording, RecordingJudge
 from ..targets.target_type import REPLAY, Exploring, Stopped, TargetType
 from .phases import phases

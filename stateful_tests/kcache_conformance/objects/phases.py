@@ -13,8 +13,8 @@ from kcache_model.object_types.object_type import ObjectType, RecordedProgram
 from kcache_model.object_types.smaller import smaller
 from kcache_stress.objects.findings import sequential_finding, sequential_kind
 
-from ..imported_late import imported_late
 from ..phases.phase import Coverage, Phase, PhaseContext, PhaseOutcome
+from ..targets.imported_late import imported_late
 from .context import own_patience, setting_of
 from .sequential import Mismatch, PatientCaller, run_program
 

@@ -12,7 +12,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..imported_late import imported_late
+from ..targets.imported_late import imported_late
 
 if TYPE_CHECKING:
     from .run_report import RunReport

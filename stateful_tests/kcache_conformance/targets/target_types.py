@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import pkgutil
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from kcache_model.errors import TargetError
 from kcache_model.object_types.object_type import OBJECT_TOKENS, ObjectType
@@ -16,6 +16,7 @@ from kcache_stress.loading import load_object
 
 from .class_names import CLASS, PREFIX
 from .gallery import queue_gallery
+from .imported_late import imported_late
 from .target_type import TargetType
 
 ENTRY_POINTS: Final = "kcache.target_types"
@@ -24,9 +25,11 @@ ENTRY_POINTS: Final = "kcache.target_types"
 SPECIFIED: Final = "spec="
 """The prefix of names of target types that consist of a specification only; the specification's name follows."""
 
-_CLASS_TYPE: Final = "classes.class_type:class_type"
-_TYPE_OF_SPECIFICATION: Final = "objects.specifications:type_of_specification"
-_OF_OBJECT_TYPE: Final = "objects.as_target_type:target_type"
+# Target types are above this folder, which knows only their places.
+_ABOVE: Final = __name__.partition(".")[0]
+_class_type: Final = imported_late(f"{_ABOVE}.classes.class_type:class_type")
+_type_of_specification: Final = imported_late(f"{_ABOVE}.objects.specifications:type_of_specification")
+_of_object_type: Final = imported_late(f"{_ABOVE}.objects.as_target_type:target_type")
 _BUILT_IN: Final[Mapping[str, str]] = {
     "indexer": "indexers.target_type:INDEXER",
     "fifo": "queues.target_types:FIFO",
@@ -77,10 +80,10 @@ def target_type_named(name: str) -> TargetType:
     if name in TARGET_TYPES:
         return TARGET_TYPES[name]
     if name.startswith(PREFIX):
-        class_type: Callable[[str], TargetType] = _imported(_CLASS_TYPE)
-        return class_type(name)
+        target_type: TargetType = _class_type(name)
+        return target_type
     if name.startswith(SPECIFIED):
-        return _as_target_type(name, _imported(_TYPE_OF_SPECIFICATION)(name.removeprefix(SPECIFIED)))
+        return _as_target_type(name, _type_of_specification(name.removeprefix(SPECIFIED)))
     if ":" in name:
         return _as_target_type(name, load_object(name, wanted="TYPE"))
     from importlib.metadata import entry_points  # takes 15 ms, and few users have such packages installed
@@ -97,17 +100,12 @@ def target_type_named(name: str) -> TargetType:
 
 @functools.cache
 def _built_in(name: str) -> TargetType:
-    return _as_target_type(name, _imported(_BUILT_IN[name]))
-
-
-def _imported(place: str) -> Any:
-    """Import a definition of a target type. Target types are above this folder, which knows only their places."""
-    return pkgutil.resolve_name(f"kcache_conformance.{place}")
+    return _as_target_type(name, pkgutil.resolve_name(f"{_ABOVE}.{_BUILT_IN[name]}"))
 
 
 def _as_target_type(name: str, declared: object) -> TargetType:
     if isinstance(declared, ObjectType):
-        declared = _imported(_OF_OBJECT_TYPE)(replace(declared, name=name), partial(queue_gallery, name))
+        declared = _of_object_type(replace(declared, name=name), partial(queue_gallery, name))
     if not isinstance(declared, TargetType):
         raise TargetError(f"{name} is a {type(declared).__name__}, neither a TargetType nor an ObjectType")
     return declared if declared.name == name else replace(declared, name=name)
