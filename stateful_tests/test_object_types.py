@@ -14,6 +14,7 @@ import pytest
 
 from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.runs.suite import run_suite
+from kcache_conformance.targets.judged_recording import JudgeOptions
 from kcache_conformance.targets.target_types import target_type_named
 from kcache_model.errors import TargetError
 from kcache_model.finding import FindingKind
@@ -210,15 +211,7 @@ def test_recorded_results_may_be_dicts_and_errors(stacks: Path) -> None:
             lines.append(json.dumps({**call, "outcome": outcome}))
         recordings = target_type_named("stacks:STACK").recordings
         assert recordings is not None
-        judged = recordings.judge(
-            lambda: lines,
-            strict_errors=False,
-            budget=SearchBudget(),
-            is_whole=False,
-            draws=False,
-            on_calls=lambda _: None,
-        )
-        return judged.status
+        return recordings.judge(lambda: lines, JudgeOptions(budget=SearchBudget())).status
 
     assert status(("push", {"result": None}), ("items", {"result": {"all": ["a"]}})) is Status.OK
     assert status(("push", {"result": None}), ("items", {"result": {"all": []}})) is Status.VIOLATION

@@ -21,7 +21,7 @@ from kcache_conformance.report.finding_places import versions
 from kcache_conformance.report.page import HEADLINES, Page, write_page
 from kcache_conformance.report.run_report import RunReport, report_of_one_phase
 from kcache_conformance.runs.written_runs import VERDICT_SCHEMA
-from kcache_conformance.targets.judged_recording import JudgedRecording
+from kcache_conformance.targets.judged_recording import JudgedRecording, JudgeOptions
 from kcache_conformance.targets.target_type import TargetType
 from kcache_conformance.targets.target_types import SPECIFIED, target_type_named
 from kcache_model.linearizability import SearchBudget
@@ -129,14 +129,14 @@ def judge(
                 if spec is not None:
                     judged = judge_specified(spec, lines(), start=start, strict_errors=strict_errors, budget=budget)
                 else:
-                    judged = recordings.judge(
-                        lines,
-                        strict_errors=strict_errors,
+                    how = JudgeOptions(
                         budget=budget,
+                        strict_errors=strict_errors,
                         is_whole=is_whole(console),
                         draws="html" in outputs.files,
                         on_calls=count,
                     )
+                    judged = recordings.judge(lines, how)
         except TooLate:
             why = "the recording did not come to its end in time, or there is no answer yet"
             page = Page(title, Status.UNKNOWN, HEADLINES[Status.UNKNOWN], (why,))

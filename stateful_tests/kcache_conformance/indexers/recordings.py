@@ -1,4 +1,4 @@
-"""Recordings of calls on an Indexer: judged while they are read, and told with the lines of their calls."""
+"""Recordings of calls on an Indexer: they are judged while they are read; findings name the lines of their calls."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ from kcache_model.indexers.recording import (
     judge_recording,
     recorded_history,
 )
-from kcache_model.linearizability import SearchBudget
 from kcache_model.render import brief_text, outcome_text
 from kcache_model.verdict import Status
 
 from ..report.page import HEADLINES, Page, page_of_history, write_page
 from ..report.page.cutting import MOST_CALLS
-from ..targets.judged_recording import JudgedRecording
+from ..targets.judged_recording import JudgedRecording, JudgeOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,35 +32,31 @@ if TYPE_CHECKING:
 _MOST_SHOWN: Final = 12
 
 
-def judge_lines(
-    lines: Callable[[], Iterable[str]],
-    *,
-    strict_errors: bool,
-    budget: SearchBudget,
-    is_whole: bool,
-    draws: bool,
-    on_calls: Callable[[int], None],
-) -> JudgedRecording:
-    """Judge a recording; see :class:`~..judged_recording.JudgeLines`."""
+def judge_lines(lines: Callable[[], Iterable[str]], options: JudgeOptions) -> JudgedRecording:
+    """Judge a recording; see :class:`~..targets.judged_recording.RecordingJudge`."""
     foreign = format_of(lines())
     if foreign is not None:
         raise FormatError(
             f"the recording is in the format {foreign.value}: say with --spec what the calls were made on"
         )
     judged = judge_recording(
-        lines, strict_errors=strict_errors, seconds=budget.seconds, megabytes=budget.megabytes, on_calls=on_calls
+        lines,
+        strict_errors=options.strict_errors,
+        seconds=options.budget.seconds,
+        megabytes=options.budget.megabytes,
+        on_calls=options.on_calls,
     )
     drawn, verdict = judged.history, judged.verdict
-    if draws and not drawn.calls and judged.calls <= MOST_CALLS:
+    if options.draws and not drawn.calls and judged.calls <= MOST_CALLS:
         drawn = recorded_history(lines)
     return JudgedRecording(
         verdict.status,
         verdict.reason,
         judged.calls,
         _summary(judged),
-        _finding(judged, is_whole=is_whole) if verdict.status is Status.VIOLATION else None,
+        _finding(judged, is_whole=options.is_whole) if verdict.status is Status.VIOLATION else None,
         _document(judged),
-        lambda title, file: write_page(file, _page(title, judged, drawn, strict_errors=strict_errors)),
+        lambda title, file: write_page(file, _page(title, judged, drawn, strict_errors=options.strict_errors)),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from random import Random
@@ -25,7 +25,7 @@ from kcache_stress.objects.named_target import load_object_target
 from ..isolation import STARTUP_SECONDS, run_job
 from ..targets.gallery import Example
 from ..targets.imported_late import imported_late
-from ..targets.judged_recording import JudgedRecording, RecordingJudge
+from ..targets.judged_recording import JudgedRecording, JudgeOptions, RecordingJudge
 from ..targets.target_type import REPLAY, Exploring, Stopped, TargetType
 from .phases import phases
 from .programs import lonely_calls, random_program, small_scope
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _judge_lines: Final = imported_late(f"{__package__}.recordings:judge_lines")
 _replay_token: Final = imported_late(f"{__package__}.replaying:replay_token")
+_NOTHING_READ: Final = {"calls": 0, "finding": None}
+"""The fields of the document of a recording that was not read in time."""
 _REPLAY_JOB: Final = "kcache_conformance.runs.replays:replay_job"
 _PATIENCE_SECONDS: Final = 0.5
 _SMALLER_SECONDS: Final = 10.0
@@ -61,7 +63,7 @@ def target_type(object_type: ObjectType, examples: Callable[[], Sequence[Example
         tokens=token_format(object_type),
         replay=partial(_replay_token, object_type),
         owns=object_type.owns,
-        recordings=RecordingJudge(partial(_judge_lines, object_type), {"calls": 0, "finding": None}),
+        recordings=RecordingJudge(partial(_judge_lines, object_type), _NOTHING_READ),
         exploring=_exploring(object_type),
     )
 
@@ -88,12 +90,12 @@ def late_exploring(whole: Callable[[], Exploring | None]) -> Exploring:
 def late_recordings(whole: Callable[[], RecordingJudge | None]) -> RecordingJudge:
     """Return the judge of the recordings of a type that is built at its first use."""
 
-    def judge(*arguments: Any, **options: Any) -> JudgedRecording:
+    def judge(lines: Callable[[], Iterable[str]], options: JudgeOptions) -> JudgedRecording:
         recordings = whole()
         assert recordings is not None
-        return recordings.judge(*arguments, **options)
+        return recordings.judge(lines, options)
 
-    return RecordingJudge(judge, {"calls": 0, "finding": None})
+    return RecordingJudge(judge, _NOTHING_READ)
 
 
 def _exploring(object_type: ObjectType) -> Exploring:

@@ -21,7 +21,7 @@ from kcache_model.standard_specifications import Specifies
 from kcache_model.verdict import Status
 
 from ..report.page import HEADLINES, Page, page_of_finding, write_page
-from ..targets.judged_recording import JudgedRecording
+from ..targets.judged_recording import JudgedRecording, JudgeOptions
 from .specifications import specification_named, type_of_specification
 
 
@@ -99,30 +99,20 @@ def _read(
     return header, tuple(calls), tuple((number, number) for number, _ in found)
 
 
-def judge_lines(
-    object_type: ObjectType,
-    lines: Callable[[], Iterable[str]],
-    *,
-    strict_errors: bool,
-    budget: SearchBudget,
-    is_whole: bool,
-    draws: bool,
-    on_calls: Callable[[int], None],
-) -> JudgedRecording:
-    """Judge a history of calls on one object; see :class:`~..judged_recording.JudgeLines`.
+def judge_lines(object_type: ObjectType, lines: Callable[[], Iterable[str]], options: JudgeOptions) -> JudgedRecording:
+    """Judge a history of calls on one object; see :class:`~..targets.judged_recording.RecordingJudge`.
 
     Its first line is a header ``{"schema": "kcache/history/1", "program": {...}}``, each further line has one call. The
     program contains the configuration of the object; types with a single configuration need no program.
     """
-    del is_whole, draws, on_calls
     header, calls, places = _read(lines(), {"program"}, object_type.codec)
     program = object_type.codec.decode_program(header.get("program", {"prefix": [], "threads": []}))
     specification = object_type.specification(program)
     judge = Judge(
-        specification, specification.initial(program), strict_errors=strict_errors or object_type.exact_errors
+        specification, specification.initial(program), strict_errors=options.strict_errors or object_type.exact_errors
     )
-    judged = JudgedCalls(calls, judge.judge(calls, budget), places)
-    return judged.as_recording(object_type.codec, strict_errors=strict_errors)
+    judged = JudgedCalls(calls, judge.judge(calls, options.budget), places)
+    return judged.as_recording(object_type.codec, strict_errors=options.strict_errors)
 
 
 def judge_specified(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from kcache_model.finding import Finding
 from kcache_model.linearizability import SearchBudget
@@ -35,33 +34,23 @@ class JudgedRecording:
     write_page: Callable[[str, Path], None]
 
 
-class JudgeLines(Protocol):
-    """A function that judges a recording."""
+@dataclass(frozen=True, kw_only=True)
+class JudgeOptions:
+    """Options for judging a recording.
 
-    def __call__(
-        self,
-        lines: Callable[[], Iterable[str]],
-        *,
-        strict_errors: bool,
-        budget: SearchBudget,
-        is_whole: bool,
-        draws: bool,
-        on_calls: Callable[[int], None],
-    ) -> JudgedRecording:
-        """Judge a recording.
+    Attributes:
+        budget: the limits of the search.
+        strict_errors: require exactly the errors of the specification.
+        is_whole: whether the finding must contain all calls, however many they are.
+        draws: whether the page will be used.
+        on_calls: called now and then with the number of calls that have been read.
+    """
 
-        Args:
-            lines: opens the recording from its beginning.
-            strict_errors: require exactly the errors of the specification.
-            budget: the limits of the search.
-            is_whole: whether the finding must contain all calls, however many they are.
-            draws: whether the page will be used.
-            on_calls: called now and then with the number of calls that have been read.
-
-        Raises:
-            FormatError: a line is malformed, or impossible after the lines before it.
-        """
-        ...
+    budget: SearchBudget
+    strict_errors: bool = False
+    is_whole: bool = False
+    draws: bool = False
+    on_calls: Callable[[int], None] = lambda _: None
 
 
 @dataclass(frozen=True)
@@ -69,9 +58,10 @@ class RecordingJudge:
     """The judge of the recordings of a target type.
 
     Attributes:
-        judge: judges a recording.
+        judge: judges a recording, which its first argument opens from the beginning. Raises FormatError: a line is
+            malformed, or impossible after the lines before it.
         nothing: the fields of the document of a recording that was not read in time.
     """
 
-    judge: JudgeLines
+    judge: Callable[[Callable[[], Iterable[str]], JudgeOptions], JudgedRecording]
     nothing: Mapping[str, object]
