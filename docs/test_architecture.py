@@ -344,7 +344,7 @@ OF_ONE_TYPE = (
 
 
 def test_no_general_module_names_a_type() -> None:
-    """What serves all types imports none of them: types are found by name, in `target_types.py`."""
+    """General modules import no module of a single type: `target_types.py` finds types by their names."""
     general = ("kcache_model.", "kcache_stress.", "kcache_conformance.")
     pairs = [pair for pair in all_imports() if pair[0].startswith(general) and not pair[0].startswith(OF_ONE_TYPE)]
     assert [pair for pair in pairs if pair[1].startswith(OF_ONE_TYPE)] == []

@@ -320,7 +320,7 @@ def _judged(finding: Finding) -> tuple[str, str]:
     from kcache_model.places import file_name
     from kcache_stress.engine.counterexample import SHOWN_ONCE
     from kcache_stress.interleaved.body_exploration import FAILS_ALWAYS, TOO_LONG
-    from kcache_stress.modules.uncertainty import TIME_WAS_MADE
+    from kcache_stress.modules.uncertainty import TIME_WAS_ADVANCED
 
     if finding.kind in (FindingKind.HANG, FindingKind.CRASH, FindingKind.NONDETERMINISM):
         places = re.findall(r'File "(.+)", line ([0-9]+), in (.+)', finding.detail)
@@ -333,7 +333,7 @@ def _judged(finding: Finding) -> tuple[str, str]:
     if finding.interleaving is None:
         return NOT_REPEATED, finding.summary
     if finding.unconfirmed:
-        return AS_TIME_PASSES if TIME_WAS_MADE in finding.unconfirmed else NOT_CONFIRMED, (
+        return AS_TIME_PASSES if TIME_WAS_ADVANCED in finding.unconfirmed else NOT_CONFIRMED, (
             f"{finding.summary}; not confirmed: {finding.unconfirmed}"
         )
     if FAILS_ALWAYS in finding.detail:

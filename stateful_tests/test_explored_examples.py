@@ -45,7 +45,8 @@ def spec(name: str) -> str:
 def examples(target: str, **fields: Any) -> Batch:
     """Enough for every test here; limits count, so that the same happens on a slow machine."""
     options = ExploreOptions(executions=500, minimise_seconds=10.0)
-    return Batch(target, options, **{"seeds": (0, 200), "shape": (3, 2), "seconds": 60.0, **fields})
+    defaults = {"suite_options": SuiteOptions(shape=(3, 2)), "seeds": (0, 200), "seconds": 60.0}
+    return Batch(target, options, **{**defaults, **fields})
 
 
 # The strategy
@@ -170,7 +171,7 @@ def test_what_is_left_is_explained_and_can_be_repeated() -> None:
 
 @pytest.mark.nightly
 def test_the_same_seed_finds_the_same() -> None:
-    batch = examples(spec("snapshot_without_lock"), seeds=(7, 200), shape=(4, 4))
+    batch = examples(spec("snapshot_without_lock"), seeds=(7, 200), suite_options=SuiteOptions(shape=(4, 4)))
     once, again = (Examples(explored_indexer(batch.target), batch) for _ in range(2))
     assert once.smallest() == again.smallest()
     assert once.tally.programs == again.tally.programs
@@ -227,7 +228,9 @@ def new_indexer(key_func, indexers, semantics="classic"):
 def test_a_target_that_ends_or_freezes_its_process(tmp_path: Path, body: str, kind: FindingKind) -> None:
     (tmp_path / "troubled.py").write_text(TROUBLE.format(body=body), encoding="utf-8")
     tally = explore_examples(
-        examples(f"{tmp_path / 'troubled.py'}:new_indexer", suite_options=SuiteOptions(patience_seconds=0.5))
+        examples(
+            f"{tmp_path / 'troubled.py'}:new_indexer", suite_options=SuiteOptions(patience_seconds=0.5, shape=(3, 2))
+        )
     )
     assert tally.finding is not None
     assert tally.finding.kind is kind

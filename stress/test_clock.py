@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from body_support import searched
-from kcache_stress.runtime.threads.clock import TIME_WAS_MADE
+from kcache_stress.runtime.threads.clock import TIME_WAS_ADVANCED
 
 NOTHING_EXPIRES = """
 import collections
@@ -98,7 +98,7 @@ def test_a_lock_and_a_start_between_readings():
 def test_nothing_expires_because_a_test_reads_the_clock_often(tmp_path: Path) -> None:
     for found in searched(tmp_path, NOTHING_EXPIRES, 1):
         assert (found.name, found.problem, found.seconds) == (found.name, "", 0.0)
-        assert TIME_WAS_MADE not in found.note
+        assert TIME_WAS_ADVANCED not in found.note
 
 
 BUSY = """

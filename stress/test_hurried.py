@@ -11,7 +11,7 @@ from body_support import STARTED, Searched, searched
 from kcache_model.finding import Finding
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
-from kcache_stress.modules.uncertainty import TIME_WAS_MADE
+from kcache_stress.modules.uncertainty import TIME_WAS_ADVANCED
 from kcache_stress.strategies.single_preemption import SinglePreemption
 from kcache_stress.strategies.time_slices import TimeSlices
 from kcache_stress.target.explore import Explored, ExploreOptions, explore
@@ -151,7 +151,7 @@ thread.join()
 
 @pytest.mark.parametrize("body", MEASURED.values(), ids=MEASURED)
 def test_what_fails_as_time_passes_while_threads_can_go_on_says_so(tmp_path: Path, body: str) -> None:
-    assert TIME_WAS_MADE in found(tmp_path, body).unconfirmed
+    assert TIME_WAS_ADVANCED in found(tmp_path, body).unconfirmed
 
 
 @pytest.mark.parametrize("body", RACES.values(), ids=RACES)

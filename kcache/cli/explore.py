@@ -184,7 +184,6 @@ def explore(
             options,
             suite_options,
             programs=chosen,
-            shape=suite_options.shape or (2, 2),
             seconds=budget,
         )
         remaining = budget - min(seconds_so_far(), _MOST_SPENT * budget)  # the inspection of the target counts as well

@@ -3,7 +3,7 @@
 After delta debugging (A. Zeller, R. Hildebrandt: Simplifying and Isolating Failure-Inducing Input, 2002): simpler
 candidates are tried one after another, and the search goes on from each candidate that still fails. A *pass* proposes
 the candidates. It is a generator that receives, for each candidate, whether the candidate was accepted, so it can go on
-where it is; to begin anew after each success takes a number of attempts that is quadratic in the size of the program.
+where it is; to start again after each success takes a number of attempts that is quadratic in the size of the program.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TypeAlias, TypeVar
 
 P = TypeVar("P")
 
-Pass: TypeAlias = "Callable[[P], Generator[P, bool, None]]"
+Pass: TypeAlias = "Callable[[P], Generator[P, bool, object]]"
 """A function that takes the smallest program so far, and yields candidates."""
 
 
@@ -48,14 +48,14 @@ def shrink(program: P, passes: Sequence[Pass[P]], fails: Callable[[P], bool], *,
     return program
 
 
-def from_the_start(simpler: Callable[[P], Iterable[P]]) -> Pass[P]:
-    """Return a pass that begins anew after each success.
+def from_the_start(simpler: Callable[[P], Iterable[P]]) -> Callable[[P], Generator[P, bool, P]]:
+    """Return a pass that starts again after each success, and that returns the last accepted program.
 
     Args:
         simpler: returns the next simpler programs, those that omit most first.
     """
 
-    def propose(program: P) -> Generator[P, bool, None]:
+    def propose(program: P) -> Generator[P, bool, P]:
         progress = True
         while progress:
             progress = False
@@ -63,6 +63,7 @@ def from_the_start(simpler: Callable[[P], Iterable[P]]) -> Pass[P]:
                 if (yield candidate):
                     program, progress = candidate, True
                     break
+        return program
 
     return propose
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -98,15 +98,15 @@ def _later_threads(program: CallProgram[Any]) -> _Proposals:
 def _simpler_calls(object_type: ObjectType, program: CallProgram[Any]) -> _Proposals:
     for part in range(-1, len(program.threads)):
         for position in range(len(_calls(program, part))):
-            progress = True
-            while progress:
-                progress = False
-                calls = _calls(program, part)
-                for simpler in object_type.simpler(calls[position]):
-                    candidate = _with(program, part, (*calls[:position], simpler, *calls[position + 1 :]))
-                    if (yield candidate):
-                        program, progress = candidate, True
-                        break
+            program = yield from from_the_start(partial(_with_simpler_call, object_type, part, position))(program)
+
+
+def _with_simpler_call(
+    object_type: ObjectType, part: int, position: int, program: CallProgram[Any]
+) -> Iterator[CallProgram[Any]]:
+    calls = _calls(program, part)
+    for simpler in object_type.simpler(calls[position]):
+        yield _with(program, part, (*calls[:position], simpler, *calls[position + 1 :]))
 
 
 def _calls(program: CallProgram[Any], part: int) -> Sequence[Any]:

@@ -47,6 +47,9 @@ _BEHIND_EXECUTIONS = 400
 _LEAST_SECONDS = 1.0
 """Seconds for one program, and for making a finding smaller, however little time is left."""
 
+_SHAPE = (2, 2)
+"""Most faults need two threads with two calls each."""
+
 _MOST_BUDGET = 1.15
 """The multiple of a batch's time after which its process is ended if anything was explored."""
 
@@ -61,7 +64,6 @@ class Batch:
         suite_options: the options of the run, among them the type of the target.
         programs: the programs; empty for random ones.
         seeds: for random programs, the first seed and the number of programs.
-        shape: for random programs, the most threads and the most operations of each.
         is_first: whether single calls that may wait come before random programs.
         known: earlier findings, which are not reported again.
         most_findings: the number of findings, including known ones, after which the batch ends.
@@ -74,12 +76,16 @@ class Batch:
     suite_options: SuiteOptions = field(default_factory=SuiteOptions)
     programs: tuple[Any, ...] = ()
     seeds: tuple[int, int] = (0, 0)
-    shape: tuple[int, int] = (2, 2)
     seconds: float = 3600.0
     is_first: bool = False
     is_whole: bool = False
     known: tuple[Finding, ...] = ()
     most_findings: int = 1
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """For random programs, the most threads and the most operations of each."""
+        return self.suite_options.shape or _SHAPE
 
     @property
     def type(self) -> str:

@@ -41,10 +41,9 @@ def explored_indexer(
     """
     target = load_object_target(INDEXER_OBJECTS, spec)
     target = replace(target, unsupported=target.unsupported.union(unsupported))
-    own = (
-        () if target_name(spec).location.partition(".")[0] != "kcache" else ("kcache",)
-    )  # its modules form one Indexer
-    loaded = ObjectExplorationTarget(INDEXER_OBJECTS, target, (*instrument, *own), granularity)
+    is_reference = target_name(spec).location.partition(".")[0] == "kcache"  # its modules form one Indexer
+    packages = (*instrument, "kcache") if is_reference else tuple(instrument)
+    loaded = ObjectExplorationTarget(INDEXER_OBJECTS, target, packages, granularity)
     loaded.load()
     if not loaded.sandbox.sources:
         raise CannotExploreError(f"{spec.rpartition(':')[0]} has no Python source")

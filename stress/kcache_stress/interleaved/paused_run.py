@@ -193,7 +193,7 @@ class _Conductor(Unwatched):
         return request.results(ends)
 
     def conduct(self, body: Callable[[], Any]) -> None:
-        """Call the body in a new thread and wait until it ends, stands still or runs out of time."""
+        """Call the body in a new thread. Return when the body ends, makes no progress or has used up its time."""
 
         def call() -> None:
             try:

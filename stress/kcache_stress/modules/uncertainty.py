@@ -14,9 +14,9 @@ from kcache_model.foreign import class_attribute, is_a
 from kcache_model.places import file_name
 
 from ..engine.events import UNKNOWN, Trace, UnknownAccess, parts_of
-from ..runtime.threads.clock import TIME_WAS_MADE, TimeToPass
+from ..runtime.threads.clock import TIME_WAS_ADVANCED, TimeToPass
 
-__all__ = ["LATE", "TIME_WAS_MADE", "late_finalizer", "made_time", "unseen_code", "unseen_opcodes"]
+__all__ = ["LATE", "TIME_WAS_ADVANCED", "late_finalizer", "made_time", "unseen_code", "unseen_opcodes"]
 
 LATE: Final = "may run later than with real threads"
 _OF_EACH_GENERATOR: Final = "CALL_INTRINSIC_1"

@@ -348,8 +348,8 @@ class ObjectExplorationTarget:
             return Confirmation(Answer.NOT_TRIED)
         assert finding.interleaving is not None
         setting = Setting(self._object_type, self.target.name, strict_errors)
-        trial = reproduction_of(setting, self.target, program, finding.kind, counterexample.execution.seconds)
-        return confirm(trial, finding.interleaving, finding.kind, watch.alive)
+        reproduction = reproduction_of(setting, self.target, program, finding.kind, counterexample.execution.seconds)
+        return confirm(reproduction, finding.interleaving, finding.kind, watch.alive)
 
     def _checked(self, program: Any, calls: Sequence[Call[Any]], strict_errors: bool) -> CallsVerdict | None:
         exact = strict_errors or self._object_type.exact_errors

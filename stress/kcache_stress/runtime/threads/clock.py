@@ -29,7 +29,7 @@ from .virtual_thread import NEVER, Timed
 EPOCH_SECONDS: Final = 1_700_000_000.0
 """Value of ``time.time()`` in seconds when an execution begins."""
 
-TIME_WAS_MADE: Final = "virtual time was advanced"
+TIME_WAS_ADVANCED: Final = "virtual time was advanced"
 
 _IDLE_READINGS: Final = 5
 """Readings in the same state, with only reads between them, that show a loop. Few, because each is one more step."""
@@ -83,7 +83,7 @@ class TimeToPass:
         self._is_over = False
 
     def __str__(self) -> str:
-        return f"{self._where}: reads the clock again and again, so {TIME_WAS_MADE}"
+        return f"{self._where}: reads the clock again and again, so {TIME_WAS_ADVANCED}"
 
     @property
     def free(self) -> bool:
@@ -148,7 +148,7 @@ class Clock:
     def _note_haste(self, frame: FrameType) -> None:
         haste = self._scheduler.haste
         haste.observation = (
-            haste.observation or f"{haste.where}: {TIME_WAS_MADE} though threads could run, as {_place(frame)} sees"
+            haste.observation or f"{haste.where}: {TIME_WAS_ADVANCED} though threads could run, as {_place(frame)} sees"
         )
 
     def sleep(self, seconds: float) -> None:
