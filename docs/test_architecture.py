@@ -294,7 +294,8 @@ def layer_of(module: str) -> int:
 def test_no_folder_imports_one_above_it(package: str) -> None:
     """Imports for types included, so that there are no cycles between folders either."""
     pairs = [pair for pair in all_imports() if all(name.startswith(f"{package}.") for name in pair)]
-    assert [(of, to) for of, to in pairs if layer_of(to) > layer_of(of)] == []
+    hint = "a folder imports the folders before it in LAYERS: move the module down, or pass it what it imports"
+    assert [(of, to) for of, to in pairs if layer_of(to) > layer_of(of)] == [], hint
     assert {layer_of(of) for of, _ in pairs} == {*range(len(LAYERS[package]))}
 
 
@@ -347,7 +348,8 @@ def test_no_general_module_names_a_type() -> None:
     """General modules import no module of a single type: `target_types.py` finds types by their names."""
     general = ("kcache_model.", "kcache_stress.", "kcache_conformance.")
     pairs = [pair for pair in all_imports() if pair[0].startswith(general) and not pair[0].startswith(OF_ONE_TYPE)]
-    assert [pair for pair in pairs if pair[1].startswith(OF_ONE_TYPE)] == []
+    hint = "what differs between types is a field of ObjectType or TargetType; `target_type_named` finds a type"
+    assert [pair for pair in pairs if pair[1].startswith(OF_ONE_TYPE)] == [], hint
     assert {*OF_ONE_TYPE} <= {module.rpartition(".")[0] for module in MODULES}
 
 
