@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kcache_conformance.objects.sequential import PatientCaller
+from kcache_conformance.objects.patient_caller import PatientCaller
 from kcache_conformance.results.exploration_outcomes import Certificate
 from kcache_conformance.targets.class_names import class_type_name
 from kcache_conformance.verification.verify import WITHOUT_LIMIT, verify

@@ -23,8 +23,8 @@ from kcache_conformance.classes.probing import Probed
 from kcache_conformance.classes.public_calls import public_calls
 from kcache_conformance.classes.vocabulary_choice import vocabulary_of
 from kcache_conformance.errors import ConformanceError
+from kcache_conformance.objects.patient_caller import PatientCaller
 from kcache_conformance.objects.programs import lonely_calls
-from kcache_conformance.objects.sequential import PatientCaller
 from kcache_conformance.targets.class_names import class_type_name
 from kcache_conformance.targets.target_types import target_type_named
 from kcache_model.errors import TargetError

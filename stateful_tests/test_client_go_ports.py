@@ -11,13 +11,11 @@ import pytest
 
 import client_go_ports
 from client_go_ports import NewestStore, StoreOf018, StoreOf036, ThreadSafeStore
+from indexer_runs import replay, run_machine, smoke
 from kcache.testing import run_conformance
 from kcache_conformance.indexers.phases import PHASES
 from kcache_conformance.indexers.recorded.corpus import scenarios
-from kcache_conformance.indexers.recorded.replay import replay
 from kcache_conformance.indexers.recorded.scenario import Scenario
-from kcache_conformance.indexers.smoke import smoke
-from kcache_conformance.indexers.state_machine import make_state_machine, run_examples
 from kcache_conformance.phases.phase import PhaseContext
 from kcache_conformance.runs.suite import SuiteOptions, run_suite
 from kcache_model.finding import Finding, FindingKind
@@ -59,7 +57,7 @@ def found_by_one_thread(target: Target, semantics: Semantics) -> Finding | None:
     finding = smoke(target, semantics)
     for scenario in recorded(semantics):
         finding = finding or replay(target, scenario).finding
-    return finding or run_examples(make_state_machine(target, semantics), MACHINE_EXAMPLES, 0)
+    return finding or run_machine(target, MACHINE_EXAMPLES, semantics=semantics)
 
 
 @pytest.mark.one_in(8, start=1)

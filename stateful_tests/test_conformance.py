@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 
 import kcache
+from indexer_runs import run_machine, setup_of
 from kcache.testing import ConformanceError, Status, TargetError, run_conformance
 from kcache_conformance.indexers.phases import PHASES
-from kcache_conformance.indexers.sequential import Coverage, SequentialRun, run_program
-from kcache_conformance.indexers.state_machine import make_state_machine, run_examples
+from kcache_conformance.indexers.sequential import run_program
+from kcache_conformance.objects.sequential import SequentialRun
 from kcache_conformance.phases.budget_slices import budget_slices, work_steps
-from kcache_conformance.phases.phase import PhaseContext
+from kcache_conformance.phases.phase import Coverage, PhaseContext
 from kcache_conformance.runs.suite import SuiteOptions, run_suite
 from kcache_conformance.targets.target_types import TARGET_TYPES
 from kcache_model.finding import FindingKind
@@ -194,8 +195,7 @@ def test_the_state_machine_reaches_every_operation_and_every_error() -> None:
     coverage: Coverage = Counter()
     target = replace(make_target(kcache.new_indexer), is_strict=True)
     for semantics in Semantics:
-        machine = make_state_machine(target, semantics, strict_errors=True, coverage=coverage)
-        assert run_examples(machine, 50, 3) is None
+        assert run_machine(target, 50, 3, semantics=semantics, strict_errors=True, coverage=coverage) is None
     assert {operation for operation, _ in coverage} == {name.value for name in OperationName}
     reached = {error for _, error in coverage}
     assert reached == {"ok", *(kind.value for kind in ErrorKind if kind is not ErrorKind.OTHER)}
@@ -215,8 +215,7 @@ def test_the_same_seed_runs_the_same_programs() -> None:
 
             def rest(self) -> None: ...
 
-        machine = make_state_machine(make_target(kcache.new_indexer), Semantics.CLASSIC, watch=ProgressListener())
-        run_examples(machine, 10, seed)
+        run_machine(make_target(kcache.new_indexer), 10, seed, watch=ProgressListener)
         return seen
 
     assert programs(1) == programs(1)
@@ -298,19 +297,23 @@ def test_nobody_is_watched_while_the_next_step_is_drawn() -> None:
         def rest(self) -> None:
             told.append("rest")
 
-    run = SequentialRun(make_target(kcache.new_indexer), ("node",), watch=ProgressListener())
-    assert told == ["begin", "rest"]
-    assert run.step(op.list_keys()) is None
-    assert told[:3] == ["begin", "rest", "step"]
+    with setup_of(make_target(kcache.new_indexer), watch=ProgressListener()) as setup:
+        run = SequentialRun(setup, Program(("node",)))
+        assert told == ["begin", "rest"]
+        assert run.step(op.list_keys()) is None
+    assert told[:4] == ["begin", "rest", "step", "rest"]
     assert told[-1] == "rest"
-    assert set(told[3:-1]) == {"step"}, "what is read back is told call by call"
+    assert set(told[4:-1]) == {"step"}, "what is read back is told call by call"
     told.clear()
 
     def refuses(key_func: Any, indexers: Any) -> Any:
         raise OSError("no")
 
-    with pytest.raises(TargetError, match="OSError: no"):
-        SequentialRun(Target("refuses", refuses), ("node",), watch=ProgressListener())
+    with (
+        setup_of(Target("refuses", refuses), watch=ProgressListener()) as setup,
+        pytest.raises(TargetError, match="OSError: no"),
+    ):
+        SequentialRun(setup, Program(("node",)))
     assert told == ["begin", "rest"]
 
 

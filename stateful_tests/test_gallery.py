@@ -8,12 +8,10 @@ from dataclasses import replace
 
 import pytest
 
+from indexer_runs import replay, run_machine, smoke
 from kcache.testing import ConformanceError, Target, run_conformance
 from kcache_conformance.indexers.recorded.corpus import scenarios
-from kcache_conformance.indexers.recorded.replay import replay
 from kcache_conformance.indexers.recorded.scenario import Scenario
-from kcache_conformance.indexers.smoke import smoke
-from kcache_conformance.indexers.state_machine import make_state_machine, run_examples
 from kcache_conformance.results.events import SuiteResult
 from kcache_conformance.runs.suite import SuiteOptions, run_suite
 from kcache_conformance.targets.gallery import Example, gallery
@@ -91,7 +89,7 @@ def require_small(example: Example, result: SuiteResult) -> None:
 def test_a_concurrent_fault_is_right_in_one_thread(example: Example, effort: Effort) -> None:
     target = loaded(example)
     assert smoke(target, Semantics.CLASSIC) is None
-    assert run_examples(make_state_machine(target, Semantics.CLASSIC), effort(4, 300), 0) is None
+    assert run_machine(target, effort(4, 300)) is None
 
 
 @pytest.mark.one_in(96)
@@ -128,8 +126,7 @@ def test_a_correct_design_passes(example: Example, effort: Effort) -> None:
     assert smoke(target, Semantics.CLASSIC, strict_errors=True) is None
     for scenario in recorded()[:: effort(12, 1)]:
         assert replay(target, scenario, strict_errors=True).finding is None
-    machine = make_state_machine(target, Semantics.CLASSIC, strict_errors=True)
-    assert run_examples(machine, effort(4, 300), 0) is None
+    assert run_machine(target, effort(4, 300), strict_errors=True) is None
     rounds = effort(6, 2000)
     report = stress(target, Semantics.CLASSIC, StressOptions(seconds=240.0, rounds=rounds, strict_errors=True))
     assert report.finding is None

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from kcache.queues import FIFO, DeltaFIFO, RealFIFO
+from kcache_conformance.objects.patient_caller import PatientCaller
 from kcache_conformance.objects.programs import LARGER_SHAPES, SHAPES, litmus_tests, random_program
-from kcache_conformance.objects.sequential import PatientCaller, run_program
+from kcache_conformance.objects.sequential import SequentialSetup, run_program
 from kcache_conformance.phases.phase import PhaseContext
 from kcache_conformance.queues.object_types import DELTA_FIFO, REAL_FIFO
 from kcache_conformance.queues.object_types import FIFO as FIFO_TYPE
@@ -70,9 +71,8 @@ def test_client_go_is_reproduced_by_the_model_and_the_reference(kind: QueueKind)
             states, expected = follow(model, states, operation, outcome)
             assert outcome.agrees_with(expected, strict_errors=True), (one.id, operation)
         with closing(PatientCaller()) as makes:
-            assert (
-                run_program(TYPES[kind], reference(kind), one.program, makes, NoProgress(), strict_errors=True) is None
-            )
+            setup = SequentialSetup(TYPES[kind], reference(kind), makes, NoProgress(), strict_errors=True)
+            assert run_program(setup, one.program) is None
 
 
 def test_every_recorded_queue_is_translated() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import kcache
+from indexer_runs import replay
 from kcache_conformance.indexers.recorded.corpus import FILES, deviations, recordings, scenario_count, scenarios
-from kcache_conformance.indexers.recorded.replay import replay
 from kcache_model.finding import FindingKind
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.operations import OperationName

@@ -15,9 +15,10 @@ from kcache_conformance.isolation.journal import FileJournal, MemoryJournal, rea
 from kcache_conformance.isolation.watchdog import Watchdog
 from kcache_model.finding import Finding
 from kcache_model.indexers import operations as op
+from kcache_model.indexers.codec import INDEXERS
 from kcache_model.indexers.items import Item
-from kcache_model.indexers.journal import begin, noted_program, step
 from kcache_model.indexers.program import Program
+from kcache_model.object_types.noted_programs import begin, noted_program, step
 from kcache_stress.loading import extend_import_path
 
 A = Item("a", "v1")
@@ -51,7 +52,7 @@ def run(tmp_path: Path, body: str, program: Program = PROGRAM) -> tuple[JobEnd, 
 def test_a_call_that_never_returns_is_a_hang(tmp_path: Path, body: str) -> None:
     end, _ = run(tmp_path, body)
     assert end.how == "hang"
-    assert noted_program(end.note) == PROGRAM
+    assert noted_program(INDEXERS, end.note) == PROGRAM
     assert "in add" in end.message
     assert "kcache_stress" not in end.message, "the harness's own frames are of no interest"
 
@@ -63,7 +64,7 @@ def test_a_call_that_never_returns_is_a_hang(tmp_path: Path, body: str) -> None:
 def test_a_call_that_ends_the_process_is_a_crash(tmp_path: Path, body: str, message: str) -> None:
     end, _ = run(tmp_path, body)
     assert end.how == "crash"
-    assert noted_program(end.note) == PROGRAM
+    assert noted_program(INDEXERS, end.note) == PROGRAM
     assert message in end.message
 
 
@@ -101,7 +102,7 @@ def test_a_frozen_process_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert end.how == "hang"
     assert "frozen" in end.message
     assert "in add" in end.message
-    assert noted_program(end.note) == PROGRAM
+    assert noted_program(INDEXERS, end.note) == PROGRAM
 
 
 @pytest.mark.parametrize(
@@ -166,20 +167,20 @@ def test_journals(tmp_path: Path) -> None:
     file, memory = FileJournal(tmp_path / "journal"), MemoryJournal()
     for journal in (file, memory):
         watch = Watchdog(journal, 60.0, lambda _: None)
-        begin(watch, Program((), (op.list_keys(),)))
-        step(watch, op.list_objects())
-        begin(watch, Program(("node",)))
+        begin(watch, INDEXERS, Program((), (op.list_keys(),)))
+        step(watch, INDEXERS, op.list_objects())
+        begin(watch, INDEXERS, Program(("node",)))
         for operation in PROGRAM.prefix:
-            step(watch, operation)
+            step(watch, INDEXERS, operation)
         watch.rest()
     assert read_journal(tmp_path / "journal") == memory.text
-    assert noted_program(memory.text) == PROGRAM
+    assert noted_program(INDEXERS, memory.text) == PROGRAM
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"schema": "other"}', "\n\n"])
 def test_an_unreadable_journal_names_no_program(tmp_path: Path, text: str) -> None:
     (tmp_path / "journal").write_text(text, encoding="utf-8")
-    assert noted_program(read_journal(tmp_path / "journal")) is None
+    assert noted_program(INDEXERS, read_journal(tmp_path / "journal")) is None
     assert read_journal(tmp_path / "missing") == ""
 
 

@@ -58,7 +58,7 @@ def test_a_child_imports_the_explorer_for_phases_with_threads_alone(phase: str, 
     quiet = "from kcache.cli import eta, main; eta.FIRST_LINE_SECONDS = 3600.0; main()"  # however slow the machine is
     run("-c", quiet, "check", *asked, folder=tmp_path)
     loaded = {*(tmp_path / "loaded").read_text().split()}
-    assert "kcache_conformance.indexers.sequential" in loaded
+    assert "kcache_conformance.objects.sequential" in loaded
     assert "hypothesis" not in loaded
     if phase == "stress":
         assert loaded >= {"kcache_stress.indexers.stress"}

@@ -62,6 +62,10 @@ class CallProgram(Generic[Op_co]):
         """Return this program for a process with another hash seed; itself if its type has no hash seed."""
         return self
 
+    def as_unsteady(self) -> Any:
+        """Return this program marked as unsteady; itself if its type has no such mark."""
+        return self
+
     def operations(self) -> Iterator[Op_co]:
         """Yield all operations: first those of the prefix, then those of each thread."""
         yield from self.prefix

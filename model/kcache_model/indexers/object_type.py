@@ -6,6 +6,7 @@ Whoever prints a finding needs the type, too: what only a run needs is imported 
 from __future__ import annotations
 
 import importlib
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -27,11 +28,13 @@ from .program import History, Program
 from .reads import final_reads
 from .simpler import simpler_operations, simpler_programs
 from .target import INDEXES, Factory, Target, make_target
-from .vocabulary import INDEX
+from .vocabulary import ALL_INDEXES
 
 if TYPE_CHECKING:
+    from ..progress import ProgressListener
     from ..rules import BrokenRule
     from .driver import Driver
+    from .step_checks import IndexerChecks
 
 _BUDGET: Final = SearchBudget(seconds=2.0)
 """The history of a failing execution is short. If this is too little, the finding has no argument."""
@@ -52,6 +55,10 @@ class IndexerSpecification:
     def effects(self, state: State, operation: Operation) -> Sequence[tuple[State, Outcome]]:
         """Return the possible effects of a call: pairs of the next state and the outcome."""
         return self._model.effects(state, operation)
+
+    def respond(self, state: State, operation: Operation, observed: Outcome | None) -> tuple[State, Outcome]:
+        """Return the effect with the outcome ``observed``, if there is one; see :meth:`.EvictingModel.respond`."""
+        return self._model.respond(state, operation, observed)
 
 
 def _driver(
@@ -86,6 +93,22 @@ def _broken_rules(driver: Driver, target: Target) -> Sequence[BrokenRule]:
     return broken_afterwards(driver, target)
 
 
+def _step_checks(driver: Driver, target: Target, program: Program, watch: ProgressListener) -> IndexerChecks:
+    from .step_checks import IndexerChecks
+
+    return IndexerChecks(driver, target, program, watch)
+
+
+def _index_function_fails(operation: Operation) -> bool:
+    return operation.is_write and any(None in item.values.values() for item in operation.given)
+
+
+def _rule_of_outcome(program: Program, expected: Outcome, observed: Outcome) -> str:
+    from .outcome_rules import rule_of_outcome
+
+    return rule_of_outcome(program, expected, observed)
+
+
 def _make_target(factory: Any, name: str) -> Target:
     from .probing import probe
 
@@ -96,8 +119,19 @@ def _never_made(*_: object) -> Indexer[Any]:
     raise AssertionError("only asked what it supports")
 
 
+def _for_target(program: Program, target: Target) -> Program:
+    indexes = () if INDEXES in target.unsupported else program.indexes
+    return replace(program, indexes=indexes, may_evict=target.may_evict)
+
+
+def _usual_ways(target: Target) -> Sequence[Program]:
+    return (Program(() if INDEXES in target.unsupported else ALL_INDEXES[:2], semantics=target.semantics),)
+
+
 def _ways(target: Target) -> Sequence[Program]:
-    return (Program(() if INDEXES in target.unsupported else (INDEX,)),)
+    names = () if INDEXES in target.unsupported else ALL_INDEXES
+    chosen = (some for count in range(len(names) + 1) for some in itertools.combinations(names, count))
+    return tuple(Program(some, semantics=target.semantics) for some in chosen)
 
 
 INDEXER_OBJECTS: Final = ObjectType(
@@ -111,7 +145,7 @@ INDEXER_OBJECTS: Final = ObjectType(
     stand_in=lambda spec, unsupported: Target(spec, _never_made, unsupported),
     vocabulary=(),
     ways=_ways,
-    usual_ways=_ways,
+    usual_ways=_usual_ways,
     smoke=(),
     read_back=lambda program: final_reads(program, Target("", _never_made)),
     read_back_of=final_reads,
@@ -121,8 +155,12 @@ INDEXER_OBJECTS: Final = ObjectType(
     script=lambda _program, _target, _remarks: "",
     old_prefix="kx1.",
     broken_rules=_broken_rules,
-    for_target=lambda program, target: replace(program, may_evict=target.may_evict),
+    for_target=_for_target,
     decide=_decide,
+    step_checks=_step_checks,
+    rule_of_outcome=_rule_of_outcome,
+    has_own_thread=_index_function_fails,
+    calls_directly=True,
     call_text=lambda operation: str(operation.name),
     outcome_text=outcome_text,
     confirms_seen=False,

@@ -8,6 +8,7 @@ from typing import Final
 
 from ..outcomes import ErrorKind, Outcome
 from .operations import Operation, OperationName
+from .program import Program
 
 _ACCEPTED: Final[Mapping[str, str]] = {
     ErrorKind.KEY_FUNC: "key-function-error-swallowed",
@@ -27,8 +28,11 @@ _RULES: Final[Mapping[OperationName, str]] = {
 }
 
 
-def rule_of_outcome(operation: Operation, expected: Outcome, observed: Outcome) -> str:
-    """Return the id of the rule that a call breaks if its outcome is ``observed`` instead of ``expected``."""
+def rule_of_outcome(program: Program, expected: Outcome, observed: Outcome) -> str:
+    """Return the id of the rule that the last call of a program breaks with ``observed`` instead of ``expected``."""
+    *earlier, operation = program.operations()
+    if observed.waits:
+        return "lock-kept-after-error" if any(map(_fails, earlier)) else ""
     if expected.error is not None and observed.error is None:
         return _ACCEPTED.get(expected.error, "wrong-result")
     if observed.error is not None:
@@ -38,6 +42,11 @@ def rule_of_outcome(operation: Operation, expected: Outcome, observed: Outcome) 
     if operation.is_write:
         return "wrong-result"
     return _RULES.get(operation.name) or _rule_of_content(operation.name, _listed(expected), _listed(observed))
+
+
+def _fails(operation: Operation) -> bool:
+    """Whether a function of the caller raises in a call: then a lock may be kept."""
+    return any(item.key is None or None in item.values.values() for item in operation.given)
 
 
 def _rule_of_type(operation: Operation, description: str) -> str:

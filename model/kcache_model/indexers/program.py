@@ -56,6 +56,10 @@ class Program(CallProgram[Operation]):
         semantics = "" if self.semantics is Semantics.CLASSIC else f", semantics={self.semantics.value!r}"
         return f"indexer = factory(key_func, {indexes}{semantics})"
 
+    def as_unsteady(self) -> Program:
+        """The program, marked as unsteady."""
+        return dataclasses.replace(self, is_unsteady=True)
+
     def with_hash_seed(self, seed: int) -> Program:
         """The program with another hash seed."""
         return dataclasses.replace(self, hash_seed=seed)

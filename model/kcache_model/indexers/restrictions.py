@@ -95,6 +95,9 @@ _AVOIDED: Final[Mapping[str, str]] = {
 }
 """Kind of error -> the declaration that excludes the calls that raise it."""
 
+AVOIDABLE: Final = frozenset({UNKNOWN_INDEX, *_AVOIDED.values()})
+"""The declarations that exclude calls; see :func:`is_avoided`."""
+
 
 def restricted(operation: Operation, target: Target) -> Operation:
     """Return the operation without the features that the target does not support.

@@ -84,12 +84,14 @@ class Target:
         unsupported: operations and features that it does not support; they are not tested.
         is_strict: whether it is tested for more than client-go promises: by callers who change stored objects in
             place, or change the mappings of index functions that they passed or received.
+        semantics: the generation of client-go that defines the correct results.
     """
 
     name: str
     factory: Factory
     unsupported: frozenset[str] = field(default_factory=frozenset)
     is_strict: bool = False
+    semantics: Semantics = Semantics.CLASSIC
 
     @property
     def asks_order(self) -> bool:

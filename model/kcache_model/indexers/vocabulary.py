@@ -19,6 +19,9 @@ from .target import INDEXES, Target
 INDEX: Final = "node"
 """The index that the Indexer of a small program is created with."""
 
+ALL_INDEXES: Final = (INDEX, "tags", "group")
+"""The indices that a random program may be created with."""
+
 LATE_INDEXES: Final = ("zone", "tier")
 """The indices that ``add_indexers`` adds."""
 

@@ -13,9 +13,11 @@ from ..call_program import CallProgram
 from ..codec import Codec
 from ..history import Call
 from ..outcomes import WAITS, Outcome
+from ..progress import ProgressListener
 from ..rules import BrokenRule
 from .checking import CallsVerdict
 from .specification import Specification
+from .step_checks import StepChecks
 from .vocabulary import Vocabulary
 
 ReadBack: TypeAlias = Sequence[Any] | Generator[Any, Outcome, None]
@@ -156,6 +158,13 @@ class ObjectType:
         broken_rules: the invariants that an object breaks when the threads have ended.
         for_target: a program as it runs on a target, with what the declarations of the target allow.
         decide: checks a history of a program; by default the search of :func:`.checking.check_calls`.
+        step_checks: creates the checks around each call of a sequential run: driver, target, program, listener;
+            ``None`` if outcomes are all that is checked.
+        rule_of_outcome: the id of the rule that the last call of a program of one thread breaks: program, expected and
+            observed outcome; empty for the rule of the kind of the finding.
+        has_own_thread: whether a thread of its own makes a call of a sequential run: the next call then finds a lock
+            that this one has kept, even a reentrant one.
+        calls_directly: whether sequential runs make the calls in their own thread, without watching for hangs.
         call_text: the text of a call in the sentence that accuses it.
         outcome_text: the text of an outcome.
         confirms_seen: whether real threads try to confirm a finding even if the explorer observed all code.
@@ -192,6 +201,10 @@ class ObjectType:
     broken_rules: Callable[[Any, Any], Sequence[BrokenRule]] = lambda _driver, _target: ()
     for_target: Callable[[Any, Any], Any] = lambda program, _: program
     decide: Decide | None = None
+    step_checks: Callable[[Any, Any, Any, ProgressListener], StepChecks] | None = None
+    rule_of_outcome: Callable[[Any, Outcome, Outcome], str] = lambda _program, _expected, _observed: ""
+    has_own_thread: Callable[[Any], bool] = lambda _: False
+    calls_directly: bool = False
     call_text: Callable[[Any], str] = str
     outcome_text: Callable[[Outcome], str] = str
     confirms_seen: bool = True

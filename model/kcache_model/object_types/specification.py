@@ -79,6 +79,10 @@ def follow(
 
     If the call waits in all states, the states stay unchanged and the outcome is ``WAITS``.
     """
+    respond = getattr(specification, "respond", None)
+    if respond is not None and len(states) == 1:  # it finds the effect with this outcome without trying all of them
+        after, outcome = respond(states[0], operation, observed)
+        return (after,), outcome
     found = [effect for state in states for effect in specification.effects(state, operation)]
     if not found:
         return states, WAITS

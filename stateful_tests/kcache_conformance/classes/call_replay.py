@@ -16,7 +16,7 @@ from kcache_model.outcomes import WAITS, Outcome
 from kcache_stress.loading import load_object, named_packages
 from kcache_stress.objects.named_target import place_named
 
-from ..objects.sequential import PatientCaller
+from ..objects.patient_caller import PatientCaller
 
 if TYPE_CHECKING:
     from kcache_stress.objects.virtual_calls import VirtualCalls

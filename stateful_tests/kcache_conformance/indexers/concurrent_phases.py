@@ -8,13 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import inf
 
-from kcache_model.call_program import serial_orders
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.program import Program
-from kcache_model.indexers.reads import final_reads
-from kcache_model.indexers.target import Target
-from kcache_model.progress import ProgressListener
 from kcache_stress.indexers.exploration import explored_indexer
 from kcache_stress.indexers.programs.random_programs import explorer_program
 from kcache_stress.indexers.stress import StressOptions, StressReport
@@ -25,11 +21,10 @@ from kcache_stress.target.explore import ExploreOptions, hunting
 from ..phases.budget_slices import LEAST_PROGRAMS
 from ..phases.explorer_phase import Search, explorer_phase
 from ..phases.phase import PhaseContext, PhaseOutcome
-from .sequential import run_program
+from .sequential import in_any_order
 
 _PROGRESS_SECONDS = 0.2
 _EXECUTIONS = 300
-_MOST_ORDERS = 30
 _PROGRAM_SECONDS = 2.0
 """Time limit of the explorer for one program: many programs find more than many interleavings of one program."""
 
@@ -122,14 +117,3 @@ def _stress_counts(report: StressReport) -> Mapping[str, int]:
 
 def _in_any_order(context: PhaseContext, program: Program) -> Finding | None:
     return in_any_order(context.target, program, context.watch, strict_errors=context.options.strict_errors)
-
-
-def in_any_order(target: Target, program: Program, watch: ProgressListener, *, strict_errors: bool) -> Finding | None:
-    """Run a program without concurrency, in up to ``_MOST_ORDERS`` sequential orders; return the first finding."""
-    reads = final_reads(program, target)
-    for order in itertools.islice(serial_orders(program), _MOST_ORDERS):
-        calls = order.with_calls((*order.prefix, *reads))
-        finding = run_program(target, calls, strict_errors=strict_errors, watch=watch)
-        if finding is not None:
-            return finding
-    return None

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers import operations as op
+from kcache_model.indexers.codec import INDEXERS
 from kcache_model.indexers.driver import Driver, takes_default
-from kcache_model.indexers.items import Item, Semantics, Style
-from kcache_model.indexers.journal import begin
+from kcache_model.indexers.items import Item, Style
 from kcache_model.indexers.operations import Operation, OperationName
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import FAILING_FUNCTIONS, INDEXES, Target
-from kcache_model.progress import NoProgress, ProgressListener
+from kcache_model.object_types.noted_programs import begin
+from kcache_model.progress import ProgressListener
 from kcache_model.render import outcome_text
-
-from .sequential import run_program
 
 _A = Item("a", "v1", {"node": ("n1",)})
 _B = Item("b", "v2", {"node": ("n1",)})
@@ -63,39 +62,23 @@ _AFTER_A_FAILURE: tuple[Operation, ...] = (op.add(_FAILS), op.replace((_A,)))
 """After a call that fails: the lock must be free, and ``replace`` must work for any state that the call left behind."""
 
 
-def smoke(
-    target: Target,
-    semantics: Semantics,
-    *,
-    strict_errors: bool = False,
-    watch: ProgressListener | None = None,
-    is_known: Callable[[Finding], bool] = lambda _: False,
-) -> Finding | None:
-    """Run the most common operations on plain and on odd objects; return the first finding that is not known."""
-    watch = watch or NoProgress()
-    shared = _shared(target, semantics, watch)
-    if shared is not None:
-        return None if is_known(shared) else shared  # other tests would fail only because of it
+def smoke_programs(target: Target) -> Iterator[Program]:
+    """Yield programs with the most common operations on plain and on odd objects."""
     may_fail = INDEXES not in target.unsupported and FAILING_FUNCTIONS not in target.unsupported
     for operations in (_PROGRAM, _ODD_OBJECTS, *((_AFTER_A_FAILURE,) if may_fail else ())):
-        program = Program(("node",), operations, semantics=semantics)
-        finding = run_program(target, program, strict_errors=strict_errors, watch=watch, is_known=is_known)
-        if finding is not None:
-            return finding
-    default = _default(target, semantics, watch)
-    return None if default is None or is_known(default) else default
+        yield Program(("node",), operations, semantics=target.semantics)
 
 
-def _shared(target: Target, semantics: Semantics, watch: ProgressListener) -> Finding | None:
+def shared_instance(target: Target, watch: ProgressListener) -> Finding | None:
     """Return the finding if a new Indexer contains an object that was added to another Indexer."""
     if not target.supports(OperationName.ADD) or not target.supports(OperationName.LIST_KEYS):
         return None
-    program = Program(("node",), (op.add(_A),), semantics=semantics)
-    begin(watch, program)
+    program = Program(("node",), (op.add(_A),), semantics=target.semantics)
+    begin(watch, INDEXERS, program)
     indexes = () if INDEXES in target.unsupported else program.indexes
-    first = Driver(target, indexes, semantics)
+    first = Driver(target, indexes, target.semantics)
     first.call(program.prefix[0])
-    second = Driver(target, indexes, semantics)
+    second = Driver(target, indexes, target.semantics)
     found = second.call(op.list_keys())
     watch.rest()
     for driver in (first, second):
@@ -110,10 +93,10 @@ def _shared(target: Target, semantics: Semantics, watch: ProgressListener) -> Fi
     )
 
 
-def _default(target: Target, semantics: Semantics, watch: ProgressListener) -> Finding | None:
-    program = Program(semantics=semantics)
-    begin(watch, program)
-    driver = Driver(target, (), semantics)
+def ignored_default(target: Target, watch: ProgressListener) -> Finding | None:
+    """Return the finding if a lookup of a missing key does not return the default that was passed."""
+    begin(watch, INDEXERS, Program(semantics=target.semantics))
+    driver = Driver(target, (), target.semantics)
     try:
         problem = "returned something else" if not takes_default(driver, target) else None
     except Exception as error:

@@ -6,18 +6,25 @@ objects, values lose their last object. Stamps are added by the caller of the op
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
 from hypothesis import strategies as st
+from hypothesis.stateful import rule
 
 from kcache_model.indexers.items import Item, Style, Values
 from kcache_model.indexers.operations import Operation, WriteKind
-from kcache_model.indexers.vocabulary import LATE_INDEXES, VOCABULARY, ArgumentSource
-
-INDEXES = ("node", "tags", "group")
-"""The indices that a program may be created with."""
+from kcache_model.indexers.target import FAILING_FUNCTIONS, Target
+from kcache_model.indexers.vocabulary import (
+    ALL_INDEXES,
+    LATE_INDEXES,
+    MISUSE,
+    VOCABULARY,
+    ArgumentSource,
+    Template,
+    offered,
+)
 
 UNKNOWN_INDEX = "nowhere"
 
@@ -53,7 +60,7 @@ def index_values() -> st.SearchStrategy[str]:
 
 def index_names() -> st.SearchStrategy[str]:
     """Index names; seven in eight are indices that a program may be created with."""
-    return _mostly(INDEXES, (*LATE_INDEXES, UNKNOWN_INDEX))
+    return _mostly(ALL_INDEXES, (*LATE_INDEXES, UNKNOWN_INDEX))
 
 
 def value_lists(*, may_fail: bool) -> st.SearchStrategy[tuple[str, ...] | None]:
@@ -72,7 +79,7 @@ def value_lists(*, may_fail: bool) -> st.SearchStrategy[tuple[str, ...] | None]:
 def all_values(*, may_fail: bool = True) -> st.SearchStrategy[Values]:
     """The values of an object under any of the indices that a program may have, from the start or later."""
     return st.fixed_dictionaries(
-        {}, optional={index: value_lists(may_fail=may_fail) for index in (*INDEXES, *LATE_INDEXES)}
+        {}, optional={index: value_lists(may_fail=may_fail) for index in (*ALL_INDEXES, *LATE_INDEXES)}
     )
 
 
@@ -139,7 +146,7 @@ class DrawnArguments(ArgumentSource):
 
     def late_names(self) -> list[str]:
         """Names of indices to add; some may already exist."""
-        return cast("list[str]", self.draw(st.sets(st.sampled_from(INDEXES[:1] + LATE_INDEXES)).map(sorted)))
+        return cast("list[str]", self.draw(st.sets(st.sampled_from(ALL_INDEXES[:1] + LATE_INDEXES)).map(sorted)))
 
     def value(self) -> str:
         """A value of an index."""
@@ -156,6 +163,27 @@ class DrawnArguments(ArgumentSource):
     def _stamped(self, shape: Shape) -> Item:
         self._known.append(shape.stamped(f"v{len(self._known) + 1}"))
         return self._known[-1]
+
+
+def rules_for(target: Target) -> Mapping[str, Any]:
+    """Return name -> rule of a state machine, for each kind of call that the target supports."""
+    templates = [template for template in offered(VOCABULARY, target) if target.is_strict or template.group != MISUSE]
+    return {
+        f"{template.name}_{number}_{again}": _rule_of(template, may_fail=FAILING_FUNCTIONS not in target.unsupported)
+        for number, template in enumerate(templates)
+        for again in range(1 + template.is_write)  # writes twice as often: all is read back after each step anyway
+    }
+
+
+def _rule_of(template: Template, *, may_fail: bool) -> Any:
+    @rule(data=st.data())
+    def call(self: Any, data: st.DataObject) -> None:
+        if not hasattr(self, "arguments"):
+            self.arguments = DrawnArguments(may_fail=may_fail)
+        self.arguments.draw = data.draw
+        self.step(template.make(self.arguments))
+
+    return call
 
 
 @st.composite

@@ -13,11 +13,11 @@ from kcache_model.call_program import hash_seed
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.codec import INDEXERS
 from kcache_model.indexers.items import Semantics
-from kcache_model.indexers.journal import noted_program
 from kcache_model.indexers.object_type import INDEXER_OBJECTS
 from kcache_model.indexers.operations import INDEX_OPERATIONS, Operation, OperationName
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import INDEXES, Target, all_declared, make_target
+from kcache_model.object_types.noted_programs import noted_program
 from kcache_model.render import operation_text
 from kcache_model.rules import common_rules, rules_in
 from kcache_stress.indexers.program_tokens import PROGRAM_TOKENS
@@ -49,7 +49,7 @@ def _load(target: Any) -> Target:
 def _prepare(target: Target, options: SuiteOptions) -> Target:
     from kcache_model.indexers.probing import probe
 
-    return probe(replace(target, is_strict=options.is_strict), options.semantics)
+    return probe(replace(target, is_strict=options.is_strict, semantics=options.semantics), options.semantics)
 
 
 def _not_tested(target: Target) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ def _stopped(stopped: Stopped) -> Finding:
     how = "hang" if stopped.is_hang else "crash"
     if stopped.phase == REPLAY:  # an execution under the explorer; its message suggests --instrument
         return _execution_stopped(stopped)
-    program = noted_program(stopped.note) or Program(semantics=options.semantics)
+    program = noted_program(INDEXERS, stopped.note) or Program(semantics=options.semantics)
     program = replace(program, hash_seed=program.hash_seed or hash_seed(options.seed))
     if spec is not None and program.is_sequential and len(program) > 1:
         from kcache_model.object_types.smaller import smaller
@@ -79,7 +79,7 @@ def _stopped(stopped: Stopped) -> Finding:
                 strict_errors=options.strict_errors,
                 strict=options.is_strict,
             )
-            return ended.how == how and _last(noted_program(ended.note)) == _last(program)
+            return ended.how == how and _last(noted_program(INDEXERS, ended.note)) == _last(program)
 
         program = smaller(INDEXER_OBJECTS, program, fails, seconds=_MINIMISE_SECONDS, attempts=_MINIMISE_ATTEMPTS)
     steps = list(program.operations())
@@ -130,7 +130,7 @@ def _execution_stopped(stopped: Stopped) -> Finding:
         "another package, name it with --instrument"
     )
     summary = how + (hint if stopped.is_hang else "")
-    return Finding(kind, _EXPLORER, summary, noted_program(stopped.note), detail=stopped.detail)
+    return Finding(kind, _EXPLORER, summary, noted_program(INDEXERS, stopped.note), detail=stopped.detail)
 
 
 def _last(program: Program | None) -> OperationName | None:

@@ -5,19 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from kcache_model.finding import Finding, FindingKind
+from kcache_model.finding import FindingKind
 from kcache_model.indexers.probing import probe
 from kcache_model.indexers.program import Program
-from kcache_model.indexers.target import Target
 from kcache_model.progress import ProgressListener
 from kcache_stress.indexers.exploration import replay_token as follow_token
 from kcache_stress.indexers.target_loading import load_target
 from kcache_stress.target.replay_answer import SEARCH_SECONDS, Replayed
 from kcache_stress.target.replay_token import ReplayToken
 
-from .concurrent_phases import in_any_order
-from .sequential import run_program
-from .smallest import smallest
+from .sequential import in_any_order, smallest
 
 _ENDLESS: Final = (FindingKind.DEADLOCK, FindingKind.LIVELOCK, FindingKind.HANG)
 """The kinds of findings whose calls would not return without the explorer either."""
@@ -34,14 +31,11 @@ def replay_token(token: ReplayToken[Program], watch: ProgressListener, seconds: 
     if replayed.finding is None or replayed.finding.kind in (*_ENDLESS, FindingKind.DATA_RACE):
         return replayed
 
-    def run(program: Program, target: Target) -> Finding | None:
-        return run_program(target, program, strict_errors=token.strict_errors, watch=watch)
-
     target = probe(load_target(token.target), token.program.semantics)
     program = replayed.finding.program or token.program
     alone = in_any_order(target, program, watch, strict_errors=token.strict_errors)
     if alone is None or alone.program is None:
         return replayed
-    found = smallest(alone, target, run)
+    found = smallest(alone, target, watch, strict_errors=token.strict_errors)
     told = replace(found, phase="replay", program=found.program.with_hash_seed(token.program.hash_seed))
     return Replayed(replayed.answer, "its calls go wrong one after another, too", told)

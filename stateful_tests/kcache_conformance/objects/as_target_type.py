@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kcache import Semantics
 from kcache_model.bound import Bound
-from kcache_model.errors import FormatError
 from kcache_model.finding import Finding, FindingKind
+from kcache_model.object_types.noted_programs import noted_program
 from kcache_model.object_types.object_type import ObjectType
 from kcache_model.object_types.smaller import smaller
 from kcache_model.outcomes import Outcome
@@ -135,7 +134,7 @@ def _exploring(object_type: ObjectType) -> Exploring:
 def _stopped(object_type: ObjectType, stopped: Stopped) -> Finding:
     """Return the finding for a call that hung or ended the process; the noted program is the only information."""
     kind = FindingKind.HANG if stopped.is_hang else FindingKind.CRASH
-    program = _program(object_type, stopped.note)
+    program = noted_program(object_type.codec, stopped.note)
     if program is None:
         what = f"the {object_type.called} could not even be made"
     else:
@@ -172,10 +171,3 @@ def _smaller(object_type: ObjectType, stopped: Stopped, program: Any) -> Any:
         return ended.how == how
 
     return smaller(object_type, program, fails, seconds=_SMALLER_SECONDS, attempts=_ATTEMPTS)
-
-
-def _program(object_type: ObjectType, note: str) -> Any:
-    try:
-        return object_type.codec.decode_program(json.loads(note))
-    except (FormatError, ValueError, TypeError, KeyError):
-        return None

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from kcache_model.finding import Finding
-from kcache_model.object_types.object_type import ObjectType, RecordedProgram
+from kcache_model.finding import Finding, FindingKind
+from kcache_model.object_types.object_type import ObjectType
 from kcache_model.object_types.smaller import smaller
-from kcache_stress.objects.findings import sequential_finding, sequential_kind
 
 from ..phases.phase import Coverage, Phase, PhaseContext, PhaseOutcome
 from ..targets.imported_late import imported_late
 from .context import own_patience, setting_of
-from .sequential import Mismatch, PatientCaller, run_program
+from .mismatches import Mismatch, finding_of
+from .patient_caller import PatientCaller, caller_of
+from .sequential import SequentialSetup, run_program
 
 _QUICK_SECONDS: Final = 0.3
 _BATCH_EXAMPLES: Final = 20
 _SMALLER_SECONDS: Final = 5.0
+_SMALLER_ATTEMPTS: Final = 2_000
+"""Each attempt takes about a millisecond: most programs of one thread are minimal after some hundred."""
 
 
 _CONCURRENT: Final = {name: imported_late(f"{__package__}.concurrent_phases:{name}") for name in ("explorer", "stress")}
@@ -29,7 +33,7 @@ _CONCURRENT: Final = {name: imported_late(f"{__package__}.concurrent_phases:{nam
 
 def phases(object_type: ObjectType) -> Mapping[str, Phase]:
     """Return name -> phase, in the order of the run; ``recorded`` only for types with recordings."""
-    own = _Phases(object_type)
+    own = SequentialPhases(object_type)
     found: dict[str, Phase] = {"smoke": own.smoke}
     if object_type.has_recordings:
         found["recorded"] = own.recorded
@@ -37,18 +41,36 @@ def phases(object_type: ObjectType) -> Mapping[str, Phase]:
     return {**found, "stateful": own.stateful, **threads}
 
 
-class _Phases:
-    def __init__(self, object_type: ObjectType) -> None:
+class SequentialPhases:
+    """The phases with one thread. Each stops at its first unknown finding and makes it small.
+
+    Args:
+        object_type: of the target.
+        diagnose: returns a finding with a more precise rule, from further runs of programs on targets.
+    """
+
+    def __init__(
+        self,
+        object_type: ObjectType,
+        diagnose: Callable[[Finding, Any, Callable[[Any, Any], Finding | None]], Finding] = lambda finding, *_: finding,
+    ) -> None:
         self._type = object_type
+        self._diagnose = diagnose
 
     def smoke(self, context: PhaseContext) -> PhaseOutcome:
         """Make every call once, in each configuration of the object."""
+        ways = self._type.ways(context.target)
+        return self.run_all(context, "smoke", (way.with_calls(self._type.smoke, ()) for way in ways))
+
+    def run_all(self, context: PhaseContext, phase: str, programs: Iterable[Any]) -> PhaseOutcome:
+        """Run programs, which count as one."""
         coverage: Coverage = Counter()
-        with closing(PatientCaller()) as makes:
-            for way in self._type.ways(context.target):
-                mismatch = self._run(context, way.with_calls(self._type.smoke, ()), makes, coverage)
+        with closing(caller_of(self._type)) as caller:
+            setup = self.setup(context, caller)
+            for program in programs:
+                mismatch = run_program(setup, program, coverage)
                 if mismatch is not None:
-                    return PhaseOutcome({"programs": 1}, self._finding(context, "smoke", mismatch, makes), coverage)
+                    return PhaseOutcome({"programs": 1}, self.finding(context, phase, mismatch, setup), coverage)
         return PhaseOutcome({"programs": 1}, None, coverage)
 
     def recorded(self, context: PhaseContext) -> PhaseOutcome:
@@ -59,119 +81,140 @@ class _Phases:
             return PhaseOutcome({}, refused=what)
         counts = Counter(programs=0, operations=0, of=len(recorded))
         coverage: Coverage = Counter()
-        with closing(PatientCaller()) as makes:
+        with closing(caller_of(self._type)) as caller:
+            setup = self.setup(context, caller)
             for one in recorded:
-                mismatch = self._run(context, one.program, makes, coverage)
+                mismatch = run_program(setup, one.program, coverage)
                 counts.update(programs=1)
                 counts["operations"] = coverage.total()
                 context.on_progress(counts["programs"] / len(recorded), PhaseOutcome(counts))
                 if mismatch is not None:
-                    finding = self._finding(context, "recorded", mismatch, makes, recorded=one)
+                    why = f"client-go, {one.title}"
+                    finding = self.finding(context, "recorded", mismatch, setup, why=why, scenario=one.id)
                     return PhaseOutcome(counts, finding, coverage)
         return PhaseOutcome(counts, None, coverage)
 
-    def stateful(self, context: PhaseContext) -> PhaseOutcome:
-        """Run random programs of one thread."""
+    def stateful(self, context: PhaseContext, rules: Mapping[str, Any] | None = None) -> PhaseOutcome:
+        """Run random programs of one thread; ``rules`` of Hypothesis make the calls, if the vocabulary does not."""
         from .state_machine import make_state_machine, run_examples  # Hypothesis is most of the time that imports take
 
         coverage: Coverage = Counter()
         counts = Counter(programs=0, operations=0)
-        with closing(PatientCaller()) as makes:
-            machine = make_state_machine(
-                self._type,
-                context.target,
-                makes,
-                context.watch,
-                strict_errors=context.options.strict_errors,
-                patience_seconds=own_patience(context),
-                coverage=coverage,
-            )
+        with closing(caller_of(self._type)) as caller:
+            setup = self.setup(context, caller)
+            machine = make_state_machine(setup, coverage, rules)
             for batch, (examples, fraction) in enumerate(context.steps(at_once=_BATCH_EXAMPLES)):
                 context.on_progress(fraction, PhaseOutcome(counts, None, coverage))
-                mismatch = run_examples(machine, examples, context.seed * 1_000_003 + batch)
+                mismatch, is_steady = run_examples(machine, examples, context.seed * 1_000_003 + batch)
                 counts.update(programs=examples)
                 counts["operations"] = coverage.total()
                 if mismatch is not None:
-                    return PhaseOutcome(counts, self._finding(context, "stateful", mismatch, makes), coverage)
+                    found = self.finding(context, "stateful", mismatch, setup, is_steady=is_steady)
+                    return PhaseOutcome(counts, found, coverage)
         return PhaseOutcome(counts, None, coverage)
 
-    def _run(
-        self,
-        context: PhaseContext,
-        program: Any,
-        makes: PatientCaller,
-        coverage: Coverage | None = None,
-        most_seconds: float = float("inf"),
-    ) -> Mismatch | None:
-        return run_program(
+    def setup(self, context: PhaseContext, caller: PatientCaller, *, checks_steps: bool = True) -> SequentialSetup:
+        """Return the setup of the runs of a phase."""
+        setting = setting_of(self._type, context)
+        return SequentialSetup(
             self._type,
             context.target,
-            program,
-            makes,
+            caller,
             context.watch,
             strict_errors=context.options.strict_errors,
-            patience_seconds=min(most_seconds, own_patience(context)),
-            coverage=coverage,
+            patience_seconds=own_patience(context),
+            is_known=lambda mismatch: context.is_known(finding_of(setting, "", mismatch)),
+            checks_steps=checks_steps,
         )
 
-    def _finding(
+    def finding(
         self,
         context: PhaseContext,
         phase: str,
         mismatch: Mismatch,
-        makes: PatientCaller,
+        setup: SequentialSetup,
         *,
-        recorded: RecordedProgram | None = None,
+        why: str = "",
+        scenario: str | None = None,
+        is_steady: bool = True,
     ) -> Finding:
-        """Return the finding of the smallest program with the same kind of mismatch."""
-        quick = _QUICK_SECONDS if mismatch.observed.waits else float("inf")
-        why = f"client-go, {recorded.title}" if recorded is not None else ""
-        scenario = None if recorded is None else recorded.id
+        """Return the finding of the smallest program with the same symptom.
+
+        Args:
+            context: of the phase.
+            phase: its name.
+            mismatch: the failure.
+            setup: of the phase's runs.
+            why: the source of the expectation, if it is not the specification alone.
+            scenario: id of the recording, if the program comes from a recording.
+            is_steady: whether the same program failed when it was run again.
+        """
+        setting, known = setting_of(self._type, context), context.known
 
         def told(found: Mismatch) -> Finding:
-            return sequential_finding(
-                setting_of(self._type, context),
-                phase,
-                found.program,
-                found.expected,
-                found.observed,
-                stacks=found.stacks,
-                why=why,
-                scenario=scenario,
-            )
+            return finding_of(setting, phase, found, why=why, scenario=scenario)
 
-        context.on_finding(told(mismatch))
-        again = smallest_mismatch(
-            self._type,
-            mismatch,
-            lambda program: self._run(context, program, makes, most_seconds=quick),
-            seconds=context.seconds_within(_SMALLER_SECONDS),
+        finding = told(mismatch)
+        if not is_steady:
+            return _unsteady(finding)
+        context.on_finding(finding)
+        again = replace(
+            setup,
+            patience_seconds=min(setup.patience_seconds, _QUICK_SECONDS if mismatch.observed.waits else float("inf")),
+            is_known=lambda found: known.has(told(found)),
         )
-        return told(again)
+        symptoms, rule = known.symptoms_of(finding), known.rules.get(finding.rule)
+        is_of_state = rule is not None and rule.is_of_state  # the last write may then be another
+
+        def is_same(found: Mismatch) -> bool:
+            other = told(found)
+            if (other.kind, other.rule, other.location) != (finding.kind, finding.rule, finding.location):
+                return False
+            return is_of_state or not symptoms.isdisjoint(known.symptoms_of(other))
+
+        def run_on(program: Any, target: Any) -> Finding | None:
+            found = run_program(replace(again, target=target), program)
+            return None if found is None else told(found)
+
+        seconds = context.seconds_within(_SMALLER_SECONDS)
+        small = smallest_mismatch(self._type, mismatch, partial(run_program, again), is_same, seconds=seconds)
+        return finding if small is None else self._diagnose(told(small), context.target, run_on)
+
+
+def _unsteady(finding: Finding) -> Finding:
+    summary = f"not every time: {finding.summary}; the same program passed when it was run again"
+    program = finding.program.as_unsteady()
+    return replace(finding, kind=FindingKind.NONDETERMINISM, rule="", summary=summary, program=program)
 
 
 def smallest_mismatch(
     object_type: ObjectType,
     mismatch: Mismatch,
     run_again: Callable[[Any], Mismatch | None],
+    is_same: Callable[[Mismatch], bool] | None = None,
     *,
     seconds: float = _SMALLER_SECONDS,
-) -> Mismatch:
-    """Return a mismatch of the same kind in a program as small as possible."""
-    best = mismatch
+) -> Mismatch | None:
+    """Return the same mismatch in a program as small as possible; ``None`` if its own program does not fail again.
+
+    Args:
+        object_type: of the target.
+        mismatch: the mismatch.
+        run_again: runs a program and returns its mismatch.
+        is_same: whether a mismatch is the same; by default if it has the same kind.
+        seconds: limit of wall-clock time.
+    """
+    best = None
 
     def fails(candidate: Any) -> bool:
         nonlocal best
         found = run_again(candidate)
-        if found is None or _kind(found) is not _kind(mismatch):
+        if found is None or not (found.kind is mismatch.kind if is_same is None else is_same(found)):
             return False
         best = found
         return True
 
     # The program of the mismatch is shorter than the planned program, so minimising starts with it.
-    smaller(object_type, mismatch.program, fails, seconds=seconds)
+    if fails(mismatch.program):
+        smaller(object_type, mismatch.program, fails, seconds=seconds, attempts=_SMALLER_ATTEMPTS)
     return best
-
-
-def _kind(mismatch: Mismatch) -> object:
-    return sequential_kind(mismatch.expected, mismatch.observed)

@@ -10,7 +10,7 @@ from kcache_model.errors import CannotExploreError
 from kcache_model.finding import Finding
 from kcache_model.object_types.object_type import ObjectType
 from kcache_model.progress import ProgressListener
-from kcache_stress.objects.findings import Setting, sequential_finding
+from kcache_stress.objects.findings import Setting
 from kcache_stress.objects.named_target import load_object_target
 from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.objects.threads import ObjectStress
@@ -19,7 +19,9 @@ from kcache_stress.target.replay import follow
 from kcache_stress.target.replay_answer import SEARCH_SECONDS, ReplayAnswer, Replayed
 from kcache_stress.target.replay_token import ReplayToken
 
-from .sequential import PatientCaller, run_program
+from .mismatches import finding_of
+from .patient_caller import caller_of
+from .sequential import SequentialSetup, run_program
 
 _EXECUTIONS: Final = 20_000
 _STRESS_SECONDS: Final = 5.0
@@ -54,29 +56,22 @@ def _setting(object_type: ObjectType, token: ReplayToken[Any]) -> Setting:
 
 def _again(object_type: ObjectType, target: Any, token: ReplayToken[Any], watch: ProgressListener) -> Replayed:
     mismatch = None
-    with closing(PatientCaller()) as makes:
+    with closing(caller_of(object_type)) as caller:
+        setup = SequentialSetup(
+            object_type,
+            target,
+            caller,
+            watch,
+            strict_errors=token.strict_errors,
+            patience_seconds=_PATIENCE_SECONDS,
+        )
         for _ in range(_RUNS):
-            mismatch = run_program(
-                object_type,
-                target,
-                token.program,
-                makes,
-                watch,
-                strict_errors=token.strict_errors,
-                patience_seconds=_PATIENCE_SECONDS,
-            )
+            mismatch = run_program(setup, token.program)
             if mismatch is not None:
                 break
     if mismatch is None:
         return Replayed(ReplayAnswer.FIXED, "the same calls give what they should")
-    finding = sequential_finding(
-        _setting(object_type, token),
-        "replay",
-        mismatch.program,
-        mismatch.expected,
-        mismatch.observed,
-        stacks=mismatch.stacks,
-    )
+    finding = finding_of(_setting(object_type, token), "replay", mismatch)
     return Replayed(ReplayAnswer.REPRODUCED, "the same calls still go wrong", finding)
 
 

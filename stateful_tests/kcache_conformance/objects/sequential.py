@@ -1,22 +1,23 @@
-"""Programs of one thread on an object, compared with the specification. Calls that do not return are detected."""
+"""Programs of one thread on an object, compared with the specification."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kcache_model.history import PREFIX_THREAD
+from kcache_model.object_types import noted_programs
 from kcache_model.object_types.object_type import Driver, ObjectTarget, ObjectType
 from kcache_model.object_types.specification import States, follow
-from kcache_model.outcomes import WAITS, Outcome, error_text, raised
+from kcache_model.outcomes import WAITS, Outcome
 from kcache_model.progress import ProgressListener
 from kcache_stress.objects.named_target import new_object
-from kcache_stress.outside import outside_wait
-from kcache_stress.real_threads.thread_pool import ThreadPool
 
 from ..phases.phase import Coverage
+from .mismatches import Mismatch
+from .patient_caller import PatientCaller
 
 _QUICK_SECONDS: Final = 0.05
 _MOST_WAITED_SECONDS: Final = 1.0
@@ -26,122 +27,103 @@ _MORE_PATIENCE: Final = 3.0
 
 
 @dataclass(frozen=True)
-class Mismatch:
-    """The first difference between an object and its specification.
+class SequentialSetup:
+    """The data that the sequential runs of a phase share.
 
     Attributes:
-        program: the program up to the difference.
-        expected: the outcome by the specification.
-        observed: the outcome of the object; it waits if the call did not return.
-        stacks: the stacks of the call that did not return.
+        object_type: of the target.
+        target: the implementation.
+        caller: makes the calls.
+        watch: receives each call before it is made.
+        strict_errors: require the same errors as the specification.
+        patience_seconds: how long a call may take.
+        is_known: whether a mismatch is known; the run goes on after it, unless the content is uncertain then.
+        checks_steps: whether to make the type's checks around each call; otherwise outcomes are all that is compared.
     """
 
-    program: Any
-    expected: Outcome
-    observed: Outcome
-    stacks: str = ""
-
-
-class PatientCaller:
-    """A thread that makes the calls, so that the caller can give up waiting. If the thread hangs, it is replaced.
-
-    Attributes:
-        outside: the wait for the outside world of the last call that did not return; empty if there was none.
-        waited: the seconds spent in calls that are known to wait or sleep.
-    """
-
-    def __init__(self) -> None:
-        self.outside = ""
-        self.waited = 0.0
-        self._pool: ThreadPool | None = None
-
-    def call(
-        self, driver: Driver, operation: Any, patience_seconds: float, thread: int = PREFIX_THREAD
-    ) -> tuple[Outcome, str]:
-        """Make a call; return its outcome, or that it waits and the stacks."""
-        outcome: list[Outcome] = []
-
-        def work() -> None:
-            try:
-                outcome.append(driver.call(operation, thread))
-            except BaseException as error:
-                outcome.append(raised("other", error_text(error)))
-
-        if self._pool is None:
-            self._pool = ThreadPool(1)
-        if self._pool.run([work], lambda: 0, patience_seconds):
-            return outcome[0], ""
-        self.outside = outside_wait(self._pool.idents[0])
-        stacks, self._pool = self._pool.stacks(), None
-        return WAITS, stacks
-
-    def close(self) -> None:
-        """End the thread: no more calls will be made."""
-        if self._pool is not None:
-            self._pool.close()
-            self._pool = None
+    object_type: ObjectType
+    target: ObjectTarget
+    caller: PatientCaller
+    watch: ProgressListener
+    strict_errors: bool = False
+    patience_seconds: float = 1.0
+    is_known: Callable[[Mismatch], bool] = lambda _: False
+    checks_steps: bool = True
 
 
 class SequentialRun:
     """An object and its specification, which execute the same calls.
 
     Args:
-        object_type: of the target.
-        target: the implementation.
+        setup: the target and its type.
         program: the configuration of the object; its operations are ignored.
-        makes: makes the calls.
-        watch: receives each call before it is made.
-        strict_errors: require the same errors as the specification.
-        patience_seconds: how long a call may take.
 
     Attributes:
-        program: the program so far, all in the prefix.
         coverage: the counts of its calls.
+        was_called: whether the last operation was called: excluded ones are not, nor those that would wait.
+        is_over: whether the content of the object is uncertain; further calls are skipped.
 
     Raises:
         TargetError: the factory raised.
     """
 
-    def __init__(
-        self,
-        object_type: ObjectType,
-        target: ObjectTarget,
-        program: Any,
-        makes: PatientCaller,
-        watch: ProgressListener,
-        *,
-        strict_errors: bool,
-        patience_seconds: float,
-    ) -> None:
-        self.program = program.with_calls((), ())
+    def __init__(self, setup: SequentialSetup, program: Any) -> None:
+        object_type, target = setup.object_type, setup.target
+        self._empty = object_type.for_target(program.with_calls((), ()), target)
+        self._operations: list[Any] = []
+        self.was_called = False
         self.coverage: Coverage = Counter()
-        self._type = object_type
-        self._target = target
-        self._hands = makes
-        self._watch = watch
-        self._strict_errors = strict_errors or object_type.exact_errors
-        self._patience_seconds = patience_seconds
-        self._specification = object_type.specification(program)
-        self._states: States = (self._specification.initial(program),)
-        self._is_over = False
-        self._watch.note(object_type.noted(self.program))
-        self._driver = new_object(object_type, target, self.program)
-        self._watch.rest()
+        self.is_over = False
+        self._setup = setup
+        self._strict_errors = setup.strict_errors or object_type.exact_errors
+        self._specification = object_type.specification(self._empty)
+        self._states: States = (self._specification.initial(self._empty),)
+        noted_programs.begin(setup.watch, object_type.codec, self._empty)
+        try:
+            self._driver = new_object(object_type, target, self._empty)
+        finally:
+            setup.watch.rest()  # the generation of the first step may take long
+        new_checks = object_type.step_checks
+        self._checks = None if new_checks is None else new_checks(self._driver, target, self._empty, setup.watch)
+        self._is_hung = False
 
-    def would_wait(self, operation: Any) -> bool:
+    @property
+    def program(self) -> Any:
+        """The program so far, all in the prefix."""
+        return self._empty.with_calls(tuple(self._operations), ())
+
+    def _prepared(self, operation: Any) -> Any:
+        """Return the operation as the target offers it; ``None`` if it is not called: it is excluded, or would wait."""
+        if self.is_over or not self._setup.target.allows_call(operation):
+            return None
+        if self._checks is not None:
+            operation = self._checks.prepared(operation, self._states)
+        return None if operation is None or self._would_wait(operation) else operation
+
+    def _would_wait(self, operation: Any) -> bool:
         """Whether, by the specification, the call would wait for another thread."""
+        if getattr(self._specification, "never_waits", False):
+            return False
         return follow(self._specification, self._states, operation)[1].waits
 
-    def step(self, operation: Any) -> Mismatch | None:
-        """Execute one operation, unless it waits or the target lacks it; return the mismatch if there is one."""
-        return self._step(operation)[0]
+    def step(self, operation: Any, deviation: tuple[Outcome, Outcome] | None = None) -> Mismatch | None:
+        """Execute one operation, unless it waits or the target lacks it; return an unknown mismatch if there is one.
+
+        Args:
+            operation: the call.
+            deviation: an outcome of the specification, and another one that is right in its place.
+        """
+        return self._step(operation, deviation)[0]
 
     def _waits_alone(self, seconds: float) -> bool:
         """Whether the last call waits again, on a new object and with more patience."""
+        setup = self._setup
         with closing(PatientCaller()) as caller:
-            driver, outcome = new_object(self._type, self._target, self.program.with_calls((), ())), WAITS
-            for operation in self.program.prefix:
-                outcome, _ = caller.call(driver, operation, _MORE_PATIENCE * self._patience_seconds + seconds)
+            driver = new_object(setup.object_type, setup.target, self._empty)
+            outcome = WAITS
+            for operation in self._operations:
+                patience = _MORE_PATIENCE * setup.patience_seconds + seconds
+                outcome, _ = self._call(caller, driver, operation, patience)
                 if outcome.waits:
                     break
             return outcome.waits and not caller.outside
@@ -157,59 +139,120 @@ class SequentialRun:
             wrong.extend(filter(None, [mismatch]))
             return observed
 
-        self._type.reading_back(self._target, self.program, answer)
+        if self._checks is None:
+            self._setup.object_type.reading_back(self._setup.target, self.program, answer)
         return wrong[0] if wrong else None
 
-    def _step(self, operation: Any) -> tuple[Mismatch | None, Outcome]:
-        if self._is_over or not self._target.allows_call(operation) or self.would_wait(operation):
+    def close(self) -> None:
+        """Let the object stop its threads, unless a call hangs."""
+        close = getattr(self._driver, "close", None)
+        if close is not None and not self._is_hung:
+            close()
+
+    def _step(
+        self, operation: Any, deviation: tuple[Outcome, Outcome] | None = None
+    ) -> tuple[Mismatch | None, Outcome]:
+        operation = self._prepared(operation)
+        self.was_called = operation is not None
+        if not self.was_called:
             return None, WAITS
+        setup = self._setup
         seconds = self._seconds(operation)
-        if seconds > _QUICK_SECONDS and self._hands.waited > _MOST_WAITED_SECONDS:
+        if seconds > _QUICK_SECONDS and setup.caller.waited > _MOST_WAITED_SECONDS:
             return None, WAITS
-        self._hands.waited += seconds
-        self.program = self.program.with_calls((*self.program.prefix, operation))
-        self._watch.note(self._type.noted(self.program))
-        observed, stacks = self._hands.call(self._driver, operation, self._patience_seconds + seconds)
-        if observed.waits:
-            self._watch.rest()  # the caller gives up by itself
-            self._is_over = True  # the effect of the call is unknown
-            if self._hands.outside or not self._waits_alone(seconds):
-                return None, WAITS
-        self._watch.rest()
+        setup.caller.waited += seconds
+        self._operations.append(operation)
+        noted_programs.step(setup.watch, setup.object_type.codec, operation)
+        observed, stacks = self._call(setup.caller, self._driver, operation, setup.patience_seconds + seconds)
+        setup.watch.rest()
+        if observed.waits and not self._is_confirmed(seconds):
+            return None, WAITS
         self._states, expected = follow(self._specification, self._states, operation, observed)
-        self.coverage[str(operation.name), "ok" if expected.error is None else str(expected.error)] += 1
-        if observed.agrees_with(expected, strict_errors=self._strict_errors):
-            return None, observed
-        return Mismatch(self.program, expected, observed, stacks), observed
+        shown = expected if observed.waits else observed
+        self.coverage[str(operation.name), "ok" if shown.error is None else str(shown.error)] += 1
+        right = (expected, deviation[1]) if deviation is not None and expected == deviation[0] else (expected,)
+        if not any(observed.agrees_with(outcome, strict_errors=self._strict_errors) for outcome in right):
+            mismatch = Mismatch(self.program, expected, observed, stacks)
+            if observed.waits or not setup.is_known(mismatch):
+                return mismatch, observed
+            self.is_over = getattr(operation, "is_write", True)
+        return self._checked(operation, observed), observed
+
+    def _call(
+        self, caller: PatientCaller, driver: Driver, operation: Any, patience_seconds: float
+    ) -> tuple[Outcome, str]:
+        """Make a call; in a thread of its own if it may keep a lock, which the next call then finds locked."""
+        if not self._setup.object_type.has_own_thread(operation):
+            return caller.call(driver, operation, patience_seconds)
+        with closing(PatientCaller()) as apart:
+            result = apart.call(driver, operation, patience_seconds)
+            caller.outside = apart.outside
+            return result
+
+    def _is_confirmed(self, seconds: float) -> bool:
+        """Whether a call hangs: it did not return, and does not return either if it is repeated alone."""
+        self.is_over = self._is_hung = True  # the effect of the call is unknown
+        return not self._setup.caller.outside and self._waits_alone(seconds)
+
+    def _checked(self, operation: Any, observed: Outcome) -> Mismatch | None:
+        """Make the checks of the type after a call; return the first unknown problem."""
+        checks, setup = self._checks, self._setup
+        if checks is None or self.is_over or not setup.checks_steps:
+            return None
+        wrong: list[Mismatch] = []
+        failed: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                for problem in checks.problems(operation, observed, self._states, self._learn):
+                    mismatch = Mismatch(self.program, observed, observed, problem=problem)
+                    if not setup.is_known(mismatch):
+                        wrong.append(mismatch)
+                        break
+                    self.is_over = self.is_over or problem.is_of_state
+            except BaseException as error:
+                failed.append(error)
+
+        stacks = setup.caller.run(work, setup.patience_seconds, lambda: checks.reads)
+        setup.watch.rest()
+        if failed:
+            raise failed[0]
+        if not stacks:
+            return wrong[0] if wrong else None
+        reading = checks.under_way
+        if reading is None:
+            return None
+        self._operations.append(reading)
+        expected = follow(self._specification, self._states, reading)[1]
+        return Mismatch(self.program, expected, WAITS, stacks) if self._is_confirmed(0.0) else None
+
+    def _learn(self, operation: Any, outcome: Outcome) -> States:
+        self._states, _ = follow(self._specification, self._states, operation, outcome)
+        return self._states
 
     def _seconds(self, operation: Any) -> float:
         """Return how many seconds the next call will wait or sleep, if that is known."""
         seconds = getattr(self._specification, "seconds", None)
-        found = () if seconds is None else seconds((*self.program.prefix, operation))
+        found = () if seconds is None else seconds((*self._operations, operation))
         return found[-1] if found else 0.0
 
 
-def run_program(
-    object_type: ObjectType,
-    target: ObjectTarget,
-    program: Any,
-    makes: PatientCaller,
-    watch: ProgressListener,
-    *,
-    strict_errors: bool = False,
-    patience_seconds: float = 1.0,
-    coverage: Coverage | None = None,
-) -> Mismatch | None:
-    """Execute the prefix of a program; return the first mismatch."""
-    run = SequentialRun(
-        object_type, target, program, makes, watch, strict_errors=strict_errors, patience_seconds=patience_seconds
-    )
+def run_program(setup: SequentialSetup, program: Any, coverage: Coverage | None = None) -> Mismatch | None:
+    """Execute the calls of a program, the threads one after another; return the first unknown mismatch.
+
+    Args:
+        setup: the target and its type.
+        program: the program.
+        coverage: the counter of calls; it is updated.
+    """
+    run = SequentialRun(setup, program)
     try:
-        for operation in program.prefix:
+        for operation in program.operations():
             mismatch = run.step(operation)
             if mismatch is not None:
                 return mismatch
     finally:
         if coverage is not None:
             coverage.update(run.coverage)
+        run.close()
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hypothesis import strategies as st
@@ -13,13 +13,13 @@ from kcache_model.errors import TargetError
 from kcache_model.object_types.object_type import ObjectTarget, ObjectType
 from kcache_model.object_types.specification import may_wait_for_ever
 from kcache_model.object_types.vocabulary import OperationTemplate
-from kcache_model.progress import ProgressListener
 
 from ..phases import stateful
 from ..phases.phase import Coverage
 from ..phases.stateful import FoundError
+from .mismatches import Mismatch
 from .programs import offered
-from .sequential import Mismatch, PatientCaller, SequentialRun
+from .sequential import SequentialRun, SequentialSetup
 
 
 def operations(vocabulary: tuple[OperationTemplate, ...]) -> st.SearchStrategy[tuple[OperationTemplate, Any]]:
@@ -66,54 +66,36 @@ def concurrent_programs(
 
 
 def make_state_machine(
-    object_type: ObjectType,
-    target: ObjectTarget,
-    makes: PatientCaller,
-    watch: ProgressListener,
-    *,
-    strict_errors: bool = False,
-    patience_seconds: float = 1.0,
-    coverage: Coverage | None = None,
+    setup: SequentialSetup, coverage: Coverage, rules: Mapping[str, Any] | None = None
 ) -> type[RuleBasedStateMachine]:
-    """Create a state machine class for ``target``; a failing test case raises :class:`FoundError` with a mismatch.
+    """Create a state machine class; a failing test case raises :class:`FoundError` with a mismatch.
 
     Args:
-        object_type: of the target.
-        target: the implementation.
-        makes: makes the calls.
-        watch: receives each call before it is made.
-        strict_errors: require the same errors as the specification.
-        patience_seconds: how long a call may take.
+        setup: the target and its type.
         coverage: counts the operations that were made.
+        rules: name -> rule of Hypothesis, which calls ``step``; by default one rule that draws from the vocabulary.
     """
-    counted = Counter() if coverage is None else coverage
+    object_type, target = setup.object_type, setup.target
+    usual, every = object_type.usual_ways(target), object_type.ways(target)
+    programs = st.sampled_from(every)
+    if len(usual) < len(every):
+        programs = st.one_of(st.sampled_from(usual), programs)
 
     class Comparison(RuleBasedStateMachine):
         raised: ClassVar[list[Exception]] = []
 
-        @initialize(program=st.sampled_from(object_type.ways(target)))
+        @initialize(program=programs)
         def create(self, program: Any) -> None:
             self.made = 0
             self.is_wrong = False
             try:
-                self.run = SequentialRun(
-                    object_type,
-                    target,
-                    program,
-                    makes,
-                    watch,
-                    strict_errors=strict_errors,
-                    patience_seconds=patience_seconds,
-                )
+                self.run = SequentialRun(setup, program)
             except TargetError as error:
                 self.raised.append(error)
                 raise
 
-        @rule(chosen=operations(object_type.vocabulary))
-        def call(self, chosen: tuple[OperationTemplate, tuple[Any, ...]]) -> None:
-            template, values = chosen
-            self.made += 1
-            self.fail_on(self.run.step(template.make(self.made, *values)))
+        def step(self, operation: Any) -> None:
+            self.fail_on(self.run.step(operation))
 
         def fail_on(self, mismatch: Mismatch | None) -> None:
             if mismatch is not None:
@@ -130,16 +112,32 @@ def make_state_machine(
                 if not self.is_wrong:
                     self.fail_on(run.read_back())
             finally:
-                counted.update(run.coverage)
+                coverage.update(run.coverage)
+                run.close()
 
-    return Comparison
+    own = rules or {"call": _call_of(object_type.vocabulary)}
+    return type(Comparison.__name__, (Comparison,), dict(own))
 
 
-def run_examples(machine: type[RuleBasedStateMachine], examples: int, random_seed: int) -> Mismatch | None:
-    """Run random programs; return the mismatch of the first failing program, not made smaller, or ``None``.
+def _call_of(vocabulary: tuple[OperationTemplate, ...]) -> Any:
+    @rule(chosen=operations(vocabulary))
+    def call(self: Any, chosen: tuple[OperationTemplate, tuple[Any, ...]]) -> None:
+        template, values = chosen
+        self.made += 1
+        self.step(template.make(self.made, *values))
+
+    return call
+
+
+def run_examples(machine: type[RuleBasedStateMachine], examples: int, random_seed: int) -> tuple[Mismatch | None, bool]:
+    """Run random programs.
+
+    Returns:
+        The mismatch of the first failing program, not made smaller, or ``None``; and whether the same program failed
+        when it was run again.
 
     Raises:
         TargetError: the factory raised.
     """
     error = stateful.run_examples(machine, examples, random_seed)
-    return None if error is None else error.found
+    return (None, True) if error is None else (error.found, error.is_steady)

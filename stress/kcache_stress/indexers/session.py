@@ -13,15 +13,16 @@ from dataclasses import dataclass
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.aftermath import broken_afterwards
+from kcache_model.indexers.codec import INDEXERS
 from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.items import Item, Semantics
-from kcache_model.indexers.journal import begin
 from kcache_model.indexers.just_in_time import HistoryMonitor, HistoryVerdict
 from kcache_model.indexers.operations import Operation, OperationName
 from kcache_model.indexers.program import History, Program
 from kcache_model.indexers.reads import reads_of
 from kcache_model.indexers.target import Target
 from kcache_model.linearizability import SearchBudget
+from kcache_model.object_types.noted_programs import begin
 from kcache_model.outcomes import returned
 from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
@@ -105,7 +106,7 @@ class Session:
         """
         program = Program(self._driver.indexes, tuple(map(op.add, self._contents)), stretch.threads, self._semantics)
         written = [item for operation in program.operations() for item in operation.written]
-        begin(watch, program)
+        begin(watch, INDEXERS, program)
         take = Take(self._driver)
         ended = take.together(
             pool,

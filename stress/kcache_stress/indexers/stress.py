@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import FINAL_THREAD
+from kcache_model.indexers.codec import INDEXERS
 from kcache_model.indexers.items import Semantics
-from kcache_model.indexers.journal import begin
 from kcache_model.indexers.program import History, Program
 from kcache_model.indexers.target import INDEXES, Target
+from kcache_model.object_types.noted_programs import begin
 from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.verdict import Status
 
@@ -213,7 +214,7 @@ class _Run:
 
     def round(self, program: Program) -> None:
         """Run one program on a new Indexer, and judge the recording."""
-        begin(self._watch, program)
+        begin(self._watch, INDEXERS, program)
         patience = self._options.patience_seconds
         alive = self._watch.alive
         recording = record(self._target, program, self._pool, self._noise, self._level(), patience, alive)
@@ -229,7 +230,7 @@ class _Run:
         )
         indexes = () if INDEXES in self._target.unsupported else ("node", "tags")
         empty = Program(indexes, semantics=self._semantics)
-        begin(self._watch, empty)
+        begin(self._watch, INDEXERS, empty)
         session = Session(self._target, indexes, self._semantics, self._noise, strict_errors=strict)
         self._watch.rest()
         for stretch in plan:
@@ -240,7 +241,7 @@ class _Run:
             if played.status is not Status.OK or not session.can_go_on:
                 break
         if self.report.finding is None:
-            begin(self._watch, empty)
+            begin(self._watch, INDEXERS, empty)
             session.close()
             self._watch.rest()
 

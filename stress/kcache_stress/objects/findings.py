@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
+from kcache_model.history import FINAL_THREAD, Call
 from kcache_model.interleaving import Interleaving
 from kcache_model.object_types.checking import CallsVerdict
 from kcache_model.object_types.object_type import ObjectType
-from kcache_model.outcomes import Outcome, unexplained_text
+from kcache_model.outcomes import unexplained_text
 from kcache_model.places import place_in
 
 from ..target.replay_token import ReplayToken, TokenFormat
@@ -42,59 +42,6 @@ class Setting:
     def token(self, program: Any, kind: FindingKind) -> ReplayToken[Any]:
         """Create the replay token of a finding that has no schedule."""
         return ReplayToken(self.target, program, kind, strict_errors=self.strict_errors, instrument=self.instrument)
-
-
-def sequential_finding(
-    setting: Setting,
-    phase: str,
-    program: Any,
-    expected: Outcome,
-    observed: Outcome,
-    *,
-    stacks: str = "",
-    why: str = "",
-    scenario: str | None = None,
-) -> Finding:
-    """Create the finding of a program of one thread whose last call is wrong.
-
-    Args:
-        setting: of the run.
-        phase: the phase that found it.
-        program: the program; its prefix ends with the wrong call.
-        expected: the outcome of the specification.
-        observed: the outcome of the object; ``WAITS`` if the call did not return.
-        stacks: the stack of the call, if the call did not return.
-        why: the source of the expectation, if it is not the specification alone.
-        scenario: id of the recording, if the program comes from a recording.
-    """
-    kind = sequential_kind(expected, observed)
-    position = len(program.prefix) - 1
-    gave = "did not return" if observed.waits else f"gave {observed}"
-    return Finding(
-        kind,
-        phase,
-        f"{program.prefix[position]} {gave}; expected: {expected}{f' ({why})' if why else ''}",
-        program,
-        step=position,
-        expected=expected,
-        observed=observed,
-        location=place_in(observed.frames),
-        detail=stacks,
-        scenario=scenario,
-        schedule=token_format(setting.object_type).encode(setting.token(program, kind)),
-        script=setting.object_type.script(
-            program, setting.target, {(PREFIX_THREAD, position): f"{gave}; expected: {expected}"}
-        ),
-    )
-
-
-def sequential_kind(expected: Outcome, observed: Outcome) -> FindingKind:
-    """Return the kind of violation of a call whose outcome is not the expected outcome."""
-    if observed.waits:
-        return FindingKind.HANG
-    if observed.error is not None and expected.error is None:
-        return FindingKind.EXCEPTION
-    return FindingKind.DIVERGENCE
 
 
 def concurrent_finding(
