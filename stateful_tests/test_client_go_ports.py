@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-import client_go_ports
-from client_go_ports import NewestStore, StoreOf018, StoreOf036, ThreadSafeStore
 from kcache.testing import run_conformance
 from kcache_conformance.indexers.phases import PHASES
 from kcache_conformance.indexers.recorded.corpus import scenarios
@@ -31,6 +29,8 @@ from kcache_model.verdict import Status
 from kcache_stress.indexers.exploration import explored_indexer
 from kcache_stress.indexers.stress import StressOptions, stress
 from kcache_stress.target.explore import ExploreOptions, explore
+from stateful_tests.material import client_go_ports
+from stateful_tests.material.client_go_ports import NewestStore, StoreOf018, StoreOf036, ThreadSafeStore
 
 Port = type[ThreadSafeStore]
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import evicting_targets
 from kcache_conformance.indexers.phases import PHASES
 from kcache_conformance.indexers.recorded.corpus import scenarios
 from kcache_conformance.indexers.recorded.replay import replay
@@ -27,6 +26,7 @@ from kcache_model.verdict import Status
 from kcache_stress.indexers.exploration import explored_indexer
 from kcache_stress.indexers.stress import StressOptions, stress
 from kcache_stress.target.explore import ExploreOptions, explore
+from stateful_tests.material import evicting_targets
 
 FILE = Path(evicting_targets.__file__)
 RIGHT = ("Lru", "Forgetful")
