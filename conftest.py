@@ -143,7 +143,7 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     return compare
 
 
-_WARM_CHILD = Path(__file__).parent / "stress" / "warm_child.py"
+_WARM_CHILD = Path(__file__).parent / "stress" / "material" / "warm_child.py"
 _IMPORTED_BY_CHILDREN = [
     "kcache_conformance.isolation.worker",
     "kcache_conformance.runs.jobs",

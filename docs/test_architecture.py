@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -121,6 +122,14 @@ def test_every_module_can_be_imported() -> None:
         except ModuleNotFoundError as error:
             if str(error.name).partition(".")[0] not in OPTIONAL:
                 raise
+
+
+@pytest.mark.parametrize("folder", ["model", "stress", "stateful_tests"])
+def test_beside_a_package_there_are_tests_and_their_material_only(folder: str) -> None:
+    allowed = {*PACKAGES, "material", "golden", "README.md", "conftest.py"}
+    names = {path.name for path in (Path(__file__).parents[1] / folder).iterdir()}
+    others = {name for name in names - allowed if not name.startswith((".", "__pycache__"))}
+    assert [name for name in sorted(others) if not re.fullmatch(r"test_\w+\.py", name)] == []
 
 
 def test_modules_stay_small() -> None:

@@ -16,7 +16,7 @@ from kcache_conformance.informers.litmus_tests import SEQUENTIAL
 from kcache_conformance.informers.target import _NEEDED, FEATURES, load_informer_target
 from kcache_conformance.targets.target_types import TARGET_TYPES
 from kcache_model.informers.program import InformerProgram, StepName
-from stateful_tests.api_server import HttpApiServer
+from stateful_tests.material.api_server import HttpApiServer
 
 FOLDER = Path(__file__).parent
 PAGE = (FOLDER / "informers.md").read_text(encoding="utf-8")

@@ -18,7 +18,7 @@ from kcache_model.indexers.just_in_time.union import united
 from kcache_model.indexers.just_in_time.writes import Put
 from kcache_model.outcomes import returned
 from kcache_model.verdict import Status
-from model.simulated_histories import Simulator
+from model.material.simulated_histories import Simulator
 
 NOW = 10
 

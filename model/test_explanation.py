@@ -18,7 +18,7 @@ from kcache_model.indexers.operations import Operation, WriteKind
 from kcache_model.indexers.program import History
 from kcache_model.outcomes import ErrorKind, Outcome, Value, raised
 from kcache_model.verdict import Status
-from model.simulated_histories import INDEXES, Simulator
+from model.material.simulated_histories import INDEXES, Simulator
 
 NIGHTLY = os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly"
 

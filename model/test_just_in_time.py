@@ -29,7 +29,7 @@ from kcache_model.linearizability.core import with_optional_writes
 from kcache_model.linearizability.search import search_linearization
 from kcache_model.outcomes import ErrorKind, Outcome, raised, returned
 from kcache_model.verdict import Status
-from model.simulated_histories import INDEXES, Simulator
+from model.material.simulated_histories import INDEXES, Simulator
 
 NIGHTLY = os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly"
 

@@ -20,7 +20,7 @@ from kcache_model.indexers.codec import dump_history
 from kcache_model.indexers.program import History
 from kcache_model.indexers.recording import RecordingVerdict, dump_events, judge_recording, judging, read_recording
 from kcache_model.verdict import Status
-from model.simulated_histories import Simulator
+from model.material.simulated_histories import Simulator
 
 NIGHTLY = os.environ.get("KCACHE_HYPOTHESIS_PROFILE") == "nightly"
 

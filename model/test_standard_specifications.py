@@ -14,7 +14,7 @@ from kcache_model.object_types.judging import Judge, judge_of
 from kcache_model.object_types.plain import Functional
 from kcache_model.standard_specifications import STANDARD_SPECIFICATIONS, Specifies
 from kcache_model.verdict import Status
-from model.small_histories import History, is_explained, pairs, random_history
+from model.material.small_histories import History, is_explained, pairs, random_history
 
 
 def judge(specification: Specifies, *, is_quick: bool = True) -> Judge:

@@ -14,7 +14,7 @@ from kcache.informers import FakeClock, QueueFactory, SharedIndexInformer, in_or
 from kcache_conformance.indexers import sequential_phases
 from kcache_conformance.indexers.recorded import corpus
 from kcache_conformance.informers.fake_server import FakeServer
-from stateful_tests.informer_support import WATCHDOG_SECONDS, Journal, eventually, threads_since
+from stateful_tests.material.informer_support import WATCHDOG_SECONDS, Journal, eventually, threads_since
 
 
 @pytest.fixture

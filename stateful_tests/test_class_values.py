@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from front_door import values
 from kcache_conformance.classes import sparing
 from kcache_conformance.classes.class_type import class_type
 from kcache_conformance.classes.public_calls import public_calls
@@ -21,13 +20,14 @@ from kcache_model.object_types.method_call import MethodCall
 from kcache_model.object_types.plain import plain_value
 from kcache_model.outcomes import Outcome, raised
 from kcache_model.verdict import Status
+from stateful_tests.material.front_door import values
 
 VALUES = Path(values.__file__)
 NAMES = [name.removeprefix("Bad") for name in vars(values) if name.startswith("Bad")]
 
 
 def checked(name: str, programs: int) -> SuiteResult:
-    """The result of a check of a class of :mod:`front_door.values` that does a fixed amount of work."""
+    """The result of a check of a class of :mod:`.front_door.values` that does a fixed amount of work."""
     spec = f"{VALUES}:{name}"
     options = SuiteOptions(
         kind=class_type_name(spec), phases=("explorer",), programs=programs, budget_seconds=600.0, most_findings=1

@@ -9,9 +9,6 @@ from typing import Any
 
 import pytest
 
-import client_go_ports
-from client_go_ports import NewestStore, StoreOf018, StoreOf036, ThreadSafeStore
-from indexer_runs import replay, run_machine, smoke
 from kcache.testing import run_conformance
 from kcache_conformance.indexers.phases import PHASES
 from kcache_conformance.indexers.recorded.corpus import scenarios
@@ -29,6 +26,9 @@ from kcache_model.verdict import Status
 from kcache_stress.indexers.exploration import explored_indexer
 from kcache_stress.indexers.stress import StressOptions, stress
 from kcache_stress.target.explore import ExploreOptions, explore
+from stateful_tests.material import client_go_ports
+from stateful_tests.material.client_go_ports import NewestStore, StoreOf018, StoreOf036, ThreadSafeStore
+from stateful_tests.material.indexer_runs import replay, run_machine, smoke
 
 Port = type[ThreadSafeStore]
 

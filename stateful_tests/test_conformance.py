@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 import kcache
-from indexer_runs import run_machine, setup_of
 from kcache.testing import ConformanceError, Status, TargetError, run_conformance
 from kcache_conformance.indexers.phases import PHASES
 from kcache_conformance.indexers.sequential import run_program
@@ -31,6 +30,7 @@ from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import Target, make_target
 from kcache_model.outcomes import ErrorKind
 from kcache_model.progress import NoProgress
+from stateful_tests.material.indexer_runs import run_machine, setup_of
 
 QUICK = ("smoke", "stateful")
 

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import evicting_targets
-from indexer_runs import replay, run_machine, smoke
 from kcache_conformance.indexers.phases import PHASES
 from kcache_conformance.indexers.recorded.corpus import scenarios
 from kcache_conformance.indexers.sequential import run_program
@@ -25,6 +23,8 @@ from kcache_model.verdict import Status
 from kcache_stress.indexers.exploration import explored_indexer
 from kcache_stress.indexers.stress import StressOptions, stress
 from kcache_stress.target.explore import ExploreOptions, explore
+from stateful_tests.material import evicting_targets
+from stateful_tests.material.indexer_runs import replay, run_machine, smoke
 
 FILE = Path(evicting_targets.__file__)
 RIGHT = ("Lru", "Forgetful")

@@ -17,7 +17,7 @@ from kcache.informers.list_watch import (
 from kcache_conformance.informers.fake_server import FakeServer
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.target.scenarios import Scenario, explore_scenario
-from stateful_tests.fake_server_support import SECONDS, Reader, brief, names, watch_from
+from stateful_tests.material.fake_server_support import SECONDS, Reader, brief, names, watch_from
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from kcache.informers.list_watch import (
     WatchEvent,
 )
 from kcache_conformance.informers.fake_server import FakeServer
-from stateful_tests.fake_server_support import SECONDS, Reader, brief, names, read, read_all, watch_from
+from stateful_tests.material.fake_server_support import SECONDS, Reader, brief, names, read, read_all, watch_from
 
 
 @pytest.fixture

@@ -7,12 +7,12 @@ from types import ModuleType
 
 import pytest
 
-from front_door import giving_up, kinds, newcomers, optional, own_threads
 from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.results.events import SuiteResult
 from kcache_conformance.runs.suite import run_suite
 from kcache_conformance.targets.class_names import class_type_name
 from kcache_model.verdict import Status
+from stateful_tests.material.front_door import giving_up, kinds, newcomers, optional, own_threads
 
 KINDS = Path(kinds.__file__)
 MODULES = (newcomers, giving_up, optional, own_threads)
@@ -29,7 +29,7 @@ def _named(prefix: str) -> list[tuple[ModuleType, str]]:
 def checked(
     name: str, programs: int, *, leave_out: tuple[str, ...] = (), phases: tuple[str, ...] = (), file: Path = KINDS
 ) -> SuiteResult:
-    """The result of a check of a class of :mod:`front_door` that does a fixed amount of work."""
+    """The result of a check of a class of :mod:`.front_door` that does a fixed amount of work."""
     spec = f"{file}:{name}"
     kind = class_type_name(spec, leave_out=leave_out)
     options = SuiteOptions(

@@ -60,7 +60,7 @@ from kcache_conformance.fuzzing.schemas.schema import (
     Text,
     resolved,
 )
-from stateful_tests.schema_support import at, fields_of, for_all
+from stateful_tests.material.schema_support import at, fields_of, for_all
 
 
 class Colour(enum.Enum):

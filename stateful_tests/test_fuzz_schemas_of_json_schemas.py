@@ -26,7 +26,7 @@ from kcache_conformance.fuzzing.schemas.schema import (
     Style,
     Text,
 )
-from stateful_tests.schema_support import at, fields_of, for_all
+from stateful_tests.material.schema_support import at, fields_of, for_all
 
 
 def json_schema_at(json_schema: dict[str, Any]) -> Field:

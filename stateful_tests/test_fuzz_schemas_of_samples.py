@@ -28,7 +28,7 @@ from kcache_conformance.fuzzing.schemas.schema import (
     SchemaError,
     Text,
 )
-from stateful_tests.schema_support import at, fields_of, for_all
+from stateful_tests.material.schema_support import at, fields_of, for_all
 
 
 def pod(name: str, **spec: Any) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-from indexer_runs import replay, run_machine, smoke
 from kcache.testing import ConformanceError, Target, run_conformance
 from kcache_conformance.indexers.recorded.corpus import scenarios
 from kcache_conformance.indexers.recorded.scenario import Scenario
@@ -19,6 +18,7 @@ from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.probing import probe
 from kcache_stress.indexers.stress import StressOptions, stress
 from kcache_stress.indexers.target_loading import load_target
+from stateful_tests.material.indexer_runs import replay, run_machine, smoke
 
 EXAMPLES = gallery()
 SEQUENTIAL = [example for example in EXAMPLES if example.kind == "sequential"]

@@ -12,9 +12,9 @@ import pytest
 from kcache.informers.api_errors import ApiError, ConnectionRefusedApiError
 from kcache.informers.list_watch import WatchEvent
 from kcache_conformance.informers.fake_server import FakeServer
-from stateful_tests.api_server import Cut, HttpApiServer
-from stateful_tests.api_server.cuts import CutPlan
-from stateful_tests.informer_support.threads import threads_since
+from stateful_tests.material.api_server import Cut, HttpApiServer
+from stateful_tests.material.api_server.cuts import CutPlan
+from stateful_tests.material.informer_support.threads import threads_since
 
 SECONDS = 10.0
 FIN, RST = Cut(), Cut(reset=True)

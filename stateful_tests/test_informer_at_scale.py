@@ -22,8 +22,8 @@ from kcache import DeletedFinalStateUnknown
 from kcache.informers import SharedIndexInformer, list_watch_from_client
 from kcache_conformance.informers.real import ScaledClock
 from kcache_conformance.informers.requests import LIST, WATCH
-from stateful_tests.api_server import Cut, HttpApiServer
-from stateful_tests.informer_support import eventually, threads_since
+from stateful_tests.material.api_server import Cut, HttpApiServer
+from stateful_tests.material.informer_support import eventually, threads_since
 
 client = pytest.importorskip("kubernetes.client")
 

@@ -12,7 +12,7 @@ from kcache import IndexFuncError
 from kcache.errors import InformerStartedError, InformerStoppedError
 from kcache.informers import FakeClock, ListOptions, SharedIndexInformer, SharedInformerFactory
 from kcache_conformance.informers.fake_server import FakeServer
-from stateful_tests.informer_support import WATCHDOG_SECONDS, Recorder, eventually, in_thread, threads_since
+from stateful_tests.material.informer_support import WATCHDOG_SECONDS, Recorder, eventually, in_thread, threads_since
 
 
 @pytest.fixture

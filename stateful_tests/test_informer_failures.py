@@ -17,7 +17,14 @@ from kcache import (
 )
 from kcache.informers import ApiError, SharedIndexInformer, StopSignal
 from kcache.informers.reflector_errors import ListError, SyncError
-from stateful_tests.informer_support import WATCHDOG_SECONDS, Recorder, ScriptedServer, eventually, in_thread, manifest
+from stateful_tests.material.informer_support import (
+    WATCHDOG_SECONDS,
+    Recorder,
+    ScriptedServer,
+    eventually,
+    in_thread,
+    manifest,
+)
 
 
 def failing_for(*uids):

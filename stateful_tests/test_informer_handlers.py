@@ -13,7 +13,14 @@ from kcache import meta_namespace_key_func
 from kcache.informers import DELETED, FilteringResourceEventHandler, ResourceEventHandlerFuncs, WatchEvent
 from kcache.queues import Delta, DeltaFIFO
 from kcache_conformance.informers.fake_server import FakeServer
-from stateful_tests.informer_support import WATCHDOG_SECONDS, Recorder, ScriptedServer, eventually, in_thread, manifest
+from stateful_tests.material.informer_support import (
+    WATCHDOG_SECONDS,
+    Recorder,
+    ScriptedServer,
+    eventually,
+    in_thread,
+    manifest,
+)
 
 # What an informer tells.
 

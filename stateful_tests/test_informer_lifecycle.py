@@ -11,7 +11,7 @@ import pytest
 
 from kcache.errors import InformerStartedError, InformerStoppedError
 from kcache.informers import ApiError, FakeClock, SharedIndexInformer, StopSignal, wait_for_cache_sync
-from stateful_tests.informer_support import WATCHDOG_SECONDS, Recorder, eventually, in_thread, threads_since
+from stateful_tests.material.informer_support import WATCHDOG_SECONDS, Recorder, eventually, in_thread, threads_since
 
 # Before, during and after.
 

@@ -13,8 +13,8 @@ from kcache.informers.kubernetes_client import list_watch_from_client
 from kcache.informers.shared_informer import SharedIndexInformer
 from kcache_conformance.informers.fake_server import FakeServer
 from kcache_conformance.informers.requests import LIST, WATCH
-from stateful_tests.api_server import Cut, HttpApiServer
-from stateful_tests.informer_support.threads import threads_since
+from stateful_tests.material.api_server import Cut, HttpApiServer
+from stateful_tests.material.informer_support.threads import threads_since
 
 client = pytest.importorskip("kubernetes.client")
 

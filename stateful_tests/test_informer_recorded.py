@@ -21,7 +21,7 @@ from kcache.informers import (
     wait_for_cache_sync,
 )
 from kcache.informers.api_errors import ApiError
-from stateful_tests.informer_support import (
+from stateful_tests.material.informer_support import (
     WATCHDOG_SECONDS,
     Journal,
     Probe,

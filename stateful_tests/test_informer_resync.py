@@ -8,7 +8,7 @@ import pytest
 
 from kcache import KcacheError
 from kcache.informers import ResourceEventHandlerFuncs, in_order_queue
-from stateful_tests.informer_support import WATCHDOG_SECONDS, Recorder, ScriptedServer, eventually, manifest
+from stateful_tests.material.informer_support import WATCHDOG_SECONDS, Recorder, ScriptedServer, eventually, manifest
 
 SAME = "OnUpdate(uid-1@2 -> uid-1@2)"
 

@@ -18,8 +18,8 @@ from kcache.informers.kubernetes_client import list_watch_from_client
 from kcache.informers.list_watch import ADDED, BOOKMARK, ListOptions, WatchEvent
 from kcache.informers.reflector import Reflector
 from kcache.informers.stopping import StopSignal
-from stateful_tests.informer_support import eventually
-from stateful_tests.kubernetes_support import (
+from stateful_tests.material.informer_support import eventually
+from stateful_tests.material.kubernetes_support import (
     LIMIT_SECONDS,
     WATCH,
     AnsweringHandler,

@@ -11,8 +11,8 @@ import pytest
 from kcache.informers.api_errors import ApiError
 from kcache.informers.kubernetes_watch import KubernetesWatch
 from kcache.informers.list_watch import ADDED, BOOKMARK, ERROR, MODIFIED, ListOptions, WatchEvent
-from stateful_tests.informer_support import eventually
-from stateful_tests.kubernetes_support import (
+from stateful_tests.material.informer_support import eventually
+from stateful_tests.material.kubernetes_support import (
     LIMIT_SECONDS,
     WATCH,
     AnsweringHandler,

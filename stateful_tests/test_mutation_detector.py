@@ -18,7 +18,7 @@ from kcache.errors import ObjectMutatedError
 from kcache.informers import FakeClock, MutationDetector, ResourceEventHandlerFuncs, StopSignal
 from kcache.informers.mutation_detector import ENVIRONMENT_VARIABLE
 from kcache.informers.object_diff import differences
-from stateful_tests.informer_support import WATCHDOG_SECONDS, eventually, in_thread, manifest
+from stateful_tests.material.informer_support import WATCHDOG_SECONDS, eventually, in_thread, manifest
 
 # What differs.
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 import kcache
-from indexer_runs import replay
 from kcache_conformance.indexers.recorded.corpus import FILES, deviations, recordings, scenario_count, scenarios
 from kcache_model.finding import FindingKind
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.operations import OperationName
 from kcache_model.indexers.target import make_target
+from stateful_tests.material.indexer_runs import replay
 
 translated = functools.cache(lambda semantics: tuple(scenarios(semantics)))
 """The scenarios; to translate them takes longer than to run them."""

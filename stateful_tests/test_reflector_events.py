@@ -14,8 +14,8 @@ from kcache.informers.list_watch import ObjectList as Page
 from kcache.informers.reflector import Reflector, default_watch_error_handler
 from kcache.informers.reflector_errors import ListError, SyncError, WatchError
 from kcache.informers.stopping import StopSignal
-from stateful_tests.informer_support import WATCHDOG_SECONDS, ScriptedWatch, in_thread
-from stateful_tests.reflector_support import (
+from stateful_tests.material.informer_support import WATCHDOG_SECONDS, ScriptedWatch, in_thread
+from stateful_tests.material.reflector_support import (
     EXPIRED,
     BookmarkStore,
     RecordingStore,

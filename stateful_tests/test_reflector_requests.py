@@ -12,8 +12,8 @@ from kcache.informers.list_watch import ObjectList as Page
 from kcache.informers.reflector import Reflector
 from kcache.informers.reflector_errors import ListError, VeryShortWatchError, WatchError
 from kcache.informers.stopping import StopSignal
-from stateful_tests.informer_support import WATCHDOG_SECONDS, in_thread
-from stateful_tests.reflector_support import (
+from stateful_tests.material.informer_support import WATCHDOG_SECONDS, in_thread
+from stateful_tests.material.reflector_support import (
     EXPIRED,
     TOO_LARGE,
     RecordingStore,

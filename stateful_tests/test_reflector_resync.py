@@ -15,8 +15,8 @@ from kcache.informers.clock import FakeClock
 from kcache.informers.list_watch import ListWatch
 from kcache.informers.reflector import Reflector
 from kcache.informers.stopping import StopSignal
-from stateful_tests.informer_support import WATCHDOG_SECONDS, ScriptedWatch, in_thread
-from stateful_tests.reflector_support import (
+from stateful_tests.material.informer_support import WATCHDOG_SECONDS, ScriptedWatch, in_thread
+from stateful_tests.material.reflector_support import (
     EXPIRED,
     RecordingStore,
     Reply,

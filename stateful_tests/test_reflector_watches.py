@@ -13,8 +13,8 @@ from kcache.informers import watching
 from kcache.informers.api_errors import ApiError, ConnectionRefusedApiError
 from kcache.informers.list_watch import ADDED, ERROR, WatchEvent
 from kcache.informers.reflector_errors import VeryShortWatchError, WatchError
-from stateful_tests.informer_support import ScriptedWatch
-from stateful_tests.reflector_support import (
+from stateful_tests.material.informer_support import ScriptedWatch
+from stateful_tests.material.reflector_support import (
     BUSY,
     EXPIRED,
     INTERNAL,

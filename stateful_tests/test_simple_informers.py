@@ -11,7 +11,7 @@ from kcache import FIFOClosedError, IndexFuncError, KcacheError
 from kcache.errors import InformerStartedError
 from kcache.informers import Config, Controller, StopSignal, in_order_queue, new_indexer_informer, new_informer
 from kcache.queues import FIFO
-from stateful_tests.informer_support import WATCHDOG_SECONDS, Recorder, eventually, in_thread, threads_since
+from stateful_tests.material.informer_support import WATCHDOG_SECONDS, Recorder, eventually, in_thread, threads_since
 
 
 @pytest.fixture

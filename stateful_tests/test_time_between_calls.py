@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from front_door import newcomers
 from kcache_conformance.targets.class_names import class_type_name
 from kcache_conformance.targets.target_types import target_type_named
 from kcache_model.history import Call
@@ -22,6 +21,7 @@ from kcache_stress.engine.strategy import Coverage
 from kcache_stress.judgement.call_judge import CallJudge
 from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.target.explore import Explored, ExploreOptions, explore
+from stateful_tests.material.front_door import newcomers
 
 FILE = Path(newcomers.__file__)
 TAKE, TRY_TAKE, HAS_TOKEN = MethodCall("take"), MethodCall("try_take"), MethodCall("has_token", is_write=False)

@@ -10,7 +10,6 @@ from typing import Any, NewType, Protocol, TypeVar
 
 import pytest
 
-from front_door import kinds
 from kcache_conformance.classes.pairs import belong_together
 from kcache_conformance.classes.public_calls import public_calls
 from kcache_conformance.classes.vocabulary_choice import vocabulary_of
@@ -28,6 +27,7 @@ from kcache_model.object_types.whole_blocks import end_of, is_whole, with_ends
 from kcache_model.outcomes import raised, returned
 from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.target.explore import ExploreOptions, explore
+from stateful_tests.material.front_door import kinds
 
 KINDS = Path(kinds.__file__)
 ACQUIRE, RELEASE = MethodCall("acquire"), MethodCall("release", (ResultOf("acquire"),))

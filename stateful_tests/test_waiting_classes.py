@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from front_door import waits
 from kcache_conformance.objects.concurrent_phases import explorer
 from kcache_conformance.objects.programs import SHAPES, NoProgramError, random_program
 from kcache_conformance.phases.phase import PhaseContext
@@ -26,6 +25,7 @@ from kcache_stress.objects.findings import Setting
 from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.objects.threads import ObjectStress
 from kcache_stress.target.explore import ExploreOptions, explore
+from stateful_tests.material.front_door import waits
 
 
 def calls(text: str) -> tuple[MethodCall, ...]:

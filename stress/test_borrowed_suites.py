@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kcache_stress.engine.granularity import REWRITTEN
-from stress.borrowed_suites import virtual
-from stress.borrowed_suites.comparison import OTHERS, PACKAGES, QUICK, UNAVOIDABLE, Comparison, Suite
+from stress.material.borrowed_suites import virtual
+from stress.material.borrowed_suites.comparison import OTHERS, PACKAGES, QUICK, UNAVOIDABLE, Comparison, Suite
 
 pytestmark = [
     pytest.mark.skipif(

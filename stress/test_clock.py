@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from body_support import searched
 from kcache_stress.runtime.threads.clock import TIME_WAS_ADVANCED
+from stress.material.body_support import searched
 
 NOTHING_EXPIRES = """
 import collections

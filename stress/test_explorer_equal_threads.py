@@ -21,7 +21,7 @@ from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.runtime.threads.scheduler import Scheduler
 from kcache_stress.strategies.naive import Naive
 from kcache_stress.target.explore import ExploreOptions
-from stress.explorer_targets.micro_programs import Author, Micros
+from stress.material.explorer_targets.micro_programs import Author, Micros
 
 PROGRAMS = 20
 

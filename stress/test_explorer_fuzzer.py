@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from explorer_fuzzer import comparing
-from explorer_fuzzer.causes import CAUSES, example
-from explorer_fuzzer.comparing import THOROUGH, Verdict, compare
-from explorer_fuzzer.generator import PARTS, Design, Step, Work, design
-from explorer_fuzzer.objects import ATTRIBUTE
-from explorer_fuzzer.shrinking import contains, signature, smallest
-from explorer_fuzzer.tallying import Tally, described
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.preemption_bounded import PreemptionBounded
 from kcache_stress.engine.strategy import Coverage
+from stress.material.explorer_fuzzer import comparing
+from stress.material.explorer_fuzzer.causes import CAUSES, example
+from stress.material.explorer_fuzzer.comparing import THOROUGH, Verdict, compare
+from stress.material.explorer_fuzzer.generator import PARTS, Design, Step, Work, design
+from stress.material.explorer_fuzzer.objects import ATTRIBUTE
+from stress.material.explorer_fuzzer.shrinking import contains, signature, smallest
+from stress.material.explorer_fuzzer.tallying import Tally, described
 
 
 @pytest.fixture

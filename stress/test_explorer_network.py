@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from body_support import searched
 from kcache_stress.engine.strategy import Coverage
 from kcache_stress.modules.private_packages import Kind, kind_of, unit_of
 from kcache_stress.runtime.threads.virtual_thread import UncontrolledError
 from kcache_stress.target.scenarios import Scenario, ScenarioResult, explore_scenario
+from stress.material.body_support import searched
 
 IMPORTS = """
 import errno, os, select, selectors, signal, socket, socketserver, threading, time

@@ -6,7 +6,7 @@ import pytest
 
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.strategy import Coverage
-from stress.race_support import explored_race, missing_packages, race_names
+from stress.material.race_support import explored_race, missing_packages, race_names
 
 GRANULARITIES = [Granularity.FREE, Granularity.GIL]
 _NO_RACE_WITH_GIL = {"attr_plain", "sync_identity_small_int"}

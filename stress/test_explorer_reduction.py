@@ -24,7 +24,7 @@ from kcache_stress.indexers.exploration import explored_indexer
 from kcache_stress.indexers.programs.random_programs import ExplorerShape, explorer_program
 from kcache_stress.strategies.naive import Naive
 from kcache_stress.strategies.partial_order_sampling import PartialOrderSampling
-from stress.explorer_targets.micro_programs import Author, Micros, micro
+from stress.material.explorer_targets.micro_programs import Author, Micros, micro
 
 TARGETS = Path(__file__).parents[1] / "examples" / "targets"
 FREE, GIL, SYNC = Granularity.FREE, Granularity.GIL, Granularity.SYNC

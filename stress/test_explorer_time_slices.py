@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from body_support import searched
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.engine.counterexample import Counterexample, counterexample, smallest
 from kcache_stress.engine.search import SearchLimits, search
@@ -14,6 +13,7 @@ from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.strategies.pct import Pct
 from kcache_stress.strategies.single_preemption import SinglePreemption
 from kcache_stress.strategies.time_slices import TimeSlices
+from stress.material.body_support import searched
 
 POOL = """
 from concurrent.futures import ThreadPoolExecutor

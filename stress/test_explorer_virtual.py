@@ -26,7 +26,7 @@ from kcache_stress.runtime.waits import waits
 from kcache_stress.strategies.naive import Naive
 from kcache_stress.strategies.partial_order_sampling import PartialOrderSampling
 
-HERE = Path(__file__).parent / "explorer_targets"
+HERE = Path(__file__).parent / "material" / "explorer_targets"
 
 
 class Bodies:
@@ -81,7 +81,7 @@ def executions(bodies, strategy, most):
     return found, result
 
 
-MODULES = ("stress.explorer_targets.primitives", "stress.explorer_targets.primitives_of_time")
+MODULES = ("stress.material.explorer_targets.primitives", "stress.material.explorer_targets.primitives_of_time")
 FUNCTIONS = [
     f"{module}:{name}"
     for module in MODULES
@@ -93,7 +93,7 @@ FUNCTIONS = [
 @pytest.fixture(scope="module", params=list(Granularity))
 def virtual(request):
     """The sandbox and its copies of the primitives."""
-    sandbox = Sandbox(Roots(frozenset({"stress.explorer_targets"})), request.param)
+    sandbox = Sandbox(Roots(frozenset({"stress.material.explorer_targets"})), request.param)
     return sandbox, {module: sandbox.load(module) for module in MODULES}
 
 

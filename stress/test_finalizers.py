@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from body_support import searched
+from stress.material.body_support import searched
 
 POOLS = """
 import weakref

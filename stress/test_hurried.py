@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from body_support import STARTED, Searched, searched
 from kcache_model.finding import Finding
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
@@ -15,6 +14,7 @@ from kcache_stress.modules.uncertainty import TIME_WAS_ADVANCED
 from kcache_stress.strategies.single_preemption import SinglePreemption
 from kcache_stress.strategies.time_slices import TimeSlices
 from kcache_stress.target.explore import Explored, ExploreOptions, explore
+from stress.material.body_support import STARTED, Searched, searched
 
 MEASURED = {
     "a lock is free at once": """

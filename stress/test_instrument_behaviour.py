@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kcache_stress.instrument import collect_facts, make_hooks, rewrite
-from stress.explorer_targets.snippets import PREAMBLE, SNIPPETS
-from stress.gate_support import gate_of
+from stress.material.explorer_targets.snippets import PREAMBLE, SNIPPETS
+from stress.material.gate_support import gate_of
 
 MODES = [(False, False), (True, False), (True, True)]
 

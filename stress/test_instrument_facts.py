@@ -143,7 +143,7 @@ def test_classes_of_classes():
 @pytest.mark.nightly
 def test_facts_about_a_module_are_all_that_it_needs():
     """Of all that is known of a hundred modules, what each of them names."""
-    folders = [Path(kcache.__file__).parent, Path(__file__).parent / "races"]
+    folders = [Path(kcache.__file__).parent, Path(__file__).parent / "material" / "races"]
     sources = [
         file.read_text() for folder in folders for file in folder.glob("*.py") if not file.name.startswith("test_")
     ]

@@ -11,7 +11,7 @@ import pytest
 
 from kcache_stress.engine.events import UnknownAccess
 from kcache_stress.instrument import collect_facts, make_hooks, rewrite
-from stress.gate_support import gate_of
+from stress.material.gate_support import gate_of
 
 PREAMBLE = """
 import collections, functools, heapq, itertools, bisect, random

@@ -7,7 +7,7 @@ import pytest
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.modules.roots import Roots
 from kcache_stress.modules.sandbox import Sandbox
-from stress.explorer_targets import looking
+from stress.material.explorer_targets import looking
 
 FUNCTIONS = [name for name, value in vars(looking).items() if inspect.isfunction(value) and not name.startswith("_")]
 

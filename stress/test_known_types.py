@@ -8,9 +8,9 @@ from pathlib import Path
 import greenlet
 import pytest
 
-from body_support import investigated
 from kcache_stress.engine.strategy import Coverage
 from kcache_stress.knowledge.code_in_c import is_known_type
+from stress.material.body_support import investigated
 
 RAISING = """
 class Plain(Exception): pass

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from body_support import searched
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.progress import NoProgress
 from kcache_stress.interleaved import runner
 from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.strategies.random_walk import RandomWalk
 from kcache_stress.target.explore import ExploreOptions, explore
+from stress.material.body_support import searched
 
 BODIES = """
 def test_longer_if_the_second_thread_begins():

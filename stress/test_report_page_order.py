@@ -16,7 +16,7 @@ from kcache_model.indexers.items import Item
 from kcache_model.indexers.program import History
 from kcache_model.outcomes import ErrorKind, raised, returned
 from kcache_model.verdict import Status, Verdict
-from model.simulated_histories import Simulator
+from model.material.simulated_histories import Simulator
 
 
 def cut(history: History, moment: int, *, but: int | None = None) -> History:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from body_support import investigated
 from kcache_stress.engine.dpor import Dpor
 from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.engine.strategy import Coverage, Strategy
 from kcache_stress.modules.copies import Copies
 from kcache_stress.strategies.naive import Naive
 from kcache_stress.target.scenario_runner import SCENARIO_JUDGE, Load, Scenario, ScenarioRunner, Work
+from stress.material.body_support import investigated
 
 SLEEPERS = """
 import threading

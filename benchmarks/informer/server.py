@@ -51,7 +51,7 @@ def main(objects: int, events: int) -> None:
     from benchmarks.informer.pods import listed, updates
     from kcache_conformance.informers.fake_server import FakeServer
     from kcache_conformance.informers.requests import WATCH, Request
-    from stateful_tests.api_server import HttpApiServer
+    from stateful_tests.material.api_server import HttpApiServer
 
     pods = FakeServer("Pod")
     for obj in listed(objects):

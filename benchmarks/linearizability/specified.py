@@ -11,7 +11,7 @@ from benchmarks.sheet import Sheet
 from kcache_model.linearizability import SearchBudget
 from kcache_model.object_types.judging import judge_of
 from kcache_model.standard_specifications import STANDARD_SPECIFICATIONS
-from model.small_histories import History, random_history
+from model.material.small_histories import History, random_history
 
 if TYPE_CHECKING:
     from .tables import Effort

@@ -24,7 +24,7 @@ from kcache_stress.engine.counterexample import replayed
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.preemption_bounded import PreemptionBounded
 from kcache_stress.target.investigation import ExplorationResult, investigate
-from stateful_tests.api_server import HttpApiServer
+from stateful_tests.material.api_server import HttpApiServer
 
 from .kubernetes_informer import UNSUPPORTED, OfficialInformer, _ListFunc, official_informer
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from kcache.cli import main, replayable_input
 from kcache.cli.replayable_input import ReplayableInput
 from kcache_model.indexers.recording import dump_events
-from model.simulated_histories import Simulator
+from model.material.simulated_histories import Simulator
 
 HEADER = '{"schema": "kcache/events/1", "indexes": ["node"]}'
 ADD = '{"at": 1, "thread": 1, "invoke": {"op": "add", "item": {"key": "a", "stamp": "v1", "values": {"node": ["n1"]}}}}'

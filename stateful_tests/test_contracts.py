@@ -7,11 +7,11 @@ from importlib.util import find_spec
 
 import pytest
 
-from . import replay
-from .catalogue import LAWS
-from .law import Law, Mutant
-from .page import PAGE, Row, meaning, read, says, shown, title
-from .questions import holds, search
+from stateful_tests.material.contracts import replay
+from stateful_tests.material.contracts.catalogue import LAWS
+from stateful_tests.material.contracts.law import Law, Mutant
+from stateful_tests.material.contracts.page import PAGE, Row, meaning, read, says, shown, title
+from stateful_tests.material.contracts.questions import holds, search
 
 DOCUMENTED = {row.name: row for row in read(PAGE.read_text(encoding="utf-8"))}
 

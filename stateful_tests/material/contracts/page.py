@@ -10,8 +10,8 @@ from pathlib import Path
 from .law import Law, Mutant, Verdict
 from .questions import Found
 
-PAGE = Path(__file__).parents[2] / "docs" / "contracts.md"
-WRITTEN_FROM_HERE = "<!-- python -m contracts writes what follows -->\n"
+PAGE = Path(__file__).parents[3] / "docs" / "contracts.md"
+WRITTEN_FROM_HERE = "<!-- python -m stateful_tests.material.contracts writes what follows -->\n"
 _TITLES = {
     "laws_of_keys": "Keys",
     "laws_of_resource_versions": "Resource versions",

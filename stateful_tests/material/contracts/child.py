@@ -1,4 +1,4 @@
-"""Answers one question about one law in a process of its own: ``python -m contracts.child``, JSON in, JSON out."""
+"""Answers one question about one law in a process of its own, JSON in, JSON out."""
 
 from __future__ import annotations
 

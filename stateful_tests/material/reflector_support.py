@@ -11,7 +11,7 @@ from kcache.informers.list_watch import ERROR, ListOptions, ListWatch, WatchEven
 from kcache.informers.list_watch import ObjectList as Page
 from kcache.informers.reflector import Reflector
 from kcache.informers.stopping import StopSignal
-from stateful_tests.informer_support import WATCHDOG_SECONDS, in_thread
+from stateful_tests.material.informer_support import WATCHDOG_SECONDS, in_thread
 
 EXPIRED = ApiError(410, "Expired", "too old resource version")
 TOO_LARGE = ApiError(504, "Timeout", "Too large resource version: 10, current: 5", ("ResourceVersionTooLarge",))

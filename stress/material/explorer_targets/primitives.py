@@ -6,7 +6,7 @@ The test of the virtual world runs each function with the real modules and with 
 
 import threading
 
-from stress.explorer_targets.observing import SOON, in_another_thread, kind_of_error, outcome, started
+from stress.material.explorer_targets.observing import SOON, in_another_thread, kind_of_error, outcome, started
 
 # Locks
 

@@ -1,4 +1,7 @@
-"""Searches all laws and their mutants, and writes the tables of ``docs/contracts.md``: ``python -m contracts``."""
+"""Searches all laws and their mutants, and writes the tables of ``docs/contracts.md``.
+
+``python -m stateful_tests.material.contracts``, from the root of the repository.
+"""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ _LOCKS = """
 import queue
 import threading
 """
-_FOREIGN = "from explorer_fuzzer import foreign as ff"
+_FOREIGN = "from stress.material.explorer_fuzzer import foreign as ff"
 _KEYS = ('"p"', '"q"')
 
 _WRAPPERS = (

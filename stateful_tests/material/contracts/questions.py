@@ -53,7 +53,7 @@ def holds(law: Law, call: str, mutant: Mutant | None = None) -> bool:
 def _ask(law: Law, mutant: Mutant | None, call: str | None) -> Any:
     done = subprocess.run(
         [sys.executable, "-m", f"{__package__}.child"],
-        cwd=Path(__file__).parents[1],
+        cwd=Path(__file__).parents[3],
         env={**os.environ, "PYTHONHASHSEED": "0"},
         input=json.dumps({"law": law.name, "mutant": None if mutant is None else asdict(mutant), "call": call}),
         capture_output=True,

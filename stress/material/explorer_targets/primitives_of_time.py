@@ -7,7 +7,7 @@ import queue
 import threading
 import time
 
-from stress.explorer_targets.observing import SOON, in_another_thread, kind_of_error, outcome, started
+from stress.material.explorer_targets.observing import SOON, in_another_thread, kind_of_error, outcome, started
 
 # Timers and time
 

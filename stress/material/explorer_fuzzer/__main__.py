@@ -1,4 +1,4 @@
-"""``python -m explorer_fuzzer FIRST COUNT``: compares the programs of so many modules, and prints a table."""
+"""Compares the programs of modules, and prints a table: ``python -m stress.material.explorer_fuzzer FIRST COUNT``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .tallying import Found, Tally, described
 
 def main() -> None:
     """Run."""
-    parser = argparse.ArgumentParser(prog="explorer_fuzzer", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m stress.material.explorer_fuzzer", description=__doc__)
     parser.add_argument("first", type=int, help="number of the first module")
     parser.add_argument("count", type=int, help="how many modules; each has 55 programs")
     parser.add_argument("--found", type=Path, help="a folder for what is found")
