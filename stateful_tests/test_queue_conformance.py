@@ -341,7 +341,7 @@ def test_the_smallest_example_is_small(spec: Any) -> None:
     token = TOKENS.decode(finding.schedule)
     assert token.program.prefix == (op.close(), op.is_closed())
     assert token.program.options == QueueOptions()
-    assert "print(queue.is_closed())  # gave False; expected: True" in finding.script
+    assert "print(queue.is_closed())  # returned False; expected: True" in finding.script
 
 
 def test_a_factory_that_raises_is_no_finding(spec: Any) -> None:

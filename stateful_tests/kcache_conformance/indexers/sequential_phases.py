@@ -67,8 +67,8 @@ def recorded(context: PhaseContext) -> PhaseOutcome:
             context.on_progress(counts["programs"] / total, PhaseOutcome(counts))
             if report.mismatch is not None:
                 why = f"client-go, {scenario.title}"
-                found = _SEQUENTIAL.finding(judged, "recorded", report.mismatch, setup, why=why, scenario=scenario.id)
-                return PhaseOutcome(counts, found, coverage, skipped=tuple(sorted(skipped)))
+                finding = _SEQUENTIAL.finding(judged, "recorded", report.mismatch, setup, why=why, scenario=scenario.id)
+                return PhaseOutcome(counts, finding, coverage, skipped=tuple(sorted(skipped)))
     return PhaseOutcome(counts, None, coverage, skipped=tuple(sorted(skipped)))
 
 

@@ -109,8 +109,8 @@ class SequentialPhases:
                 counts.update(programs=examples)
                 counts["operations"] = coverage.total()
                 if mismatch is not None:
-                    found = self.finding(context, "stateful", mismatch, setup, is_steady=is_steady)
-                    return PhaseOutcome(counts, found, coverage)
+                    finding = self.finding(context, "stateful", mismatch, setup, is_steady=is_steady)
+                    return PhaseOutcome(counts, finding, coverage)
         return PhaseOutcome(counts, None, coverage)
 
     def setup(self, context: PhaseContext, caller: PatientCaller, *, checks_steps: bool = True) -> SequentialSetup:
@@ -151,34 +151,32 @@ class SequentialPhases:
         """
         setting, known = setting_of(self._type, context), context.known
 
-        def told(found: Mismatch) -> Finding:
-            return finding_of(setting, phase, found, why=why, scenario=scenario)
-
-        finding = told(mismatch)
+        new_finding = partial(finding_of, setting, phase, why=why, scenario=scenario)
+        finding = new_finding(mismatch)
         if not is_steady:
             return _unsteady(finding)
         context.on_finding(finding)
         again = replace(
             setup,
             patience_seconds=min(setup.patience_seconds, _QUICK_SECONDS if mismatch.observed.waits else float("inf")),
-            is_known=lambda found: known.has(told(found)),
+            is_known=lambda other: known.has(new_finding(other)),
         )
         symptoms, rule = known.symptoms_of(finding), known.rules.get(finding.rule)
         is_of_state = rule is not None and rule.is_of_state  # the last write may then be another
 
-        def is_same(found: Mismatch) -> bool:
-            other = told(found)
+        def is_same(other_mismatch: Mismatch) -> bool:
+            other = new_finding(other_mismatch)
             if (other.kind, other.rule, other.location) != (finding.kind, finding.rule, finding.location):
                 return False
             return is_of_state or not symptoms.isdisjoint(known.symptoms_of(other))
 
         def run_on(program: Any, target: Any) -> Finding | None:
-            found = run_program(replace(again, target=target), program)
-            return None if found is None else told(found)
+            other = run_program(replace(again, target=target), program)
+            return None if other is None else new_finding(other)
 
         seconds = context.seconds_within(_SMALLER_SECONDS)
         small = smallest_mismatch(self._type, mismatch, partial(run_program, again), is_same, seconds=seconds)
-        return finding if small is None else self._diagnose(told(small), context.target, run_on)
+        return finding if small is None else self._diagnose(new_finding(small), context.target, run_on)
 
 
 def _unsteady(finding: Finding) -> Finding:

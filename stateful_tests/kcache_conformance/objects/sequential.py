@@ -168,8 +168,8 @@ class SequentialRun:
         if observed.waits and not self._is_confirmed(seconds):
             return None, WAITS
         self._states, expected = follow(self._specification, self._states, operation, observed)
-        shown = expected if observed.waits else observed
-        self.coverage[str(operation.name), "ok" if shown.error is None else str(shown.error)] += 1
+        counted = expected if observed.waits else observed
+        self.coverage[str(operation.name), "ok" if counted.error is None else str(counted.error)] += 1
         right = (expected, deviation[1]) if deviation is not None and expected == deviation[0] else (expected,)
         if not any(observed.agrees_with(outcome, strict_errors=self._strict_errors) for outcome in right):
             mismatch = Mismatch(self.program, expected, observed, stacks)

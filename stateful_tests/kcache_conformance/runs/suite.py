@@ -161,6 +161,7 @@ class _Log:
         self._so_far: dict[str, PhaseProgress] = {}
         self._is_interrupted = False
         self.loading_seconds = 0.0
+        self._lived_before = 0.0
 
     def __call__(self, event: Event) -> None:
         match event:
@@ -272,11 +273,15 @@ class _Log:
             lived: the seconds for which its process could run.
             most_seconds: its budget, and a little more.
         """
-        is_random = self.phase in LEAST_PROGRAMS and self._options.programs is None
+        if self.phase not in LEAST_PROGRAMS:
+            self._lived_before = lived  # finite work always finishes, and takes no time from what follows
+            return False
+        is_random = self._options.programs is None
         exploring = self._type.exploring
         has_many = exploring is None or exploring.only is None  # a type with one program has no least number of them
         is_loaded = self.loading_seconds > 0.0
-        return is_random and has_many and is_loaded and lived > max(most_seconds, self.loading_seconds + _LEAST_LIFE)
+        own = lived - self._lived_before
+        return is_random and has_many and is_loaded and own > max(most_seconds, self.loading_seconds + _LEAST_LIFE)
 
     @property
     def is_too_late(self) -> bool:
@@ -314,6 +319,7 @@ class _Log:
 
     def goes_on_with(self, phase: str) -> None:
         """Continue with a phase in another child process."""
+        self._lived_before = 0.0
         self.phase = phase
         self._so_far.pop(phase, None)
 
