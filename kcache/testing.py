@@ -191,7 +191,7 @@ def run_conformance(
         raise ValueError(f"unknown phases {', '.join(sorted(unknown))}; known are: {', '.join(known)}")
     chosen, name = _resolve(target_type, target, unsupported)
     result = run_suite(chosen, options)
-    texts = [_text(finding, name, strict_errors) for finding in result.findings]
+    texts = [_text(finding, name) for finding in result.findings]
     if result.status is Status.VIOLATION:
         raise ConformanceError("\n\n".join(text.strip("\n") for text in texts), result)
     if result.status is not Status.OK:
@@ -367,7 +367,7 @@ def replay(word: str, *, patience_seconds: float = 3.0, trust: bool = False) -> 
         raise FormatError(f"no replay token: {word[:20]!r}; it begins with kx1., kq1., ki1., kf1., kt1. or ko1.")
     outcome = replay_in_child(target_type, word, patience_seconds=patience_seconds)
     if outcome.finding is not None:
-        text = _text(outcome.finding, target_type.tokens.decode(word).target, strict_errors=False)
+        text = _text(outcome.finding, target_type.tokens.decode(word).target)
         if outcome.status is not Status.VIOLATION:
             raise InconclusiveError(text)
         raise ConformanceError(text, SuiteResult(Status.VIOLATION, (outcome.finding,), (), (), (), 0.0))
@@ -389,7 +389,5 @@ def _resolve(
     return target_type.declared(target, unsupported), name
 
 
-def _text(finding: Finding, target: str, strict_errors: bool) -> str:
-    return captured(
-        lambda console: print_finding(console, finding, target, strict_errors=strict_errors, command_of=short_command)
-    )
+def _text(finding: Finding, target: str) -> str:
+    return captured(lambda console: print_finding(console, finding, target, command_of=short_command))

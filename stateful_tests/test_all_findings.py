@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kcache_conformance.indexers.diagnosis import diagnosed
 
 import kcache
 from kcache.cli.console import phase_line
-from kcache_conformance.indexers.diagnosis import diagnosed
-from kcache_conformance.indexers.program_job import run_program_in_child
 from kcache_conformance.indexers.sequential import run_program
 from kcache_conformance.indexers.target_type import INDEXER
 from kcache_conformance.phases.phase import PhaseOutcome
@@ -24,6 +23,7 @@ from kcache_conformance.phases.symptoms import KnownFindings, waiver_of
 from kcache_conformance.report.counts import counts_text
 from kcache_conformance.results.events import Event, PhaseFinished
 from kcache_conformance.runs.jobs import _Turns
+from kcache_conformance.runs.replays import replay_in_child, token_of_program
 from kcache_conformance.runs.suite import run_suite
 from kcache_conformance.targets.gallery import gallery
 from kcache_model.call_program import serial_orders
@@ -428,9 +428,9 @@ def test_an_interleaving_takes_the_place_of_what_real_threads_showed() -> None:
 def test_what_is_shown_again_has_the_rule_that_it_had() -> None:
     program = Program(("node",), (op.add(replace(A, style=Style.FALSY)), op.get_by_key("a")))
     spec = next(str(one.path) for one in gallery() if one.path.stem == "falsy_objects_missing")
-    findings: list[Finding] = []
-    run_program_in_child(f"{spec}:new_indexer", program, on_finding=findings.append)
-    assert [finding.rule for finding in findings] == ["falsy-object-lost"]
+    finding = replay_in_child(INDEXER, token_of_program(INDEXER, f"{spec}:new_indexer", program)).finding
+    assert finding is not None
+    assert finding.rule == "falsy-object-lost"
 
 
 def test_serial_orders_are_all_orders_that_threads_admit() -> None:

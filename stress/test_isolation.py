@@ -5,14 +5,18 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from kcache_conformance.indexers.program_job import run_program_in_child
+from kcache_conformance.indexers.target_type import INDEXER
 from kcache_conformance.isolation import JobEnd, child, run_job
 from kcache_conformance.isolation.journal import FileJournal, MemoryJournal, read_journal
 from kcache_conformance.isolation.watchdog import Watchdog
+from kcache_conformance.runs.replays import token_of_program
+from kcache_model.codec import decode_finding
 from kcache_model.finding import Finding
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.codec import INDEXERS
@@ -40,9 +44,23 @@ def new_indexer(key_func, indexers):
 def run(tmp_path: Path, body: str, program: Program = PROGRAM) -> tuple[JobEnd, list[Finding]]:
     file = tmp_path / "implementation.py"
     file.write_text(FACTORY.format(body=body), encoding="utf-8")
-    findings: list[Finding] = []
-    end = run_program_in_child(f"{file}:new_indexer", program, patience_seconds=0.5, on_finding=findings.append)
-    return end, findings
+    answers: list[dict[str, Any]] = []
+    end = run_alone(f"{file}:new_indexer", program, answers.append)
+    return end, [decode_finding(one["finding"], INDEXERS) for one in answers if one.get("finding") is not None]
+
+
+def run_alone(
+    spec: str, program: Program = PROGRAM, on_event: Callable[[dict[str, Any]], None] = lambda _: None
+) -> JobEnd:
+    """Replay a program in a child process."""
+    arguments = {"target_type": INDEXER.name, "word": token_of_program(INDEXER, spec, program)}
+    return run_job(
+        "kcache_conformance.runs.replays:replay_job",
+        arguments,
+        on_event=on_event,
+        deadline_seconds=60.0,
+        patience_seconds=0.5,
+    )
 
 
 @pytest.mark.parametrize(
@@ -90,7 +108,7 @@ def test_an_implementation_that_forks_does_not_multiply_the_harness(tmp_path: Pa
     end, findings = run(tmp_path, body, program)
     assert (end.how, findings) == ("done", [])
     time.sleep(0.5)
-    assert (tmp_path / "forks").read_text(encoding="utf-8") == "x" * 5
+    assert (tmp_path / "forks").read_text(encoding="utf-8") == "x" * 5 * 20, "a program of one thread runs twenty times"
 
 
 @pytest.mark.waits
@@ -117,14 +135,14 @@ def test_a_frozen_process_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_targets_that_cannot_be_loaded(spec: str, message: str) -> None:
-    end = run_program_in_child(spec, PROGRAM)
+    end = run_alone(spec)
     assert end.how == "target_error"
     assert message in end.message
 
 
 def test_a_module_that_fails_to_import_shows_why(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("import json\nraise RuntimeError('half way')\n", encoding="utf-8")
-    end = run_program_in_child(f"{tmp_path / 'broken.py'}:factory", PROGRAM)
+    end = run_alone(f"{tmp_path / 'broken.py'}:factory")
     assert end.how == "target_error"
     assert "half way" in end.message
     assert "broken.py" in end.message

@@ -263,9 +263,8 @@ def _title(run: _Run) -> str:
 
 def _with_failures(failures: SavedFailures, run: _Run, result: SuiteResult) -> SavedFailures:
     """Return the failures to save after a run: its violations, and older failures that are not known to be fixed."""
-    strict = run.options.strict_errors
     wrong = [finding for finding in result.findings if finding.status is Status.VIOLATION]
-    requests = [replay_request(finding, run.target, strict_errors=strict) for finding in wrong]
+    requests = [replay_request(finding, run.target) for finding in wrong]
     replays = [request for request in requests if request is not None]
     changed = failures.with_those_of(run.options.kind, run.target, (*replays, *result.unsettled), result.not_tested)
     return replace(changed, last=replays[0]) if replays else changed

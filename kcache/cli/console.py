@@ -101,10 +101,10 @@ def _context_value(name: str) -> Any:
     return None if context is None else context.meta.get(name)
 
 
-def show_finding(console: Console, finding: Finding, target: str, *, strict_errors: bool = False) -> None:
+def show_finding(console: Console, finding: Finding, target: str) -> None:
     """Print a finding: shortened, or completely with ``-v``."""
     whole = is_whole(console)
-    print_finding(console, finding, target, strict_errors=strict_errors, is_whole=whole, command_of=replay_line)
+    print_finding(console, finding, target, is_whole=whole, command_of=replay_line)
 
 
 def replay_line(request: ReplayRequest) -> str:
@@ -245,7 +245,7 @@ def show_result(
         if finding.is_waived:
             continue
         console.print()
-        show_finding(console, finding, target, strict_errors=options.strict_errors)
+        show_finding(console, finding, target)
     reported = [finding.rule for finding in result.findings if not finding.is_waived]
     if reported:
         known = " ".join(dict.fromkeys(reported))

@@ -15,7 +15,7 @@ from kcache_conformance.report.issue_text import issue_text
 from kcache_conformance.report.pytest_file import pytest_files
 from kcache_conformance.report.run_report import RunReport
 from kcache_conformance.results.events import PhaseFinished, SuiteResult
-from kcache_conformance.runs.replays import replay_in_child, replay_program_in_child
+from kcache_conformance.runs.replays import replay_in_child, token_of_program
 from kcache_conformance.runs.saved_failures import read_failures
 from kcache_conformance.runs.stored_replays import StoredReplay, is_short_name, last_replay, stored_replay
 from kcache_conformance.runs.suite import run_suite
@@ -97,7 +97,7 @@ def replay(
 
     A WORD carries the schedule. Says reproduced (exit code 1), fixed (0), changed (3) if all that the program does now
     cannot be tried within the budget, or unknown (3) if real threads did not fail again within the budget, which is no
-    proof. A PROGRAM of several threads runs again and again on real ones.
+    proof. A PROGRAM without a schedule is searched: all its interleavings, then real threads.
     """
     written = {"--pytest": test_file, "--issue": issue_file}
     if outputs.files and (pdb or any(written.values())):
@@ -229,18 +229,17 @@ def _report(
 def _run(target: str, program: str, seconds: float, options: SuiteOptions, outputs: Outputs) -> None:
     console = stdout_console()
     target_type = target_type_named(DEFAULT_TYPE)
-    outcome = replay_program_in_child(
+    word = token_of_program(
         target_type,
         target,
         read_program(program, target_type),
-        seconds=seconds,
-        patience_seconds=options.patience_seconds,
         strict_errors=options.strict_errors,
         contract=options.contract,
     )
+    outcome = replay_in_child(target_type, word, seconds=seconds, patience_seconds=options.patience_seconds)
     status = outcome.status
     console.print(outcome.note, style=_STYLES.get(status), soft_wrap=True)
     if outcome.finding is not None:
-        show_finding(console, outcome.finding, target, strict_errors=options.strict_errors)
+        show_finding(console, outcome.finding, target)
     outputs.write(_report(f"kcache replay {target}", target, options, status, outcome.finding, outcome.note))
     sys.exit(EXIT_CODES[status])

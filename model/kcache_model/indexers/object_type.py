@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kcache import Indexer
 
+from ..finding import Finding
 from ..history import Call
 from ..linearizability.budget import SearchBudget
 from ..object_types.checking import CallsVerdict
-from ..object_types.object_type import Load, ObjectType
+from ..object_types.object_type import Load, ObjectType, Repeat
 from ..outcomes import Outcome
 from ..render import outcome_text
 from .codec import INDEXERS
@@ -26,6 +27,7 @@ from .items import Semantics
 from .operations import Operation
 from .program import History, Program
 from .reads import final_reads
+from .restrictions import restricted_program
 from .simpler import simpler_operations, simpler_programs
 from .target import INDEXES, Factory, Target, make_target
 from .vocabulary import ALL_INDEXES
@@ -109,6 +111,18 @@ def _rule_of_outcome(program: Program, expected: Outcome, observed: Outcome) -> 
     return rule_of_outcome(program, expected, observed)
 
 
+def _as_judged(target: Target, program: Program, is_strict: bool) -> Target:
+    from .probing import probe
+
+    return probe(replace(target, is_strict=is_strict, semantics=program.semantics), program.semantics)
+
+
+def _diagnose(finding: Finding, target: Target, repeat: Repeat) -> Finding:
+    from .diagnosis import diagnosed
+
+    return diagnosed(finding, target, repeat)
+
+
 def _make_target(factory: Any, name: str) -> Target:
     from .probing import probe
 
@@ -121,7 +135,7 @@ def _never_made(*_: object) -> Indexer[Any]:
 
 def _for_target(program: Program, target: Target) -> Program:
     indexes = () if INDEXES in target.unsupported else program.indexes
-    return replace(program, indexes=indexes, may_evict=target.may_evict)
+    return replace(restricted_program(program, target), indexes=indexes)
 
 
 def _usual_ways(target: Target) -> Sequence[Program]:
@@ -161,6 +175,8 @@ INDEXER_OBJECTS: Final = ObjectType(
     rule_of_outcome=_rule_of_outcome,
     has_own_thread=_index_function_fails,
     calls_directly=True,
+    as_judged=_as_judged,
+    diagnose=_diagnose,
     call_text=lambda operation: str(operation.name),
     outcome_text=outcome_text,
     confirms_seen=False,

@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from ..call_program import CallProgram
 from ..codec import Codec
+from ..finding import Finding
 from ..history import Call
 from ..outcomes import WAITS, Outcome
 from ..progress import ProgressListener
@@ -25,6 +26,9 @@ ReadBack: TypeAlias = Sequence[Any] | Generator[Any, Outcome, None]
 
 Remarks: TypeAlias = Mapping[tuple[int, int], str]
 """(thread, position) -> the remark on that call; see :mod:`kcache_model.history` for special threads."""
+
+Repeat: TypeAlias = Callable[[Any, Any], Finding | None]
+"""A function that runs a program on a target and returns the finding, if it fails."""
 
 Load: TypeAlias = Callable[[str], ModuleType]
 """A function that returns a module by its name; under the explorer, it returns the private copy of the module."""
@@ -165,6 +169,8 @@ class ObjectType:
         has_own_thread: whether a thread of its own makes a call of a sequential run: the next call then finds a lock
             that this one has kept, even a reentrant one.
         calls_directly: whether sequential runs make the calls in their own thread, without watching for hangs.
+        as_judged: the target that a program is judged on: target, program, whether the contract is the strict one.
+        diagnose: a finding with a more precise rule, from further runs of programs on targets.
         call_text: the text of a call in the sentence that accuses it.
         outcome_text: the text of an outcome.
         confirms_seen: whether real threads try to confirm a finding even if the explorer observed all code.
@@ -205,6 +211,8 @@ class ObjectType:
     rule_of_outcome: Callable[[Any, Outcome, Outcome], str] = lambda _program, _expected, _observed: ""
     has_own_thread: Callable[[Any], bool] = lambda _: False
     calls_directly: bool = False
+    as_judged: Callable[[Any, Any, bool], Any] = lambda target, _program, _is_strict: target
+    diagnose: Callable[[Finding, Any, Repeat], Finding] = lambda finding, _target, _repeat: finding
     call_text: Callable[[Any], str] = str
     outcome_text: Callable[[Outcome], str] = str
     confirms_seen: bool = True

@@ -8,16 +8,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import inf
 
+from kcache_model.call_program import own_hash_seed
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers.driver import Driver
+from kcache_model.indexers.object_type import INDEXER_OBJECTS
 from kcache_model.indexers.program import Program
 from kcache_stress.indexers.exploration import explored_indexer
 from kcache_stress.indexers.programs.random_programs import explorer_program
 from kcache_stress.indexers.stress import StressOptions, StressReport
 from kcache_stress.indexers.stress import stress as run_stress
+from kcache_stress.objects.findings import token_format
 from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.target.explore import ExploreOptions, hunting
 
+from ..objects.context import setting_of
 from ..phases.budget_slices import LEAST_PROGRAMS
 from ..phases.explorer_phase import Search, explorer_phase
 from ..phases.phase import PhaseContext, PhaseOutcome
@@ -91,11 +95,15 @@ def stress(context: PhaseContext) -> PhaseOutcome:
             so_far = PhaseOutcome(_stress_counts(report), None, report.coverage.counts, report.coverage.overlapped)
             context.on_progress(max(report.rounds / most, elapsed / max(elapsed, context.seconds)), so_far)
 
-    report = run_stress(context.target, context.options.semantics, options, context.watch, on_round, context.on_finding)
+    def on_finding(finding: Finding) -> None:
+        context.on_finding(_with_token(context, finding))
+
+    report = run_stress(context.target, context.options.semantics, options, context.watch, on_round, on_finding)
     coverage, finding = report.coverage, report.finding
     if finding is not None and finding.program is not None and finding.kind is not FindingKind.HANG:
         alone = _in_any_order(context, finding.program)
         finding = finding if alone is None else replace(alone, phase="stress")
+    finding = None if finding is None else _with_token(context, finding)
     return PhaseOutcome(
         _stress_counts(report),
         finding,
@@ -104,6 +112,14 @@ def stress(context: PhaseContext) -> PhaseOutcome:
         skipped=("long sessions",) if context.target.may_evict else (),
         sample=report.sample,
     )
+
+
+def _with_token(context: PhaseContext, finding: Finding) -> Finding:
+    if finding.program is None or finding.schedule:
+        return finding
+    program = finding.program.with_hash_seed(own_hash_seed())
+    token = setting_of(INDEXER_OBJECTS, context).token(program, finding.kind)
+    return replace(finding, program=program, schedule=token_format(INDEXER_OBJECTS).encode(token))
 
 
 def _stress_counts(report: StressReport) -> Mapping[str, int]:

@@ -9,6 +9,7 @@ from typing import Final
 
 from kcache_model.call_program import serial_orders
 from kcache_model.finding import Finding
+from kcache_model.indexers.diagnosis import diagnosed
 from kcache_model.indexers.object_type import INDEXER_OBJECTS
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.reads import final_reads
@@ -21,7 +22,6 @@ from ..objects import sequential
 from ..objects.mismatches import finding_of
 from ..objects.patient_caller import DirectCaller
 from ..objects.sequential import SequentialSetup
-from .diagnosis import diagnosed
 
 _MOST_ORDERS: Final = 30
 _SMALLER_SECONDS: Final = 5.0

@@ -18,13 +18,12 @@ from kcache_model.indexers.target import Target
 from ..objects.patient_caller import DirectCaller
 from ..objects.phases import SequentialPhases
 from ..phases.phase import Coverage, PhaseContext, PhaseOutcome
-from .diagnosis import diagnosed
 from .recorded.corpus import scenario_count, scenarios
 from .recorded.replay import replay
 from .recorded.scenario import Scenario
 from .smoke import ignored_default, shared_instance, smoke_programs
 
-_SEQUENTIAL: Final = SequentialPhases(INDEXER_OBJECTS, diagnosed)
+_SEQUENTIAL: Final = SequentialPhases(INDEXER_OBJECTS)
 
 
 def smoke_test(context: PhaseContext) -> PhaseOutcome:

@@ -6,14 +6,16 @@ from dataclasses import replace
 from typing import Final
 
 from kcache_model.finding import FindingKind
-from kcache_model.indexers.probing import probe
+from kcache_model.indexers.object_type import INDEXER_OBJECTS
 from kcache_model.indexers.program import Program
 from kcache_model.progress import ProgressListener
-from kcache_stress.indexers.exploration import replay_token as follow_token
+from kcache_stress.indexers.exploration import explored_indexer
 from kcache_stress.indexers.target_loading import load_target
+from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.target.replay_answer import SEARCH_SECONDS, Replayed
 from kcache_stress.target.replay_token import ReplayToken
 
+from ..objects import replaying
 from .sequential import in_any_order, smallest
 
 _ENDLESS: Final = (FindingKind.DEADLOCK, FindingKind.LIVELOCK, FindingKind.HANG)
@@ -27,15 +29,19 @@ def replay_token(token: ReplayToken[Program], watch: ProgressListener, seconds: 
         TargetError: there is no such target.
         CannotExploreError: the target cannot be scheduled any more.
     """
-    replayed = follow_token(token, watch, seconds)
-    if replayed.finding is None or replayed.finding.kind in (*_ENDLESS, FindingKind.DATA_RACE):
+    replayed = replaying.replay_token(INDEXER_OBJECTS, token, watch, seconds, _explored)
+    finding = replayed.finding
+    if finding is None or token.program.is_sequential or finding.kind in (*_ENDLESS, FindingKind.DATA_RACE):
         return replayed
-
-    target = probe(load_target(token.target), token.program.semantics)
-    program = replayed.finding.program or token.program
+    program = finding.program or token.program
+    target = INDEXER_OBJECTS.as_judged(load_target(token.target), program, token.is_strict)
     alone = in_any_order(target, program, watch, strict_errors=token.strict_errors)
     if alone is None or alone.program is None:
         return replayed
-    found = smallest(alone, target, watch, strict_errors=token.strict_errors)
-    told = replace(found, phase="replay", program=found.program.with_hash_seed(token.program.hash_seed))
-    return Replayed(replayed.answer, "its calls go wrong one after another, too", told)
+    small = smallest(alone, target, watch, strict_errors=token.strict_errors)
+    own = replace(small, phase="replay", program=small.program.with_hash_seed(token.program.hash_seed))
+    return Replayed(replayed.answer, "its calls go wrong one after another, too", own)
+
+
+def _explored(token: ReplayToken[Program]) -> ObjectExplorationTarget:
+    return explored_indexer(token.target, instrument=token.instrument, granularity=token.granularity)

@@ -15,7 +15,7 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.object_types.noted_programs import noted_program
 from kcache_model.object_types.object_type import ObjectType
 from kcache_model.object_types.smaller import smaller
-from kcache_model.outcomes import Outcome
+from kcache_model.outcomes import WAITS, Outcome
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.interruption import is_interrupted
 from kcache_stress.objects.findings import Setting, token_format
@@ -40,6 +40,8 @@ _REPLAY_JOB: Final = "kcache_conformance.runs.replays:replay_job"
 _PATIENCE_SECONDS: Final = 0.5
 _SMALLER_SECONDS: Final = 10.0
 _ATTEMPTS: Final = 40
+_EXPLORER: Final = "explorer"
+"""The phase whose executions may hang because the explorer has paused a thread."""
 
 
 def target_type(object_type: ObjectType, examples: Callable[[], Sequence[Example]] = lambda: ()) -> TargetType:
@@ -139,6 +141,8 @@ def _stopped(object_type: ObjectType, stopped: Stopped) -> Finding:
         what = f"the {object_type.called} could not even be made"
     else:
         what = str(program.prefix[-1]) if not program.threads and program.prefix else "a call"
+    if program is not None and program.threads and stopped.phase in (REPLAY, _EXPLORER):
+        return _execution_stopped(stopped, kind, program)
     did = f"did not return within {stopped.options.patience_seconds:g} s" if stopped.is_hang else "ended the process"
     finding = Finding(kind, stopped.phase, f"{what} {did}", observed=Outcome(value=did), detail=stopped.detail)
     if program is None:
@@ -146,7 +150,19 @@ def _stopped(object_type: ObjectType, stopped: Stopped) -> Finding:
     program = _smaller(object_type, stopped, program)
     setting = Setting(object_type, stopped.name, stopped.options.strict_errors, stopped.options.instrument)
     token = token_format(object_type).encode(setting.token(program, kind))
-    return replace(finding, program=program, schedule=token, script=object_type.script(program, stopped.name, {}))
+    rule = object_type.rule_of_outcome(program, WAITS, WAITS) if stopped.is_hang and program.is_sequential else ""
+    script = object_type.script(program, stopped.name, {})
+    return replace(finding, program=program, schedule=token, script=script, rule=rule or finding.rule)
+
+
+def _execution_stopped(stopped: Stopped, kind: FindingKind, program: Any) -> Finding:
+    """Return the finding of an execution under the explorer that did not end, or that ended the process."""
+    hint = (
+        "; it waits for something real, or spins without touching anything shared (`while True: pass`); if that is in "
+        "another package, name it with --instrument"
+    )
+    summary = f"an execution did not end{hint}" if stopped.is_hang else "an execution ended the process"
+    return Finding(kind, _EXPLORER, summary, program, detail=stopped.detail)
 
 
 def _smaller(object_type: ObjectType, stopped: Stopped, program: Any) -> Any:

@@ -21,4 +21,5 @@ def own_patience(context: PhaseContext) -> float:
 def setting_of(object_type: ObjectType, context: PhaseContext) -> Setting:
     """Return the description of the target for findings of the phase."""
     options = context.options
-    return Setting(object_type, context.target.name, options.strict_errors, options.instrument)
+    is_strict = getattr(context.target, "is_strict", False)
+    return Setting(object_type, context.target.name, options.strict_errors, options.instrument, is_strict)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from kcache_model.call_program import own_hash_seed
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import PREFIX_THREAD
 from kcache_model.object_types.step_checks import StepProblem
@@ -56,10 +57,10 @@ def finding_of(
         why: the source of the expectation, if it is not the specification alone.
         scenario: id of the recording, if the program comes from a recording.
     """
-    object_type, program, problem = setting.object_type, mismatch.program, mismatch.problem
+    object_type, problem = setting.object_type, mismatch.problem
+    program = mismatch.program.with_hash_seed(own_hash_seed())
     step = len(program.prefix) - 1
-    # A word of the command line repeats the program if its type has such words; otherwise a token does.
-    token = "" if program.word else token_format(object_type).encode(setting.token(program, mismatch.kind))
+    token = token_format(object_type).encode(setting.token(program, mismatch.kind))
     if problem is not None:
         return Finding(
             problem.kind,

@@ -46,16 +46,10 @@ class SequentialPhases:
 
     Args:
         object_type: of the target.
-        diagnose: returns a finding with a more precise rule, from further runs of programs on targets.
     """
 
-    def __init__(
-        self,
-        object_type: ObjectType,
-        diagnose: Callable[[Finding, Any, Callable[[Any, Any], Finding | None]], Finding] = lambda finding, *_: finding,
-    ) -> None:
+    def __init__(self, object_type: ObjectType) -> None:
         self._type = object_type
-        self._diagnose = diagnose
 
     def smoke(self, context: PhaseContext) -> PhaseOutcome:
         """Make every call once, in each configuration of the object."""
@@ -176,7 +170,7 @@ class SequentialPhases:
 
         seconds = context.seconds_within(_SMALLER_SECONDS)
         small = smallest_mismatch(self._type, mismatch, partial(run_program, again), is_same, seconds=seconds)
-        return finding if small is None else self._diagnose(new_finding(small), context.target, run_on)
+        return finding if small is None else self._type.diagnose(new_finding(small), context.target, run_on)
 
 
 def _unsteady(finding: Finding) -> Finding:

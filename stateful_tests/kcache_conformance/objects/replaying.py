@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from contextlib import closing
-from typing import Any, Final
+from dataclasses import replace
+from typing import Any, Final, TypeAlias
 
 from kcache_model.errors import CannotExploreError
 from kcache_model.finding import Finding
@@ -19,6 +21,7 @@ from kcache_stress.target.replay import follow
 from kcache_stress.target.replay_answer import SEARCH_SECONDS, ReplayAnswer, Replayed
 from kcache_stress.target.replay_token import ReplayToken
 
+from ..phases.budget_slices import work_steps
 from .mismatches import finding_of
 from .patient_caller import caller_of
 from .sequential import SequentialSetup, run_program
@@ -30,32 +33,57 @@ _ALONE_SECONDS: Final = 2.0
 _PATIENCE_SECONDS: Final = 1.0
 _RUNS: Final = 20
 """Runs in one process: state from earlier runs may be necessary for the failure."""
+_MOST_RUNS: Final = 2_000
+"""Runs of a program that did not fail each time."""
+
+Explored: TypeAlias = Callable[[ReplayToken[Any]], ObjectExplorationTarget]
+"""Function that returns the target of a token, ready to be explored."""
 
 
 def replay_token(
-    object_type: ObjectType, token: ReplayToken[Any], watch: ProgressListener, seconds: float = SEARCH_SECONDS
+    object_type: ObjectType,
+    token: ReplayToken[Any],
+    watch: ProgressListener,
+    seconds: float = SEARCH_SECONDS,
+    explored: Explored | None = None,
 ) -> Replayed:
     """Replay the finding of a replay token.
+
+    Args:
+        object_type: of the target.
+        token: the token.
+        watch: receives the programs that run.
+        seconds: how long to search if its schedule does not fail any more; also for a program that fails sometimes.
+        explored: returns the target, ready to be explored; by default as its type alone does.
 
     Raises:
         TargetError: there is no such target.
         CannotExploreError: the token has a schedule, and the target cannot be scheduled any more.
     """
-    target = load_object_target(object_type, token.target)
-    if not token.program.threads:
-        return _again(object_type, target, token, watch)
-    exploration_target = ObjectExplorationTarget(object_type, target, token.instrument, token.granularity)
+
+    def as_type(token: ReplayToken[Any]) -> ObjectExplorationTarget:
+        target = load_object_target(object_type, token.target)
+        return ObjectExplorationTarget(object_type, target, token.instrument, token.granularity)
+
+    explored = explored or as_type
     if token.schedule:
-        return follow(exploration_target, token, watch, [ExploreOptions(seconds=seconds)])
-    return _searched(exploration_target, target, token, watch, seconds, _setting(object_type, token))
+        return follow(explored(token), token, watch, [ExploreOptions(seconds=seconds)])
+    loaded = load_object_target(object_type, token.target)
+    target = object_type.as_judged(loaded, token.program, token.is_strict)
+    if token.program.is_sequential:
+        return _again(object_type, target, token, watch, seconds)
+    return _searched(explored, target, token, watch, seconds, _setting(object_type, token))
 
 
 def _setting(object_type: ObjectType, token: ReplayToken[Any]) -> Setting:
-    return Setting(object_type, token.target, token.strict_errors, token.instrument)
+    return Setting(object_type, token.target, token.strict_errors, token.instrument, token.is_strict)
 
 
-def _again(object_type: ObjectType, target: Any, token: ReplayToken[Any], watch: ProgressListener) -> Replayed:
-    mismatch = None
+def _again(
+    object_type: ObjectType, target: Any, token: ReplayToken[Any], watch: ProgressListener, seconds: float
+) -> Replayed:
+    program, setting = token.program, _setting(object_type, token)
+    mismatch, runs = None, 0
     with closing(caller_of(object_type)) as caller:
         setup = SequentialSetup(
             object_type,
@@ -65,18 +93,26 @@ def _again(object_type: ObjectType, target: Any, token: ReplayToken[Any], watch:
             strict_errors=token.strict_errors,
             patience_seconds=_PATIENCE_SECONDS,
         )
-        for _ in range(_RUNS):
-            mismatch = run_program(setup, token.program)
+
+        def repeat(candidate: Any, other: Any) -> Finding | None:
+            found = run_program(replace(setup, target=other), candidate)
+            return None if found is None else finding_of(setting, "replay", found)
+
+        most, least = (_MOST_RUNS, _RUNS) if program.is_unsteady else (_RUNS, _RUNS)
+        for _ in work_steps(seconds, most, least=least):
+            runs += 1
+            mismatch = run_program(setup, program)
             if mismatch is not None:
-                break
-    if mismatch is None:
-        return Replayed(ReplayAnswer.FIXED, "the same calls give what they should")
-    finding = finding_of(_setting(object_type, token), "replay", mismatch)
-    return Replayed(ReplayAnswer.REPRODUCED, "the same calls still go wrong", finding)
+                finding = object_type.diagnose(finding_of(setting, "replay", mismatch), target, repeat)
+                return Replayed(ReplayAnswer.REPRODUCED, "the same calls still go wrong", finding)
+    if program.is_unsteady:
+        why = f"it did not fail in {runs} runs, which is no proof: it did not fail each time before either"
+        return Replayed(ReplayAnswer.UNKNOWN, why)
+    return Replayed(ReplayAnswer.FIXED, "the same calls give what they should")
 
 
 def _searched(
-    exploration_target: ObjectExplorationTarget,
+    explored_target: Explored,
     target: Any,
     token: ReplayToken[Any],
     watch: ProgressListener,
@@ -87,7 +123,7 @@ def _searched(
     options = ExploreOptions("dpor", executions=_EXECUTIONS, seconds=seconds, strict_errors=token.strict_errors)
     explored = None
     with contextlib.suppress(CannotExploreError):
-        explored = explore(exploration_target, token.program, options, watch) if seconds > 0 else None
+        explored = explore(explored_target(token), token.program, options, watch) if seconds > 0 else None
     if explored is not None and explored.finding is not None:
         return Replayed(ReplayAnswer.REPRODUCED, "an interleaving of the same program still fails", explored.finding)
     finding = _stressed(target, setting, token, watch, _STRESS_SECONDS if seconds > 0 else _ALONE_SECONDS)
@@ -102,7 +138,7 @@ def _searched(
 def _stressed(
     target: Any, setting: Setting, token: ReplayToken[Any], watch: ProgressListener, seconds: float
 ) -> Finding | None:
-    stress = ObjectStress(target, setting, watch, 0, _PATIENCE_SECONDS)
+    stress = ObjectStress(target, setting, watch, 0, _PATIENCE_SECONDS, len(token.program.threads))
     with stress.underway():
         found = stress.repeat(token.program, seconds)
         return None if found is None else stress.finding(token.program, found, is_small=True)

@@ -62,7 +62,7 @@ def _sarif_result(report: RunReport, finding: Finding) -> dict[str, Any]:
 
 
 def _again(report: RunReport, finding: Finding) -> str:
-    command = replay_command(finding, report.target, strict_errors=report.options.strict_errors)
+    command = replay_command(finding, report.target)
     return "" if command is None else f"\nRun it again: {command}"
 
 
@@ -123,5 +123,5 @@ def write_text(report: RunReport, file: Path) -> None:
 
 
 def _text(report: RunReport, finding: Finding) -> str:
-    print_to = partial(print_finding, finding=finding, target=report.target, strict_errors=report.options.strict_errors)
+    print_to = partial(print_finding, finding=finding, target=report.target)
     return printable(captured(print_to)[1:])

@@ -60,7 +60,6 @@ def print_finding(
     finding: Finding,
     target: str,
     *,
-    strict_errors: bool = False,
     is_whole: bool = False,
     command_of: Callable[[ReplayRequest], str] = long_command,
 ) -> None:
@@ -70,14 +69,13 @@ def print_finding(
         console: the console to print on.
         finding: the finding.
         target: the name of the target.
-        strict_errors: whether the target must raise kcache's error types.
         is_whole: print all steps, all lines of details, and all calls.
         command_of: returns the command of a replay.
     """
     with console.capture() as capture:
         console.print(Group(*_parts(finding, console.width, is_whole=is_whole)), crop=False)
     console.out("\n".join(line.rstrip() for line in capture.get().splitlines()), highlight=False)
-    command = replay_command(finding, target, strict_errors=strict_errors, command_of=command_of)
+    command = replay_command(finding, target, command_of=command_of)
     if command is not None:
         repeats = finding.program is None or finding.program.is_sequential or finding.schedule
         again = "Run it again:" if repeats else "Run the whole round again, many times:"

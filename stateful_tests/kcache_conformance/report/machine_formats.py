@@ -56,7 +56,7 @@ def write_json(report: RunReport, file: Path) -> None:
         "findings": [
             {
                 **encode_finding(finding, codec),
-                "replay": replay_command(finding, target, strict_errors=options.strict_errors),
+                "replay": replay_command(finding, target),
                 "place": asdict(place_of_finding(finding, target)),
                 **({} if not (story := story_sentences(finding.interleaving)) else {"story": list(story)}),
             }
@@ -82,9 +82,7 @@ def write_junit(report: RunReport, file: Path) -> None:
                 case.set("file", place.file)
                 case.set("line", str(place.line))
             failure = ElementTree.SubElement(case, "failure", type=finding.rule, message=printable(finding.summary))
-            print_to = partial(
-                print_finding, finding=finding, target=target, strict_errors=report.options.strict_errors
-            )
+            print_to = partial(print_finding, finding=finding, target=target)
             failure.text = printable(captured(print_to)[1:] + "\n")
         if not findings:
             case = _case(suite, target, name)

@@ -42,14 +42,6 @@ def hangs_alone(finding: Finding, target_type: TargetType, target: str | None, p
             deadline_seconds=STARTUP_SECONDS + _DEADLINE_SECONDS,
             patience_seconds=patience,
         )
-    elif finding.program is not None and target_type.run_program is not None:
-        end = target_type.run_program(
-            target,
-            finding.program,
-            seconds=_SEARCH_SECONDS,
-            patience_seconds=patience,
-            on_finding=lambda found: answers.append({"finding": found}),
-        )
     else:
         return True
     return end.how != "done" or any(answer.get("finding") is not None for answer in answers)

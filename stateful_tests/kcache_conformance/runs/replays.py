@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from kcache_conformance.isolation import STARTUP_SECONDS, JobEnd, raise_if_failed, run_job
+from kcache_conformance.isolation import STARTUP_SECONDS, raise_if_failed, run_job
 from kcache_model.codec import decode_finding, encode_finding
 from kcache_model.errors import CannotExploreError, FormatError
-from kcache_model.finding import Finding, FindingKind
+from kcache_model.finding import FindingKind
 from kcache_model.rules import Contract
 from kcache_stress.target.replay_answer import SEARCH_SECONDS, ReplayAnswer, Replayed
 from kcache_stress.target.replay_token import ReplayToken
@@ -25,12 +24,6 @@ if TYPE_CHECKING:
     from kcache_conformance.isolation.worker import Outlet
 
 _SECONDS: Final = 30.0
-
-_RUNS: Final = 20
-"""Runs of a sequential program in one process: state from earlier runs may be necessary for the failure."""
-
-_MOST_RUNS: Final = 2_000
-"""Runs, in each process, of a program that does not fail each time."""
 
 
 def replay_in_child(
@@ -51,6 +44,24 @@ def replay_in_child(
         HarnessError: the harness failed.
     """
     token: ReplayToken[Any] = target_type.tokens.decode(word)
+    seed = getattr(token.program, "hash_seed", 0)
+    is_unsteady = getattr(token.program, "is_unsteady", False)
+    replayed = Replayed(ReplayAnswer.UNKNOWN, RETURNED)
+    for hash_seed in (seed, int(not seed)) if is_unsteady else (seed,):
+        replayed = _replayed(target_type, word, token, hash_seed, seconds, patience_seconds)
+        if replayed.answer is ReplayAnswer.REPRODUCED:
+            break
+    return replayed
+
+
+def _replayed(
+    target_type: TargetType,
+    word: str,
+    token: ReplayToken[Any],
+    hash_seed: int,
+    seconds: float,
+    patience_seconds: float,
+) -> Replayed:
     answers: list[dict[str, Any]] = []
     end = run_job(
         f"{__name__}:replay_job",
@@ -58,7 +69,7 @@ def replay_in_child(
         on_event=answers.append,
         deadline_seconds=STARTUP_SECONDS + _SECONDS + seconds,
         patience_seconds=patience_seconds,
-        hash_seed=getattr(token.program, "hash_seed", 0),
+        hash_seed=hash_seed,
     )
     raise_if_failed(end)
     if not answers:
@@ -97,58 +108,18 @@ def replay_job(outlet: Outlet, target_type: str, word: str, seconds: float = SEA
     outlet.send({"event": "replayed", "answer": replayed.answer.value, "note": replayed.note, "finding": finding})
 
 
-def replay_program_in_child(
+def token_of_program(
     target_type: TargetType,
     target: str,
     program: Any,
     *,
-    seconds: float = _SECONDS,
-    patience_seconds: float = 3.0,
     strict_errors: bool = False,
     contract: Contract = Contract.CLIENT_GO,
-) -> Replayed:
-    """Run a program without a schedule: a few times if it is sequential, otherwise repeatedly for ``seconds``.
-
-    A program that failed only sometimes before also runs repeatedly, with two hash seeds.
-
-    Raises:
-        TargetError: there is no such target.
-        HarnessError: the harness failed.
-    """
-    assert target_type.run_program is not None
-    findings: list[Finding] = []
-    total, end = 0, JobEnd("done")
-    hash_seeds = (program.hash_seed, int(not program.hash_seed)) if program.is_unsteady else (program.hash_seed,)
-    for hash_seed in hash_seeds:
-        rounds = [0]
-        end = target_type.run_program(
-            target,
-            program.with_hash_seed(hash_seed),
-            seconds=seconds / len(hash_seeds),
-            patience_seconds=patience_seconds,
-            strict_errors=strict_errors,
-            strict=contract is Contract.STRICT,
-            on_finding=findings.append,
-            on_round=rounds.append,
-            runs=_MOST_RUNS if program.is_unsteady else _RUNS,
-        )
-        raise_if_failed(end)
-        total += rounds[-1]
-        if findings or end.how != "done":
-            break
-    ended = {"hang": (FindingKind.HANG, "a call did not return"), "crash": (FindingKind.CRASH, "the process ended")}
-    if end.how in ended:
-        kind, text = ended[end.how]
-        findings.append(Finding(kind, "replay", text, program, detail=end.message))
-    if findings:
-        finding = replace(findings[0], phase=findings[0].phase or "replay")
-        return Replayed(ReplayAnswer.REPRODUCED, "It still fails.", finding)
-    if program.is_sequential and not program.is_unsteady:
-        return Replayed(ReplayAnswer.FIXED, "It does not fail any more.")
-    no_proof = "real threads cannot repeat a schedule, so that is no proof"
-    if program.is_unsteady:
-        no_proof = "it did not fail each time before either, so that is no proof"
-    return Replayed(ReplayAnswer.UNKNOWN, f"It did not fail in {total} runs; {no_proof}.")
+) -> str:
+    """Return the token of a program that has no schedule: a finding of any kind is searched for."""
+    is_strict = contract is Contract.STRICT
+    token = ReplayToken(target, program, FindingKind.DIVERGENCE, strict_errors=strict_errors, is_strict=is_strict)
+    return target_type.tokens.encode(token)
 
 
 def replay_requested(
@@ -179,14 +150,9 @@ def replay_requested(
             assert target_type.codec.decode_word is not None
             decoded = target_type.codec.decode_word(program)
             require_trusted(request.words, named)
-            return replay_program_in_child(
-                target_type,
-                target,
-                decoded,
-                seconds=seconds,
-                patience_seconds=patience_seconds,
-                strict_errors=request.strict_errors,
-                contract=request.contract,
+            word = token_of_program(
+                target_type, target, decoded, strict_errors=request.strict_errors, contract=request.contract
             )
+            return replay_in_child(target_type, word, seconds=seconds, patience_seconds=patience_seconds)
         case _:
             raise FormatError("a replay token is expected, or a target and a program")

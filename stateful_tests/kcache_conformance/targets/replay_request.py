@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kcache_model.finding import Finding
-from kcache_model.rules import Contract, rules_in
+from kcache_model.rules import Contract
 
 
 @dataclass(frozen=True)
@@ -50,21 +50,14 @@ def request_of(data: Mapping[str, Any]) -> ReplayRequest:
     return ReplayRequest(words, bool(data["strict_errors"]), Contract(data["contract"]))
 
 
-def replay_request(finding: Finding, target: str, *, strict_errors: bool = False) -> ReplayRequest | None:
+def replay_request(finding: Finding, target: str) -> ReplayRequest | None:
     """Return the request that replays a finding.
 
-    ``None`` if the finding has no program, or if a local factory built the target (its name contains ``<``).
+    ``None`` if the finding has no token, or if a local factory built the target (its name contains ``<``).
     """
     if "<" in target:
         return None
-    if finding.schedule:
-        return ReplayRequest((finding.schedule,))
-    word = getattr(finding.program, "word", "")
-    if not word:
-        return None
-    rule = rules_in(type(finding.program).__module__.rpartition(".")[0]).get(finding.rule)
-    contract = Contract.CLIENT_GO if rule is None else rule.contract
-    return ReplayRequest((target, word), strict_errors, contract)
+    return ReplayRequest((finding.schedule,)) if finding.schedule else None
 
 
 def long_command(request: ReplayRequest) -> str:
@@ -76,9 +69,8 @@ def replay_command(
     finding: Finding,
     target: str,
     *,
-    strict_errors: bool = False,
     command_of: Callable[[ReplayRequest], str] = long_command,
 ) -> str | None:
     """Return the command that replays the finding; ``None`` if there is none. ``command_of`` may shorten it."""
-    request = replay_request(finding, target, strict_errors=strict_errors)
+    request = replay_request(finding, target)
     return None if request is None else command_of(request)

@@ -98,27 +98,6 @@ class Replays(Protocol):
         ...
 
 
-class RunsProgram(Protocol):
-    """A function that runs a program on a target in a child process, with real threads or one call after another."""
-
-    def __call__(
-        self,
-        target: str,
-        program: Any,
-        /,
-        *,
-        seconds: float = ...,
-        patience_seconds: float = ...,
-        strict_errors: bool = ...,
-        strict: bool = ...,
-        on_finding: Callable[[Finding], None] = ...,
-        on_round: Callable[[int], None] = ...,
-        runs: int = ...,
-    ) -> JobEnd:
-        """Run the program up to ``runs`` times, or for ``seconds``; report its finding and the number of runs."""
-        ...
-
-
 @dataclass(frozen=True)
 class TargetType:
     """A type of targets.
@@ -139,7 +118,6 @@ class TargetType:
         tokens: the format of the replay tokens that findings carry as ``schedule``.
         owns: whether a program belongs to this type; needed where several types share a prefix of tokens.
         replay: replays a token. If its schedule does not fail any more, its program is searched for some seconds.
-        run_program: runs a program without a schedule in a child process; ``None`` if all findings have replay tokens.
         declared: builds a target from a factory and the features that it lacks; ``None`` if the factory alone
             states them. Raises TargetError.
         prepare: uses a loaded target for the first time, as the options require. Raises TargetError.
@@ -165,7 +143,6 @@ class TargetType:
     tokens: TokenFormat[Any]
     replay: Replays
     owns: Callable[[Any], bool] = lambda _: True
-    run_program: RunsProgram | None = None
     declared: Callable[[Any, Iterable[str]], Any] | None = None
     prepare: Callable[[Any, SuiteOptions], Any] = _as_loaded
     knows: frozenset[str] = frozenset()

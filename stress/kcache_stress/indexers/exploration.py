@@ -7,17 +7,11 @@ from dataclasses import replace
 
 from kcache_model.errors import CannotExploreError
 from kcache_model.indexers.object_type import INDEXER_OBJECTS
-from kcache_model.indexers.program import Program
-from kcache_model.progress import NoProgress, ProgressListener
 from kcache_model.target_name import target_name
 
 from ..engine.granularity import Granularity
 from ..objects.named_target import load_object_target
 from ..objects.object_exploration import ObjectExplorationTarget
-from ..target.explore import ExploreOptions
-from ..target.replay import follow
-from ..target.replay_answer import SEARCH_SECONDS, Replayed
-from ..target.replay_token import ReplayToken
 
 
 def explored_indexer(
@@ -48,21 +42,3 @@ def explored_indexer(
     if not loaded.sandbox.sources:
         raise CannotExploreError(f"{spec.rpartition(':')[0]} has no Python source")
     return loaded
-
-
-def replay_token(
-    token: ReplayToken[Program], watch: ProgressListener | None = None, seconds: float = SEARCH_SECONDS
-) -> Replayed:
-    """Replay the finding of a replay token about an Indexer, and return the result.
-
-    Args:
-        token: the replay token.
-        watch: receives the programs that run.
-        seconds: time limit in seconds of the search that runs if the schedule of the token shows no problem any more.
-
-    Raises:
-        TargetError: there is no such target.
-        CannotExploreError: the target cannot be explored any more.
-    """
-    loaded = explored_indexer(token.target, instrument=token.instrument, granularity=token.granularity)
-    return follow(loaded, token, watch or NoProgress(), [ExploreOptions(seconds=seconds)])

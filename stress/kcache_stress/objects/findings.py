@@ -32,16 +32,25 @@ class Setting:
         target: the name of the target.
         strict_errors: whether errors must be exactly those of the specification.
         instrument: further packages that the explorer instruments.
+        is_strict: whether the target is judged by the strict contract.
     """
 
     object_type: ObjectType
     target: str
     strict_errors: bool = False
     instrument: tuple[str, ...] = ()
+    is_strict: bool = False
 
     def token(self, program: Any, kind: FindingKind) -> ReplayToken[Any]:
         """Create the replay token of a finding that has no schedule."""
-        return ReplayToken(self.target, program, kind, strict_errors=self.strict_errors, instrument=self.instrument)
+        return ReplayToken(
+            self.target,
+            program,
+            kind,
+            instrument=self.instrument,
+            strict_errors=self.strict_errors,
+            is_strict=self.is_strict,
+        )
 
 
 def concurrent_finding(

@@ -29,8 +29,8 @@ from .kept_locks import KeepingCalls
 from .named_target import new_object
 from .real_run import RealRun
 
-_THREADS: Final = 4
-"""Programs have at most three threads; one more makes the calls before and after the threads."""
+_MOST_THREADS: Final = 3
+"""The most threads of the programs that the phases create."""
 _LEVELS: Final = (None, Level(0.3), Level(1.0), Level(1.0, (1e-6, 2e-4)))
 _SWITCH_SECONDS: Final = 1e-5
 _SLOW_SECONDS: Final = 0.5
@@ -99,6 +99,7 @@ class ObjectStress:
         watch: is notified of each program.
         seed: of the noise.
         patience_seconds: time without progress after which a run counts as hung.
+        threads: the most threads of a program.
 
     Attributes:
         coverage: the operations called, and how often each overlapped a call of another thread.
@@ -109,7 +110,13 @@ class ObjectStress:
     """
 
     def __init__(
-        self, target: ObjectTarget, setting: Setting, watch: ProgressListener, seed: int, patience_seconds: float
+        self,
+        target: ObjectTarget,
+        setting: Setting,
+        watch: ProgressListener,
+        seed: int,
+        patience_seconds: float,
+        threads: int = _MOST_THREADS,
     ) -> None:
         self._target = target
         self._setting = setting
@@ -118,7 +125,8 @@ class ObjectStress:
         self._patience_seconds = patience_seconds
         self._random = random.Random(seed)
         self._noise = Noise(self._random.getrandbits(32))
-        self._pool = ThreadPool(_THREADS)
+        self._size = threads + 1  # one more makes the calls before and after the threads
+        self._pool = ThreadPool(self._size)
         self.coverage = Coverage()
         self.rounds = self.overlapping = self.undecided = 0
         self.left_out: dict[str, str] = {}
@@ -178,7 +186,7 @@ class ObjectStress:
                     is_known = not self._pool.is_whole or self._waits_outside(stuck) or self._is_kept(program, stuck)
                     self.undecided += is_known
                     hung = "" if is_known else self._pool.stacks() or "a thread did not come back"
-                    self._pool = ThreadPool(_THREADS)
+                    self._pool = ThreadPool(self._size)
                     self._watch.rest()
                     return Round(tuple(stuck.calls), CallsVerdict(Status.UNKNOWN), hung)
         self._watch.rest()

@@ -29,6 +29,7 @@ class ReplayToken(Generic[P]):
         fingerprint: the fingerprint of the instrumented sources; empty if there is no schedule.
         instrument: further packages that were instrumented.
         strict_errors: whether kcache's error types were required.
+        is_strict: whether the target was judged by the strict contract.
     """
 
     target: str
@@ -39,6 +40,7 @@ class ReplayToken(Generic[P]):
     fingerprint: str = ""
     instrument: tuple[str, ...] = ()
     strict_errors: bool = False
+    is_strict: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ class TokenFormat(Generic[P]):
             data["i"] = list(token.instrument)
         if token.strict_errors:
             data["e"] = 1
+        if token.is_strict:
+            data["c"] = 1
         return pack(self.prefix, data)
 
     def decode(self, word: str) -> ReplayToken[P]:
@@ -90,6 +94,7 @@ class TokenFormat(Generic[P]):
                 fingerprint=_text(data.get("f", "")),
                 instrument=tuple(map(_text, data.get("i", ()))),
                 strict_errors=bool(data.get("e")),
+                is_strict=bool(data.get("c")),
             )
         except FormatError:
             raise

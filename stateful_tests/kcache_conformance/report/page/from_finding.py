@@ -68,7 +68,7 @@ def page_of_finding(
         picture,
         (*(() if picture is None else tables_of_calls(picture)), *_program_tables(finding, picture), *tables),
         tuple(Detail(heading, text) for heading, text in texts if text),
-        replay_command(finding, target, strict_errors=strict_errors) or "",
+        replay_command(finding, target) or "",
         "" if finding.anomaly is None else finding.anomaly.value,
         walk_of(told),
     )

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from kcache_model.finding import Finding, FindingKind
-from kcache_model.indexers.operations import OperationName
-from kcache_model.indexers.program import Program
-from kcache_model.indexers.restrictions import spared
-from kcache_model.indexers.target import KEPT_ARGUMENTS, LIVE_INDEXERS, LIVE_RESULTS, Target
+from ..finding import Finding, FindingKind
+from .operations import OperationName
+from .program import Program
+from .restrictions import spared
+from .target import KEPT_ARGUMENTS, LIVE_INDEXERS, LIVE_RESULTS, Target
 
 Run = Callable[[Program, Target], Finding | None]
 """Function that runs a program on a target and returns the finding, or ``None``."""
