@@ -112,7 +112,7 @@ def run_command() -> Callable[..., subprocess.CompletedProcess[str]]:
 
 _VARIABLE = (
     (re.compile(r"(after|within) [0-9.]+ s"), r"\1 SECONDS s"),
-    (re.compile(r"kc1\.[A-Za-z0-9_=-]+"), "kc1.WORD"),
+    (re.compile(r"(k[a-z]1)\.[A-Za-z0-9_=-]+"), r"\1.WORD"),
     (re.compile(r"[0-9]+ (rounds|programs|scenarios|operations|runs)"), r"N \1"),
     (re.compile(r"\b0x[0-9a-f]+"), "0xADDRESS"),
     (re.compile(r"(?<=  tested: )\S.*"), "VERSION, FILE"),

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kcache_conformance.indexers.diagnosis import diagnosed
 
 import kcache
 from kcache.cli.console import phase_line
@@ -29,6 +28,7 @@ from kcache_conformance.targets.gallery import gallery
 from kcache_model.call_program import serial_orders
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.indexers import operations as op
+from kcache_model.indexers.diagnosis import diagnosed
 from kcache_model.indexers.items import Item, Semantics, Style
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.reads import final_reads

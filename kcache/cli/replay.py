@@ -136,13 +136,10 @@ def replay(
             )
         if pdb or any(written.values()):
             raise click.UsageError("--pdb, --pytest and --issue need a WORD that a finding ends with")
-        options = SuiteOptions(
-            strict_errors=strict_errors,
-            contract=contract,
-            budget_seconds=budget_seconds,
-            patience_seconds=patience_seconds,
-        )
-        _run(words[0], words[1], budget_seconds, options, outputs)
+        program_type = target_type_named(DEFAULT_TYPE)
+        program = read_program(words[1], program_type)
+        word = token_of_program(program_type, words[0], program, strict_errors=strict_errors, contract=contract)
+        _follow(program_type, word, budget_seconds, patience_seconds, outputs)
 
 
 def _last(words: tuple[str, ...]) -> StoredReplay:
@@ -209,6 +206,7 @@ def _follow(target_type: TargetType, word: str, seconds: float, patience: float,
     text = f"{outcome.answer.value.capitalize()}: {outcome.note}."
     options = SuiteOptions(
         strict_errors=token.strict_errors,
+        budget_seconds=seconds,
         patience_seconds=patience,
         kind=target_type.name,
         instrument=token.instrument,
@@ -224,22 +222,3 @@ def _report(
     phase = PhaseFinished("replay", {"programs": 1}, finding=finding)
     result = SuiteResult(status, findings, (phase,), (), (text,) if status is Status.UNKNOWN else (), seconds_so_far())
     return RunReport("replay", title, target, options, result, text, (text,) if findings else ())
-
-
-def _run(target: str, program: str, seconds: float, options: SuiteOptions, outputs: Outputs) -> None:
-    console = stdout_console()
-    target_type = target_type_named(DEFAULT_TYPE)
-    word = token_of_program(
-        target_type,
-        target,
-        read_program(program, target_type),
-        strict_errors=options.strict_errors,
-        contract=options.contract,
-    )
-    outcome = replay_in_child(target_type, word, seconds=seconds, patience_seconds=options.patience_seconds)
-    status = outcome.status
-    console.print(outcome.note, style=_STYLES.get(status), soft_wrap=True)
-    if outcome.finding is not None:
-        show_finding(console, outcome.finding, target)
-    outputs.write(_report(f"kcache replay {target}", target, options, status, outcome.finding, outcome.note))
-    sys.exit(EXIT_CODES[status])

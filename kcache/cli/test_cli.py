@@ -21,6 +21,7 @@ from kcache.cli.exits import clear_errors
 from kcache_conformance.targets.gallery import gallery
 from kcache_model.indexers.codec import encode_blob
 from kcache_model.indexers.program import Program
+from kcache_stress.indexers.program_tokens import PROGRAM_TOKENS
 
 EXAMPLES = {example.name: f"{example.path}:new_indexer" for example in gallery()}
 
@@ -48,6 +49,11 @@ def in_this_process(*arguments: str) -> Result:
 def replay_line(output: str) -> list[str]:
     (line,) = re.findall(r"^ *kcache (replay .*)$", output, re.MULTILINE)
     return shlex.split(line)
+
+
+def program_of(output: str) -> str:
+    """The program of the replay token, as a word without a target."""
+    return encode_blob(PROGRAM_TOKENS.decode(replay_line(output)[1]).program)
 
 
 @pytest.mark.parametrize(
@@ -93,10 +99,10 @@ def test_a_sequential_fault(name: str, golden: Callable[[str, str], None]) -> No
     golden(f"check_{name}", done.stdout.replace(EXAMPLES[name], f"examples/targets/{name}.py:new_indexer"))
     again = in_this_process(*replay_line(done.stdout))
     assert again.exit_code == 1, "the replay line must show it again"
-    assert "It still fails." in again.output
-    healed = in_this_process("replay", EXAMPLES["textbook"], replay_line(done.stdout)[2])
+    assert "REPRODUCED: the same calls still go wrong" in again.output
+    healed = in_this_process("replay", EXAMPLES["textbook"], program_of(done.stdout))
     assert healed.exit_code == 0
-    assert "It does not fail any more." in healed.output
+    assert "FIXED: the same calls give what they should" in healed.output
 
 
 def test_a_concurrent_fault_with_its_timeline_and_replay() -> None:
@@ -107,9 +113,8 @@ def test_a_concurrent_fault_with_its_timeline_and_replay() -> None:
     # Real threads need not show a fault in each replay.
     replays = (in_this_process(*replay_line(done.stdout), "--budget", "60s") for _ in range(3))
     assert any(again.exit_code == 1 for again in replays)
-    innocent = in_this_process("replay", EXAMPLES["textbook"], replay_line(done.stdout)[2], "--budget", "1s")
-    assert innocent.exit_code == 3
-    assert re.search(r"It did not fail in \d+ runs; .* no proof", innocent.stdout)
+    innocent = in_this_process("replay", EXAMPLES["textbook"], program_of(done.stdout), "--budget", "1s")
+    assert innocent.exit_code in (0, 3), "fixed, if all interleavings could be tried in a second"
 
 
 MOVE = {

@@ -118,7 +118,7 @@ def test_a_page_of_a_replay(file: Path, tmp_path: Path) -> None:
     assert kcache("replay", EXAMPLES["textbook"], str(program), "--html", str(file)).exit_code == 0
     page = file.read_text(encoding="utf-8")
     assert status_of(page) == "ok"
-    assert "It does not fail any more." in page
+    assert "Fixed: the same calls give what they should." in page
 
 
 def test_a_file_that_cannot_be_written_is_told_before_the_run(tmp_path: Path) -> None:

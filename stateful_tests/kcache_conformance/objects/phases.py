@@ -148,7 +148,9 @@ class SequentialPhases:
         new_finding = partial(finding_of, setting, phase, why=why, scenario=scenario)
         finding = new_finding(mismatch)
         if not is_steady:
-            return _unsteady(finding)
+            unsteady = new_finding(replace(mismatch, program=mismatch.program.as_unsteady()))
+            summary = f"not every time: {finding.summary}; the same program passed when it was run again"
+            return replace(unsteady, kind=FindingKind.NONDETERMINISM, rule="", summary=summary)
         context.on_finding(finding)
         again = replace(
             setup,
@@ -171,12 +173,6 @@ class SequentialPhases:
         seconds = context.seconds_within(_SMALLER_SECONDS)
         small = smallest_mismatch(self._type, mismatch, partial(run_program, again), is_same, seconds=seconds)
         return finding if small is None else self._type.diagnose(new_finding(small), context.target, run_on)
-
-
-def _unsteady(finding: Finding) -> Finding:
-    summary = f"not every time: {finding.summary}; the same program passed when it was run again"
-    program = finding.program.as_unsteady()
-    return replace(finding, kind=FindingKind.NONDETERMINISM, rule="", summary=summary, program=program)
 
 
 def smallest_mismatch(
