@@ -137,7 +137,7 @@ def _stopped(object_type: ObjectType, stopped: Stopped) -> Finding:
     kind = FindingKind.HANG if stopped.is_hang else FindingKind.CRASH
     program = _program(object_type, stopped.note)
     if program is None:
-        what = f"the {object_type.called} could not even be made"
+        what = f"creating the {object_type.called}"
     else:
         what = str(program.prefix[-1]) if not program.threads and program.prefix else "a call"
     did = f"did not return within {stopped.options.patience_seconds:g} s" if stopped.is_hang else "ended the process"

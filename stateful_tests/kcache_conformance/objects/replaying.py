@@ -68,7 +68,7 @@ def _again(object_type: ObjectType, target: Any, token: ReplayToken[Any], watch:
             if mismatch is not None:
                 break
     if mismatch is None:
-        return Replayed(ReplayAnswer.FIXED, "the same calls give what they should")
+        return Replayed(ReplayAnswer.FIXED, "the same calls return the expected results")
     finding = sequential_finding(
         _setting(object_type, token),
         "replay",
@@ -77,7 +77,7 @@ def _again(object_type: ObjectType, target: Any, token: ReplayToken[Any], watch:
         mismatch.observed,
         stacks=mismatch.stacks,
     )
-    return Replayed(ReplayAnswer.REPRODUCED, "the same calls still go wrong", finding)
+    return Replayed(ReplayAnswer.REPRODUCED, "the same calls still fail", finding)
 
 
 def _searched(
@@ -97,11 +97,11 @@ def _searched(
         return Replayed(ReplayAnswer.REPRODUCED, "an interleaving of the same program still fails", explored.finding)
     finding = _stressed(target, setting, token, watch, _STRESS_SECONDS if seconds > 0 else _ALONE_SECONDS)
     if finding is not None:
-        return Replayed(ReplayAnswer.REPRODUCED, "real threads still go wrong", finding)
+        return Replayed(ReplayAnswer.REPRODUCED, "real threads still fail", finding)
     if explored is not None and explored.is_exhausted:
         note = f"no interleaving of the same program fails ({explored.executions} executions)"
         return Replayed(ReplayAnswer.FIXED, note)
-    return Replayed(ReplayAnswer.UNKNOWN, "it did not fail again on real threads, which is no proof")
+    return Replayed(ReplayAnswer.UNKNOWN, "it did not fail again on real threads; that proves nothing")
 
 
 def _stressed(
