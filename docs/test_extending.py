@@ -91,7 +91,7 @@ def test_a_lost_update_is_found_and_shown_again(command: tuple[str, ...], run: R
         assert run("kcache", "replay", word, "--pytest", "test_it.py")[0] == 0
         assert run("pytest", "-q", "test_it.py")[0] == 1
         code, told = run("kcache", "replay", word, "--pdb")
-        assert "right before the access" in told
+        assert "is paused before its access" in told
         assert "-> self._value = value + amount" in told
         (folder / "counters.py").write_text(
             CODE.replace(
@@ -136,7 +136,7 @@ def test_recordings_are_judged(run: Run, folder: Path) -> None:
     file.write_text(header + RECORDED.replace('"add"', '"subtract"'), encoding="utf-8")
     code, output = run("kcache", "judge", "--type", TYPE, str(file))
     assert code == 2
-    assert "line 2: there is no operation" in output
+    assert "line 2: unknown operation" in output
 
 
 def test_a_new_operation_is_called_by_every_phase(run: Run, folder: Path) -> None:

@@ -92,7 +92,7 @@ def adapt(
         raise TypeError(f'unsupported must be a list of names, not the text "{unsupported}"')
     unknown = [name for name in operations if name not in SYNONYMS]
     if unknown:
-        raise TypeError(f"there is no operation {', '.join(unknown)}; there are: {', '.join(SYNONYMS)}")
+        raise TypeError(f"unknown operation {', '.join(unknown)}; known are: {', '.join(SYNONYMS)}")
     calls = {name: call_of(name, cast("Operation", operation)) for name, operation in operations.items()}
     caller = sys._getframe(1)
     wishes = Wishes(calls, frozenset(unsupported), pairs, missing, caller.f_builtins["__import__"])

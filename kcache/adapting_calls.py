@@ -126,10 +126,10 @@ def planned(cache: Any, wishes: Wishes) -> dict[str, Call]:
             plan[operation] = replace(plan[other], takes=takes or plan[other].takes)
     if "add" not in plan and "add" not in spared:
         raise TypeError(
-            f"{name_of(type(cache))} has no method that is known to add objects; name it: adapt(..., add=...)"
+            f"{name_of(type(cache))} has no known method for adding objects; name its method: adapt(..., add=...)"
         )
     if "list" in plan and plan["list"].takes == KEY and "get_by_key" not in plan:
-        raise TypeError("list takes keys, which need a get_by_key; name it: adapt(..., get_by_key=...)")
+        raise TypeError("list takes keys, so a get_by_key is needed; name its method: adapt(..., get_by_key=...)")
     return plan
 
 
@@ -158,7 +158,7 @@ def maker_of(make: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Any]:
         TypeError: ``make`` is not callable, or has required parameters that kcache cannot supply.
     """
     if not callable(make):
-        raise TypeError(f"adapt takes a class, or a function that makes a cache, not {make!r:.80}")
+        raise TypeError(f"adapt takes a class, or a function that creates a cache, not {make!r:.80}")
     try:
         signature = inspect.signature(make)
     except (TypeError, ValueError):
@@ -174,7 +174,7 @@ def maker_of(make: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Any]:
     if isinstance(make, type) or len(required) > 2 or len(placed) < len(required):
         strange = ", ".join(one.name for one in required if not _role(one.name))
         raise TypeError(
-            f"{name_of(make)}{signature} needs {strange}; give a function that makes a cache: "
+            f"{name_of(make)}{signature} needs {strange}; write a function that creates a cache: "
             f"adapt(lambda key_func, indexers: {name_of(make)}(...))"
         )
     return lambda values: make(*(values["key_func"], values["indexers"])[: len(required)])
@@ -203,8 +203,8 @@ def call_of(operation: str, argument: Operation) -> Call:
     source, takes = argument if isinstance(argument, tuple) and len(argument) == 2 else (argument, "")
     if not (isinstance(source, str) or callable(source)) or takes not in ("", *TAKES):
         raise TypeError(
-            f"{operation}={argument!r}: give a method's name, or a function (cache, ...), or a pair of that and one of "
-            f"{', '.join(TAKES)}"
+            f"{operation}={argument!r}: write the name of a method, a function (cache, ...), or a pair of either and "
+            f"one of {', '.join(TAKES)}"
         )
     return Call(source, takes)
 
@@ -213,14 +213,14 @@ def _checked(cache: Any, operation: str, call: Call, plan: Mapping[str, Call]) -
     of, source = name_of(type(cache)), call.source
     if isinstance(source, str) and not callable(getattr(cache, source, None)):
         has = ", ".join(name for name in dir(cache) if not name.startswith("_"))
-        raise TypeError(f"{of} has no method {source}, which is to {operation}; it has: {has}")
+        raise TypeError(f"{of} has no method {source} for {operation}; it has: {has}")
     fitting = _fitting(cache, operation, call, plan if isinstance(source, str) else {})
     if call.takes:
         return replace(fitting or call, takes=call.takes)
     if fitting is None:
         raise TypeError(
-            f"the parameters of {source if isinstance(source, str) else name_of(source)} do not say how {of} is to "
-            f"{operation}; write {operation}=(..., {' or '.join(map(repr, TAKES))}), or give a function (cache, ...)"
+            f"the parameters of {source if isinstance(source, str) else name_of(source)} do not show what {operation} "
+            f"of {of} takes; write {operation}=(..., {' or '.join(map(repr, TAKES))}), or pass a function (cache, ...)"
         )
     return fitting
 

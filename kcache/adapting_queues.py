@@ -85,7 +85,7 @@ def adapt_queue(
     ]
     if unknown:
         known = ", ".join((*SYNONYMS, *OPTIONS))
-        raise TypeError(f"there is no operation or option {', '.join(unknown)}; there are: {known}")
+        raise TypeError(f"unknown operation or option {', '.join(unknown)}; known are: {known}")
     return AdaptedQueueFactory(
         make, frozenset(unsupported), dict(options or {}), operations, sys._getframe(1).f_globals
     )
@@ -159,12 +159,12 @@ def _class_for(
             "",
         )
         if isinstance(source, str) and source and not hasattr(queue, source):
-            raise TypeError(f"{name_of(type(queue))} has no {source}, which is to {name}")
+            raise TypeError(f"{name_of(type(queue))} has no method {source} for {name}")
         if source:
             methods["__len__" if name == "len" else name] = _method(name, source)
         elif name not in _MAY_BE_MISSING | spared:
             raise TypeError(
-                f"{name_of(type(queue))} has no method that is known to {name}; name it: adapt_queue(..., {name}=...)"
+                f"{name_of(type(queue))} has no known method for {name}; name its method: adapt_queue(..., {name}=...)"
             )
     kind: type[_AdaptedQueue] = type(
         "AdaptedQueue", (_AdaptedQueue,), {**methods, "__module__": type(queue).__module__}

@@ -79,7 +79,7 @@ class InvalidIndexerError(KcacheError, TypeError):
     """An index function is not callable; nothing was added."""
 
     def __init__(self, index_name: str, function: object) -> None:
-        super().__init__(f"the index function of {quoted(index_name)} is a {type(function).__name__}; give a function")
+        super().__init__(f"the index function of {quoted(index_name)} is a {type(function).__name__}; pass a function")
         self.index_name = index_name
 
 
@@ -195,7 +195,7 @@ class ObjectMutatedError(KcacheError):
         listed = "; ".join(changes)
         super().__init__(
             f"cache {description}: the object {quoted(key)} was changed in place: {listed}. "
-            "Objects of a cache are shared: copy.deepcopy what you want to change"
+            "Objects of a cache are shared: change a copy.deepcopy of the object"
         )
         self.key = key
         self.changes = tuple(changes)

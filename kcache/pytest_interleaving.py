@@ -59,11 +59,18 @@ _WORK_SECONDS: Final = 0.01
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options that ``kcache run pytest`` passes to its child, and pytest-xdist to its workers."""
     group = parser.getgroup("kcache", "interleavings of tests that start threads")
-    group.addoption("--kcache-test-budget", type=float, default=2.0, help="seconds for the interleavings of a test")
+    group.addoption(
+        "--kcache-test-budget", type=float, default=2.0, help="seconds for exploring the interleavings of a test"
+    )
     # Two seconds are enough for a few hundred executions of a small test, and for one or two of a long test.
     group.addoption("--kcache-test-first", type=float, default=2.0, help="seconds for the first orders of a test")
-    group.addoption("--kcache-test-patience", type=float, default=30.0, help="seconds of standstill that end a test")
-    group.addoption("--kcache-test-seed", type=int, default=0, help="of everything random")
+    group.addoption(
+        "--kcache-test-patience",
+        type=float,
+        default=30.0,
+        help="seconds without progress after which a test is stopped",
+    )
+    group.addoption("--kcache-test-seed", type=int, default=0, help="seed of all random choices")
     group.addoption("--kcache-test-instrument", action="append", default=[], help="instrument this package too")
 
 
@@ -210,7 +217,7 @@ class _Explorer:
         names = sorted(thread.name for thread in self.beside if thread.is_alive())
         if names and not has_outcome(item):
             others = ", ".join(names[:_MOST_NAMES])
-            add_outcome(item, Outcome(AS_IT_IS, f"threads run that it did not start: {others}"))
+            add_outcome(item, Outcome(AS_IT_IS, f"threads that the test did not start run beside it: {others}"))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:

@@ -26,7 +26,7 @@ def _seconds(text: str) -> float:
     """Convert ``30``, ``30s``, ``2m`` or ``1.5h`` into seconds."""
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(s|m|h|)", text.strip())
     if match is None or float(match[1]) == 0:
-        raise ArgumentTypeError(f"{text!r} is no duration; write for example 30s, 2m or 1.5h")
+        raise ArgumentTypeError(f"{text!r} is not a duration; write for example 30s, 2m or 1.5h")
     return float(match[1]) * {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}[match[2]]
 
 
@@ -48,16 +48,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--kcache-budget",
         type=_seconds,
         metavar="DURATION",
-        help="total time of the phases that have no end of their own: 30, 30s, 2m (default 30s)",
+        help="total time of the random phases: 30, 30s, 2m (default 30s)",
     )
     group.addoption(
         "--kcache-programs",
         type=int,
         metavar="NUMBER",
-        help="how many programs each of these phases runs, so that the outcome does not depend on the machine; without "
-        "--kcache-budget there is no limit in time",
+        help="number of programs of each random phase, so that the outcome does not depend on the machine; without "
+        "--kcache-budget the time is not limited",
     )
-    group.addoption("--kcache-seed", type=int, default=0, help="of everything random (default 0)")
+    group.addoption("--kcache-seed", type=int, default=0, help="seed of all random choices (default 0)")
     group.addoption(
         "--kcache-semantics",
         choices=["classic", "current"],
@@ -71,8 +71,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="PACKAGE",
         help="instrument this package too; may be repeated (default: the package or folder of TARGET)",
     )
-    group.addoption("--kcache-strict-errors", action="store_true", help="ask for kcache's error types")
-    group.addoption("--kcache-strict", action="store_true", help="ask for more than client-go promises")
+    group.addoption("--kcache-strict-errors", action="store_true", help="require kcache's error types")
+    group.addoption(
+        "--kcache-strict", action="store_true", help="require more than client-go promises: the contract strict"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -146,7 +146,9 @@ class Summary:
             terminalreporter.write_line(line)
         if any(outcome.kind == SAMPLED for outcome in self._outcomes.values()):
             budget = self._config.option.kcache_test_budget
-            terminalreporter.write_line(f"budget spent after {budget:g} s: --budget-per-test tries more orders")
+            terminalreporter.write_line(
+                f"budget spent after {budget:g} s: to try more orders, increase --budget-per-test"
+            )
 
 
 def table_lines(outcomes: Sequence[Outcome], tests: int) -> Iterator[str]:

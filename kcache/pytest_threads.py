@@ -15,7 +15,7 @@ _PROCESSES: Final = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spaw
 _THREADS: Final = ("_thread.start_new_thread", "_thread.start_joinable_thread")
 _SHARED: Final = {
     "os.chdir": "changes the working directory, which all threads share",
-    "os.kill": "sends a signal, which no virtual thread can get",
+    "os.kill": "sends a signal, which no virtual thread can receive",
 }
 """Audit events that change the whole process, so that the explorer cannot attribute them to a virtual thread."""
 

@@ -531,7 +531,7 @@ class TestWhatMethodsTake:
                 raise AssertionError
 
         made(adapt(Versioned)).add(WEB)
-        with pytest.raises(TypeError, match="the parameters of add do not say"):
+        with pytest.raises(TypeError, match="the parameters of add do not show"):
             made(adapt(Versioned, add="add"))
 
     def test_update_of_many_is_no_update(self) -> None:
@@ -571,9 +571,9 @@ class TestMessages:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            ({"ad": "put"}, "there is no operation ad; there are: add, update"),
-            ({"add": 5}, r"add=5: give a method's name, or a function \(cache, \.\.\.\)"),
-            ({"add": ("put", "both")}, "or a pair of that and one of object, key, key_value"),
+            ({"ad": "put"}, "unknown operation ad; known are: add, update"),
+            ({"add": 5}, r"add=5: write the name of a method, a function \(cache, \.\.\.\)"),
+            ({"add": ("put", "both")}, "or a pair of either and one of object, key, key_value"),
             ({"unsupported": "list"}, 'unsupported must be a list of names, not the text "list"'),
         ],
     )
@@ -585,19 +585,17 @@ class TestMessages:
         class Bounded:
             def __init__(self, capacity: int, key_func: Any) -> None: ...
 
-        with pytest.raises(TypeError, match=r"needs capacity; give a function .*: adapt\(lambda key_func, indexers: "):
+        with pytest.raises(TypeError, match=r"needs capacity; write a function .*: adapt\(lambda key_func, indexers: "):
             adapt(Bounded)
         with pytest.raises(TypeError, match="adapt takes a class, or a function"):
             adapt(Shelf())  # type: ignore[arg-type]
 
     def test_of_names_that_the_cache_lacks(self) -> None:
-        with pytest.raises(
-            TypeError, match="Shelf has no method throw, which is to delete; it has: keys, pop, put, values"
-        ):
+        with pytest.raises(TypeError, match="Shelf has no method throw for delete; it has: keys, pop, put, values"):
             made(adapt(Shelf, delete="throw"))
-        with pytest.raises(TypeError, match="object has no method that is known to add objects"):
+        with pytest.raises(TypeError, match="object has no known method for adding objects"):
             made(adapt(object))
-        with pytest.raises(TargetError, match="object has no method that is known to add objects"):
+        with pytest.raises(TargetError, match="object has no known method for adding objects"):
             conforms(adapt(object))
 
     def test_of_methods_that_do_not_fit(self) -> None:
@@ -605,7 +603,9 @@ class TestMessages:
             def put(self, obj: Any, key: str) -> None:  # type: ignore[override]
                 super().put(key, obj)
 
-        with pytest.raises(TypeError, match=r"the parameters of put do not say how .*Reversed is to add; write add=\("):
+        with pytest.raises(
+            TypeError, match=r"the parameters of put do not show what add of .*Reversed takes; write add=\("
+        ):
             made(adapt(Reversed, add="put"))
 
 
@@ -693,5 +693,5 @@ class TestDeletionByAnnotation:
         class ByName(self.Catalog):  # type: ignore[name-defined,misc]
             def put(self, name: str) -> None: ...
 
-        with pytest.raises(TypeError, match="has no method that is known to add objects"):
+        with pytest.raises(TypeError, match="has no known method for adding objects"):
             made(adapt(ByName))

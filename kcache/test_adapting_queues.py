@@ -126,8 +126,8 @@ class TestAdapters:
         ("arguments", "message"),
         [
             ({"unsupported": "resync"}, "must be a list of names"),
-            ({"pops": "take"}, "there is no operation or option pops"),
-            ({"pop": "take"}, "has no take, which is to pop"),
+            ({"pops": "take"}, "unknown operation or option pops"),
+            ({"pop": "take"}, "has no method take for pop"),
         ],
     )
     def test_faulty_arguments(self, arguments: Any, message: str) -> None:
@@ -136,7 +136,7 @@ class TestAdapters:
 
     def test_a_method_that_is_not_known(self) -> None:
         with pytest.raises(
-            TypeError, match=r"dict has no method that is known to add; name it: adapt_queue\(\.\.\., add"
+            TypeError, match=r"dict has no known method for add; name its method: adapt_queue\(\.\.\., add"
         ):
             adapt_queue(dict)(str)
 

@@ -53,7 +53,7 @@ _ERRORS: list[tuple[Callable[[], KcacheError], type[Exception], str]] = [
     (
         lambda: InvalidIndexerError("node", 5),
         TypeError,
-        'the index function of "node" is a int; give a function',
+        'the index function of "node" is a int; pass a function',
     ),
     (
         lambda: InvalidObjectError("a/x"),

@@ -413,7 +413,7 @@ def test_where_a_budget_was_spent_the_option_that_tries_more_is_named(
     for name, budget, is_spent in (("test_many.py", "0.5s", True), ("test_counters.py::test_locked", "100s", False)):
         asked = ("--budget-per-test", budget, "pytest", "--", "-v", "-p", "no:cacheprovider", name)
         done = run_command(project, "kcache", "run", *asked)
-        text = "budget spent after 0.5 s: --budget-per-test tries more orders\n"
+        text = "budget spent after 0.5 s: to try more orders, increase --budget-per-test\n"
         assert (text in done.stdout) == is_spent, done.stdout
         assert ("1 exhausted" in done.stdout) != is_spent, done.stdout
 
@@ -539,7 +539,7 @@ def test_what_is_logged_keeps_no_test_from_the_explorer(project: Path, run: Run)
         "test_racy_through": "fails in some order",
         "test_used": "explored",
     }
-    assert output.count("1 preemption (no schedule with fewer does it)") == 2
+    assert output.count("1 preemption (no schedule with fewer fails)") == 2
 
 
 AROUND = """
@@ -646,8 +646,8 @@ def test_threads_count_from_setup_to_teardown_whoever_starts_them(project: Path,
         **dict.fromkeys(("test_beside_server", "test_fails", "test_kill"), "ran as it is"),
         "TestSetUp::test_racy": "fails in some order",
     }, output
-    assert told["test_beside_server"][1].startswith("threads run that it did not start: Thread-")
-    assert told["test_kill"][1].endswith("in test_kill sends a signal, which no virtual thread can get")
+    assert told["test_beside_server"][1].startswith("threads that the test did not start run beside it: Thread-")
+    assert told["test_kill"][1].endswith("in test_kill sends a signal, which no virtual thread can receive")
     assert told["test_fails"][1] == "it fails"
     assert "9 tests, 9 with threads or processes" in output
 
@@ -705,7 +705,7 @@ def test_an_interrupted_run_ends_with_what_it_has_found(project: Path, number: i
 def test_only_pytest_can_be_run() -> None:
     done = CliRunner().invoke(main, ["run", "unittest", "tests"])
     assert done.exit_code == 2
-    assert "only pytest can be run, not unittest; write kcache run pytest -- tests" in done.output
+    assert "kcache run runs only pytest, not unittest; write kcache run pytest -- tests" in done.output
     done = CliRunner().invoke(main, ["run", "pytest", "--budget-per-test", "soon"])
     assert done.exit_code == 2
     assert "'soon' is no duration" in done.output

@@ -261,7 +261,7 @@ def interleaved(
             )
             proofs = [phase for phase in result.phases if phase.counts.get("exhausted")]
             if exhaustive and not proofs:
-                why = next((phase.no_proof for phase in result.phases if phase.no_proof), "more seconds may help")
+                why = next((phase.no_proof for phase in result.phases if phase.no_proof), "allow more seconds")
                 raise InconclusiveError(f"not every order of its threads was run: {why}")
 
         packages = (instrument,) if isinstance(instrument, str) else tuple(instrument)
@@ -364,7 +364,9 @@ def replay(word: str, *, patience_seconds: float = 3.0, trust: bool = False) -> 
     __tracebackhide__ = True
     target_type = trusted_type_of_token(word, is_trusted=trust)
     if target_type is None:
-        raise FormatError(f"no replay token: {word[:20]!r}; it begins with kx1., kq1., ki1., kf1., kt1. or ko1.")
+        raise FormatError(
+            f"not a replay token: {word[:20]!r}; a token begins with kx1., kq1., ki1., kf1., kt1. or ko1."
+        )
     outcome = replay_in_child(target_type, word, patience_seconds=patience_seconds)
     if outcome.finding is not None:
         text = _text(outcome.finding, target_type.tokens.decode(word).target)

@@ -105,7 +105,7 @@ CASES: dict[str, tuple[Anomaly, tuple[Call, ...], tuple[Call, ...], str]] = {
         (call(1, op.by_index("node", "n1"), 5, 6, ()), call(1, op.by_index("node", "n1"), 5, 6, ("v6",))),
         "torn replace: by_index(node, n1) of thread 2 did not return the object of key a, but add(a@v1) of thread 1 "
         "had put it there and had returned before by_index(node, n1) began; nothing removed it in between: "
-        "replace([b@v6]) of thread 1 came after that: by_index(node, n1) did not return the object of key b, so that "
+        "replace([b@v6]) of thread 1 came after that: by_index(node, n1) did not return the object of key b, so "
         "it came before replace([b@v6]); so no order explains it",
     ),
     "half-applied transaction": (
@@ -157,38 +157,39 @@ CASES: dict[str, tuple[Anomaly, tuple[Call, ...], tuple[Call, ...], str]] = {
             call(1, op.list_index_func_values("node"), 7, 8, ("n2",)),
         ),
         "ghost index value: list_index_func_values(node) of thread 2 returned the value n1, but update(a@v2) of thread "
-        "1 had returned before list_index_func_values(node) began, and came after add(a@v1) of thread 1, the last to "
-        "put it there; so no order explains it",
+        "1 had returned before list_index_func_values(node) began, and came after add(a@v1) of thread 1, the last "
+        "write that put it there; so no order explains it",
     ),
     "ghost under a value, as a newer version": (
         Anomaly.GHOST_INDEX_VALUE,
         (ADD, MOVE),
         (call(1, op.by_index("node", "n1"), 3, 5, ("v2",)), call(1, op.by_index("node", "n1"), 3, 5, ("v1",))),
-        "ghost index value: by_index(node, n1) gave [v2], but v2 is under n2 of node; v1, of the same key, was there",
+        "ghost index value: by_index(node, n1) returned [v2], but v2 is under n2 of node; v1, of the same key, "
+        "was under it",
     ),
     "phantom": (
         Anomaly.PHANTOM,
         (ADD,),
         (call(1, op.get_by_key("b"), 3, 4, "v1"), call(1, op.get_by_key("a"), 3, 4, "v1")),
-        "phantom: get_by_key(b) gave v1, but v1 is the object of another key, a",
+        "phantom: get_by_key(b) returned v1, but v1 is the object of another key: a",
     ),
     "phantom from the future": (
         Anomaly.PHANTOM,
         (ADD, replace(UPDATE, invoked=7, returned=8)),
         (call(1, op.get_by_key("a"), 3, 4, "v2"), call(1, op.get_by_key("a"), 3, 7, "v2")),
-        "phantom: get_by_key(a) gave v2, but the write of v2 had not begun by then",
+        "phantom: get_by_key(a) returned v2, but the write of v2 began only later",
     ),
     "phantom under a value": (
         Anomaly.PHANTOM,
         (ADD,),
         (call(1, op.by_index("node", "n2"), 3, 4, ("v1",)), call(1, op.by_index("node", "n1"), 3, 4, ("v1",))),
-        "phantom: by_index(node, n2) gave [v1], but v1 is under n1 of node",
+        "phantom: by_index(node, n2) returned [v1], but v1 is under n1 of node",
     ),
     "phantom key": (
         Anomaly.PHANTOM,
         (ADD,),
         (call(1, op.list_keys(), 3, 4, ("a", "b")), call(1, op.list_keys(), 3, 4, ("a",))),
-        "phantom: list_keys() of thread 2 returned the key b, but no write that had begun by then put it there; so "
+        "phantom: list_keys() of thread 2 returned the key b, but no write that had begun before put it there; so "
         "no order explains it",
     ),
     "wrong outcome": (
@@ -198,13 +199,13 @@ CASES: dict[str, tuple[Anomaly, tuple[Call, ...], tuple[Call, ...], str]] = {
             Call(1, op.list_keys(), 3, 4, raised(ErrorKind.OTHER, "KeyError: 'a'")),
             call(1, op.list_keys(), 3, 4, ("a",)),
         ),
-        "wrong outcome: list_keys() gave KeyError: 'a'; it must not fail, whatever the store holds",
+        "wrong outcome: list_keys() raised KeyError: 'a'; it must not fail, whatever the store holds",
     ),
     "wrong outcome, twice the same": (
         Anomaly.WRONG_OUTCOME,
         (ADD,),
         (call(1, op.list_objects(), 3, 4, ("v1", "v1")), call(1, op.list_objects(), 3, 4, ("v1",))),
-        "wrong outcome: list() gave [v1, v1], the same more than once",
+        "wrong outcome: list() returned [v1, v1], with duplicates",
     ),
     "wrong outcome, no error": (
         Anomaly.WRONG_OUTCOME,
@@ -213,7 +214,7 @@ CASES: dict[str, tuple[Anomaly, tuple[Call, ...], tuple[Call, ...], str]] = {
             call(1, op.by_index("rack", "n1"), 3, 4, ()),
             Call(1, op.by_index("rack", "n1"), 3, 4, raised(ErrorKind.INDEX_NOT_FOUND)),
         ),
-        "wrong outcome: by_index(rack, n1) gave []; it has to fail, whatever the store holds",
+        "wrong outcome: by_index(rack, n1) returned []; it must fail, whatever the store holds",
     ),
 }
 

@@ -159,19 +159,19 @@ def test_results_that_were_not_recorded_say_nothing() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (edn("0 invoke fly"), 'line 1: there is no operation "fly"; known are: read, write'),
-        (edn(*whole("read"), "0 invoke write [1"), "line 3: } where ] should close what line 3 opens"),
-        (edn("0 invoke read", "0 invoke read"), "line 2: process 0 has not ended its call of line 1"),
+        (edn("0 invoke fly"), 'line 1: unknown operation "fly"; known are: read, write'),
+        (edn(*whole("read"), "0 invoke write [1"), "line 3: expected ] for the \\[ of line 3, not }"),
+        (edn("0 invoke read", "0 invoke read"), "line 2: process 0 begins a call before its call of line 1"),
         (edn("0 ok read"), "line 1: process 0 ends a call that it did not begin"),
         (edn("0 invoke read", "0 ok write 1"), "line 2: :write ends :read of line 1"),
         (edn("0 begin read"), "line 1: :type is :begin; known are :invoke, :ok, :fail, :info"),
         ("[{:process 0}]", "line 1: an event needs :type, :f"),
         ("[3]", "line 1: an event must be a map"),
         ("[{:process 0, :type :invoke, :f :read}\n", "line 2: the history ends without \\]"),
-        ('[{:process 0, :f "read}]', "line 1: a text without an end"),
+        ('[{:process 0, :f "read}]', "line 1: not EDN, or a text without an end"),
         ("Dear reader,", "line 1: neither JSON lines"),
         (log("0 invoke write [1"), "line 2: the text ends within a value"),
-        (edn(*whole("write [1 2]"), "0 invoke cas 1"), 'there is no operation "cas"'),
+        (edn(*whole("write [1 2]"), "0 invoke cas 1"), 'unknown operation "cas"'),
     ],
 )
 def test_what_cannot_be_read_is_told_with_its_line(text: str, message: str) -> None:
@@ -180,7 +180,7 @@ def test_what_cannot_be_read_is_told_with_its_line(text: str, message: str) -> N
 
 
 def test_histories_of_lists_are_refused() -> None:
-    with pytest.raises(FormatError, match=r"line 1: a transaction is made of .*list-append cannot be read"):
+    with pytest.raises(FormatError, match=r"line 1: a transaction consists of .*list-append cannot be read"):
         judged(edn("0 invoke txn [[:append 1 2]]"), "multi-register")
     with pytest.raises(FormatError, match="line 1: cas takes 2 arguments, not 1"):
         judged(edn("0 invoke cas 1"), "cas-register")

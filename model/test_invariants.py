@@ -36,7 +36,7 @@ def test_a_good_view_breaks_nothing() -> None:
 @pytest.mark.parametrize(
     ("view", "message"),
     [
-        (replace(GOOD, items={"a": A, "b": B, "c": None}), "get_by_key finds nothing"),
+        (replace(GOOD, items={"a": A, "b": B, "c": None}), "get_by_key returns no object"),
         (replace(GOOD, listed=(A,)), "list returns 1 objects"),
         (replace(GOOD, listed=(A, B, B)), "list returns 3 objects"),
         (
@@ -45,7 +45,7 @@ def test_a_good_view_breaks_nothing() -> None:
                 indices={"node": {**GOOD.indices["node"], "n3": ()}},
                 objects={"node": {**GOOD.objects["node"], "n3": ()}},
             ),
-            "an empty set was left behind",
+            "its empty set was not removed",
         ),
         (
             replace(GOOD, indices={"node": {"n1": ("a", "b", "c"), "n2": ("b",)}}),
@@ -57,7 +57,7 @@ def test_a_good_view_breaks_nothing() -> None:
                 indices={"node": {"n1": ("a", "b"), "n2": ("a", "b")}},
                 objects={"node": {"n1": (A, B), "n2": (A, B)}},
             ),
-            "no value of the object stored there",
+            "the object of that key does not have that value",
         ),
         (replace(GOOD, objects={"node": {"n1": (A,), "n2": (B,)}}), "by_index and index_keys disagree"),
         (

@@ -90,7 +90,7 @@ def test_boundary_may_be_in_a_line() -> None:
 def test_what_stands_before_a_broken_line_is_given() -> None:
     documents = read_documents(["1\n", "\n", "2\n", "{\n"])
     assert [next(documents), next(documents)] == [(1, 1), (3, 2)]
-    with pytest.raises(FormatError, match="line 4: no JSON"):
+    with pytest.raises(FormatError, match="line 4: not JSON"):
         next(documents)
 
 

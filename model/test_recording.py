@@ -150,7 +150,7 @@ def test_too_long_to_be_explained_the_call_is_told(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(judging, "MOST_EXPLAINED", 1)
     wrong = judged(HEADER, ADD, ADDED, LIST, EMPTY)
     assert wrong.verdict.status is Status.VIOLATION
-    assert wrong.verdict.reason.startswith("list() returned [], which no sequential order of the calls gives")
+    assert wrong.verdict.reason.startswith("list() returned []. No sequential order of the calls gives that")
     assert [call.operation.name.value for call in wrong.verdict.core] == ["list"]
     assert wrong.lines == ((4, 5),)
 
@@ -175,7 +175,7 @@ def test_progress_is_told() -> None:
             ['{"schema": "kcache/events/1", "indexes": [], "semantics": "x"}'],
             'line 1: unknown semantics "x"; known are',
         ),
-        ([HEADER, "", "{]"], "line 3: no JSON: "),
+        ([HEADER, "", "{]"], "line 3: not JSON: "),
         ([HEADER, "[" * 100_000], "line 2: "),
         ([HEADER, "17"], "line 2: an event must be a JSON object, not 17"),
         ([HEADER, '{"at": 1.5, "thread": 1, "invoke": {"op": "list"}}'], 'line 2: an event needs an integer as "at"'),
@@ -193,17 +193,20 @@ def test_progress_is_told() -> None:
             [HEADER, ADD, '{"at": 2, "thread": 1, "return": {"error": "oops"}}'],
             'line 3: unknown error "oops"; known are',
         ),
-        ([HEADER, '{"at": 1, "thread": 0, "invoke": {"op": "list"}}'], 'line 2: "thread" must be an integer from 1 on'),
-        ([HEADER, '{"at": 1, "thread": true, "invoke": {"op": "list"}}'], 'or "before" or "after", not true'),
+        (
+            [HEADER, '{"at": 1, "thread": 0, "invoke": {"op": "list"}}'],
+            'line 2: "thread" must be an integer of at least 1',
+        ),
+        ([HEADER, '{"at": 1, "thread": true, "invoke": {"op": "list"}}'], '"before" or "after", not true'),
         ([HEADER, ADDED.replace("1", '"before"')], "line 2: "),
-        ([HEADER, ADD.replace('"thread": 1', '"thread": 1, "thread": 2')], 'line 2: the field "thread" is there twice'),
+        ([HEADER, ADD.replace('"thread": 1', '"thread": 1, "thread": 2')], 'line 2: duplicate field "thread"'),
         (
             ['{"schema": "kcache/history/1", "indexes": []}', LATE.replace("OUTCOME", "5")],
             "line 2: a result must be a JSON object, not 5",
         ),
-        ([HEADER, ADDED], "line 2: thread 1 returns from a call that it has not begun"),
+        ([HEADER, ADDED], "line 2: thread 1 returns from a call that did not begin"),
         ([HEADER, ADD, ADDED, '{"at": 2, "thread": 1, "return": {"result": null}}'], "line 4: thread 1 returns from a"),
-        ([HEADER, ADD, ADD], "line 3: thread 1 begins a call before that of line 2 has returned"),
+        ([HEADER, ADD, ADD], "line 3: thread 1 begins a call before its call of line 2 has returned"),
         ([HEADER, LIST, ADD], "line 3: the clock goes backwards, from 3 to 1"),
         ([HEADER, ADD, ADDED, ADD.replace('"at": 1', '"at": 5')], 'line 4: the stamp "v1" was written before'),
         (['{"schema": "kcache/history/1", "indexes": []}', "{}"], "line 2: "),
@@ -224,7 +227,7 @@ def test_a_thread_of_a_history_makes_one_call_at_a_time(thread: int, invoked: in
     if is_right:
         assert judged(*lines).verdict.status is Status.OK
         return
-    with pytest.raises(FormatError, match="line 3: thread 0 begins a call before that of line 2 has returned"):
+    with pytest.raises(FormatError, match="line 3: thread 0 begins a call before its call of line 2 has returned"):
         judged(*lines)
 
 
@@ -235,5 +238,5 @@ def test_recording_that_is_cut_off_says_so() -> None:
 
 def test_events_cannot_express_two_calls_of_a_thread_at_once() -> None:
     first, second = (Call(0, call.operation, 1, 3, call.outcome) for call in Simulator(1).correct(1, 2).calls)
-    with pytest.raises(ValueError, match="thread 1 makes two calls at once at 1"):
+    with pytest.raises(ValueError, match="thread 1 begins a second call at 1"):
         list(dump_events(History((), (first, second))))

@@ -119,7 +119,7 @@ def _swallowed(call: Override, obj: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "known"),
     [
-        ("empty_sets_left", r"\A(?=.*known findings repeated)(?=.*left out that fail in one thread)"),
+        ("empty_sets_left", r"\A(?=.*known findings repeated)(?=.*skipped because they fail in one thread)"),
         ("copy_on_write", r"\A(?!.*found before)(?!.*left out)"),
     ],
 )
@@ -134,7 +134,7 @@ def test_the_line_of_a_phase_says_that_it_met_what_was_known(name: str, known: s
         smoke, stateful, explorer, _ = lines
         assert re.fullmatch(r"  smoke test +FAILED  known findings repeated 2 times", smoke)
         assert re.search(r"; known findings repeated \d+ times$", stateful)
-        assert re.search(r", \d+ left out that fail in one thread", explorer)
+        assert re.search(r", \d+ skipped because they fail in one thread", explorer)
         several = replace(result.phases[0], counts={"programs": 1}, findings=2)
         assert re.fullmatch(r"  smoke test +FAILED  2 findings", phase_line(several).plain)
 

@@ -159,7 +159,7 @@ def test_what_goes_wrong_with_real_threads_is_confirmed(
     assert said.partition(": the calls go wrong with real threads, paused at ")[2] in [
         f"{file.name}:{line}" for line in lines
     ]
-    assert "needs free-threaded" not in found.detail or not has_gil()
+    assert "possible only in free-threaded" not in found.detail or not has_gil()
 
 
 def test_threads_of_the_object_itself_take_turns_too(file: Path) -> None:

@@ -165,7 +165,7 @@ def test_what_is_left_is_explained_and_can_be_repeated() -> None:
     assert tally.finding is not None
     assert tally.finding.program is not None
     assert len(tally.finding.program) <= 3
-    assert "1 preemption (no schedule with fewer does it); possible under the GIL." in tally.finding.detail
+    assert "1 preemption (no schedule with fewer fails); possible under the GIL." in tally.finding.detail
     assert replay_token(PROGRAM_TOKENS.decode(tally.finding.schedule)).answer is ReplayAnswer.REPRODUCED
 
 
@@ -246,7 +246,7 @@ def test_what_fails_once_and_then_passes_is_reported_as_it_was_seen(tmp_path: Pa
     assert tally.finding is not None
     assert tally.finding.kind is FindingKind.INVARIANT
     told = tally.finding.detail or tally.finding.summary
-    assert "it found nothing" in told or "does not do the same each time" in told
+    assert "explored the same program again and found nothing" in told or "does not do the same each time" in told
 
 
 @pytest.mark.nightly

@@ -69,7 +69,7 @@ def test_a_method_that_raises_whatever_it_is_given_makes_a_run_incomplete() -> N
     result = checked("Picky", 5)
     assert result.verdict == "incomplete"
     ((name, reason),) = result.methods.missing
-    assert (name, reason) == ("unlock", "it raised PermissionError with all values that were tried")
+    assert (name, reason) == ("unlock", "it raised PermissionError for all values that were tried")
 
 
 def test_real_threads_find_the_state_of_a_module_as_it_was() -> None:

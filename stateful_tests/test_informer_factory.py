@@ -129,7 +129,7 @@ def test_after_the_shutdown_nothing_begins(server, claims):
     assert server.requests == ()
     assert factory.for_resource("Pod", server) is pods
     assert not waiting.is_stopped()
-    with pytest.raises(InformerStoppedError, match="'Claim' was not made by its factory because it has stopped"):
+    with pytest.raises(InformerStoppedError, match="'Claim' was not created by its factory because it has stopped"):
         factory.for_resource("Claim", claims)
     assert factory.wait_for_cache_sync() == {}
 

@@ -175,7 +175,7 @@ def test_to_make_a_schedule_smaller_counts_and_what_was_found_is_told_without_it
 ) -> None:
     found = explored("fails_sold_twice", whole_seconds=most).finding
     assert found is not None
-    assert ("no schedule with fewer does it" in found.detail) == is_smallest
+    assert ("no schedule with fewer fails" in found.detail) == is_smallest
     assert TOKENS.decode(found.schedule).schedule
 
 
@@ -197,7 +197,7 @@ def test_the_story_names_threads_by_their_calls_and_objects_by_the_names_in_the_
 
 
 def test_what_needs_no_concurrency_is_told() -> None:
-    assert finding("fails_alone").detail.startswith("It fails without concurrency, too")
+    assert finding("fails_alone").detail.startswith("It also fails without concurrency")
     assert "without concurrency" not in finding("fails_sold_twice").detail
 
 
@@ -222,16 +222,16 @@ def test_a_refusal_before_the_threads_is_told_with_its_line(tmp_path: Path) -> N
     found = explore(
         BodyExplorationTarget(f"{tmp_path / 'far_away.py'}:test_it"), InterleavedProgram(), ExploreOptions(seconds=60.0)
     )
-    assert found.refused.startswith("far_away.py:3 in test_it asks for the address of example.com")
+    assert found.refused.startswith("far_away.py:3 in test_it looks up the address of example.com")
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("takes_arguments", "takes nobody_builds_this: pytest finds no fixture of that name"),
-        ("Method", "is no test"),
+        ("takes_arguments", "takes nobody_builds_this: pytest has no such fixture"),
+        ("Method", "is not a test"),
         ("nothing", "has no nothing"),
-        ("SoldOut", "is no test"),
+        ("SoldOut", "is not a test"),
     ],
 )
 def test_what_is_no_test_is_one_clear_line(name: str, text: str) -> None:
@@ -459,7 +459,7 @@ def test_what_makes_an_object_is_no_test(name: str, expected: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("Thing.small", "is a class method, no test"), ("Thing.method", "not made without arguments")]
+    ("name", "said"), [("Thing.small", "is a class method, not a test"), ("Thing.method", "needs arguments")]
 )
 def test_what_makes_an_object_or_lacks_one_is_refused_as_a_test(name: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "makers.py").write_text(MAKERS, encoding="utf-8")

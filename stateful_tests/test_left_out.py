@@ -113,7 +113,7 @@ def test_a_method_that_takes_no_value_that_is_tried_is_named_and_one_that_needs_
         made = target_type_named(class_type_name(spec))
         return made.not_tested(made.load(spec))
 
-    why = "(it raised KeyError with all values that were tried)"
+    why = "(it raised KeyError for all values that were tried)"
     assert left_out("Bank") == (f"never {why}",)
     assert left_out("Never") == (f"move {why}", f"move_all {why}", f"never {why}")
 
@@ -201,7 +201,7 @@ def test_a_package_with_parts_in_c_is_named_with_what_can_be_done(
     assert "partly.stock" in describe(spec, asked, Granularity.FREE, "test").instrumented
     made = BodyExplorationTarget(spec)
     unseen = explore(made, InterleavedProgram(), ExploreOptions(executions=20))
-    assert "its package has parts in C; --instrument partly.stock looks into this one" in unseen.no_proof
+    assert "its package has parts in C; to instrument this module, add --instrument partly.stock" in unseen.no_proof
     seen = explore(BodyExplorationTarget(spec, asked), InterleavedProgram(), ExploreOptions())
     assert (seen.is_exhausted, seen.no_proof) == (True, "")
 

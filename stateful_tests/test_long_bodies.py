@@ -203,7 +203,7 @@ def test_what_the_failure_names_is_explained_and_not_the_log_beside_it(finding: 
     first, then = story_sentences(found.interleaving)
     assert re.search(r"read Ledger#1\.total \(it was 0\)", first)
     assert re.search(r"before it wrote Ledger#1\.total = \d .* wrote Ledger#1\.total = \d", then)
-    assert found.detail.startswith("1 preemption (no schedule with fewer does it)")
+    assert found.detail.startswith("1 preemption (no schedule with fewer fails)")
 
 
 def test_a_long_schedule_is_made_small_step_by_step(finding: Callable[[str], Finding]) -> None:

@@ -80,11 +80,11 @@ def test_in_threads_it_passes_where_the_class_is_right() -> None:
 @pytest.mark.parametrize(
     ("arguments", "options", "text"),
     [
-        ((Board, 1, 2), {}, r"making an object of Board raised TypeError: .*"),
+        ((Board, 1, 2), {}, r"creating an object of Board raised TypeError: .*"),
         ((type("Needs", (), {"__init__": lambda self, size: None}),), {}, r"machine_of\(Needs, 2\)"),
         ((3,), {}, "takes a class, not 3"),
         ((type("Empty", (), {}),), {}, "Empty has no public methods that can be called"),
-        ((Board,), {"model": Smaller}, r"the model Smaller has no __len__, missing, teardown, size, which Board has"),
+        ((Board,), {"model": Smaller}, r"the model Smaller has no __len__, missing, teardown, size, but Board has"),
     ],
 )
 def test_what_cannot_be_used_is_one_clear_line(arguments: Any, options: Any, text: str) -> None:

@@ -248,7 +248,7 @@ def test_what_a_specification_says() -> None:
     ("apply", "said"),
     [
         (lambda state, call: (state + call.argument, None), "raised AttributeError"),
-        (lambda state, call: state, "returned 0; return the next state and what the call gives"),
+        (lambda state, call: state, "returned 0; return the next state and the result of the call"),
         (lambda state, call: ([state], None), "which is not hashable"),
     ],
 )

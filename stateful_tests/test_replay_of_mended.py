@@ -60,13 +60,13 @@ def test_a_failure_that_the_same_sources_do_not_show_again_is_neither_fixed_nor_
     switch.unlink()
     found = TEST.replay(TOKENS.decode(finding.schedule), NoProgress(), 0.5)
     assert (found.answer, found.finding) == (ReplayAnswer.UNKNOWN, None)
-    assert "the sources are the same" in found.note
+    assert "the sources have not changed" in found.note
 
 
 @pytest.mark.parametrize(
     ("steps", "now", "answer", "says"),
     [
-        (12, MENDED, ReplayAnswer.CHANGED, "; not all were tried: a longer time (--budget) tries more"),
+        (12, MENDED, ReplayAnswer.CHANGED, "; not all were tried: increase --budget to try more"),
         (1, MENDED, ReplayAnswer.FIXED, "it does not fail any more: no interleaving of its program fails"),
         (12, ELSEWHERE, ReplayAnswer.REPRODUCED, "fail"),
     ],

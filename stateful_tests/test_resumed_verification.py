@@ -166,22 +166,22 @@ def test_edited_sources_are_refused(begun: Certificate, tmp_path: Path) -> None:
     target = desk(tmp_path)
     first = verified(target, executor=Cutting(programs=5, batches=1))
     desk(tmp_path, WRONG)
-    with pytest.raises(FormatError, match=r"desk\.py changed since; restore it, or start again without --resume"):
+    with pytest.raises(FormatError, match=r"desk\.py changed since; undo the change, or start again without --resume"):
         verified(target, resume=written(first, tmp_path))
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"bound": "2x2"}, "bound was 2x1, and is 2x2"),
-        ({"options": ExploreOptions(granularity=Granularity.GIL)}, "granularity was free, and is gil"),
-        ({"options": ExploreOptions(executions=7)}, "executions was 20000, and is 7"),
-        ({"strict_errors": True}, "strict errors was no, and is yes"),
-        ({"instrument": ("string",)}, "instrument was nothing, and is string"),
+        ({"bound": "2x2"}, "bound was 2x1, but is now 2x2"),
+        ({"options": ExploreOptions(granularity=Granularity.GIL)}, "granularity was free, but is now gil"),
+        ({"options": ExploreOptions(executions=7)}, "executions was 20000, but is now 7"),
+        ({"strict_errors": True}, "strict errors was no, but is now yes"),
+        ({"instrument": ("string",)}, "instrument was nothing, but is now string"),
     ],
 )
 def test_another_setting_is_refused(options: dict[str, Any], message: str, begun: Certificate, tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match=f"{message}; make it what it was, or start again"):
+    with pytest.raises(FormatError, match=f"{message}; restore it, or start again"):
         verified(begun.target, resume=written(begun, tmp_path), **options)
 
 
@@ -189,7 +189,7 @@ def test_another_target_or_version_is_refused(begun: Certificate, tmp_path: Path
     with pytest.raises(FormatError, match="cannot be continued: target was "):
         verified(desk(tmp_path), resume=written(begun, tmp_path))
     old = written(begun, tmp_path, lambda data: data["resume"]["setting"].update(kcache="0.0.1"))
-    with pytest.raises(FormatError, match=r"kcache was 0\.0\.1, and is "):
+    with pytest.raises(FormatError, match=r"kcache was 0\.0\.1, but is now "):
         verified(begun.target, resume=old)
 
 
@@ -212,9 +212,9 @@ def damaged(**changes: Any) -> Callable[[Any], object]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda data: data.pop("resume"), "no certificate that tells where to go on"),
-        (damaged(done=[[0, 4]]), '"done" does not tell the programs that were explored'),
-        (damaged(done=[[0, 4], [2, 3]]), '"done" does not tell'),
+        (lambda data: data.pop("resume"), "no certificate that can be continued"),
+        (damaged(done=[[0, 4]]), '"done" does not match the programs that were explored'),
+        (damaged(done=[[0, 4], [2, 3]]), '"done" does not match'),
         (damaged(signature=[5]), "cannot be continued"),
         (lambda data: data["sources"].update(changed=True), "the sources were changed while it ran"),
     ],
@@ -228,7 +228,7 @@ def test_what_is_no_part_is_refused(
 
 def test_programs_that_come_in_another_order_are_refused(begun: Certificate, tmp_path: Path) -> None:
     file = written(begun, tmp_path, damaged(signature=[begun.part.signature[0], "0" * 64]))
-    with pytest.raises(FormatError, match="the programs of the bound differ from those of the earlier runs"):
+    with pytest.raises(FormatError, match="the programs of the bound differ from the programs of the earlier runs"):
         verified(begun.target, resume=file)
 
 
@@ -247,7 +247,7 @@ def test_no_proof_stays_no_proof(begun: Certificate, tmp_path: Path) -> None:
 
     certificate = verified(begun.target, resume=written(begun, tmp_path, no_proof))
     assert certificate.tally.programs == certificate.programs == certificate.tally.exhausted + 1
-    assert certificate.missing == "not everything was covered; desk.py:1: a call of something"
+    assert certificate.missing == "not all interleavings were covered; desk.py:1: a call of something"
 
 
 def test_what_needs_more_executions_stays_not_exhausted(tmp_path: Path) -> None:

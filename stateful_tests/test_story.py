@@ -257,7 +257,7 @@ def waits(events: tuple[InterleavingEvent, ...], **more: object) -> tuple[str, .
 def test_who_waits_for_what() -> None:
     assert waits((READ,), what="a", holder=0) == ("Thread 1 waits for a at a.py:9, which it holds itself.",)
     assert waits((READ,), what="a", holder=1, holding=("b", "c")) == (
-        "Thread 1 holds b and c and waits for a at a.py:9, which thread 2 took and never gave back.",
+        "Thread 1 holds b and c and waits for a at a.py:9, which thread 2 took and did not release.",
     )
 
 

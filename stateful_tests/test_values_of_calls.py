@@ -335,7 +335,7 @@ def test_the_name_of_a_type_says_what_is_left_out() -> None:
     name = class_type_name("shop.py:Stock(2)", "shop.py:Plain", ("close", "open"))
     assert parse_class_type_name(name) == ("shop.py:Stock(2)", "shop.py:Plain", ("close", "open"))
     assert parse_class_type_name("class=shop:Stock") == ("shop:Stock", "", ())
-    with pytest.raises(TargetError, match="no public method relase that could be left out; did you mean release"):
+    with pytest.raises(TargetError, match="no public method relase, so it cannot be left out; did you mean release"):
         target_type_named(class_type_name(f"{KINDS}:GoodPool", leave_out=("relase",))).load(f"{KINDS}:GoodPool")
 
 

@@ -102,7 +102,7 @@ def test_what_nothing_orders_is_told(tmp_path, name):
     assert problem.kind is FindingKind.DATA_RACE
     assert problem.summary.startswith(f"{place} is accessed by thread ")
     assert problem.summary.count("raced.py:") == 2
-    assert problem.summary.endswith(", and nothing orders them")
+    assert problem.summary.endswith(", and nothing orders these accesses")
 
 
 @pytest.mark.parametrize("name", ORDERED)

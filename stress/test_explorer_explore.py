@@ -80,9 +80,9 @@ def test_a_finding_is_small_explained_and_repeatable() -> None:
     assert finding.program is not None
     assert len(finding.program) <= 3
     assert finding.anomaly is Anomaly.GHOST_INDEX_VALUE
-    assert finding.summary.startswith("ghost index value: by_index(node, n1) gave [v2], but v2 is under")
+    assert finding.summary.startswith("ghost index value: by_index(node, n1) returned [v2], but v2 is under")
     assert finding.core
-    assert "1 preemption (no schedule with fewer does it); possible under the GIL." in finding.detail
+    assert "1 preemption (no schedule with fewer fails); possible under the GIL." in finding.detail
     assert finding.interleaving is not None
     assert "lookup_in_two_steps.py" in interleaving_text(finding.interleaving)
     found = replay_token(PROGRAM_TOKENS.decode(finding.schedule))
@@ -116,7 +116,7 @@ def new_indexer(key_func, indexers, semantics="classic"):
 @pytest.mark.parametrize(
     ("count", "label"),
     [
-        ("self._adds += 1", "needs free-threaded Python"),
+        ("self._adds += 1", "possible only in free-threaded Python"),
         ("self._adds = sum([self._adds, 1])", "possible under the GIL"),
     ],
 )
@@ -247,7 +247,7 @@ def test_a_fixed_target_is_told_from_a_changed_one(tmp_path: Path) -> None:
     fixed = replay_token(token)
     assert fixed.answer is ReplayAnswer.FIXED
     assert fixed.note.startswith("it does not fail any more: no interleaving of its program fails")
-    assert fixed.note.endswith("; its schedule does not fit any more")
+    assert fixed.note.endswith("; its schedule no longer applies")
 
 
 def test_a_batch_is_plain_data() -> None:
@@ -444,7 +444,7 @@ def test_a_line_in_the_registry_makes_a_strategy_known(monkeypatch: pytest.Monke
     monkeypatch.setattr(registry, "STRATEGIES", {**registry.STRATEGIES, "lazy": lambda _: Dpor()})
     assert explore(explored_indexer(spec("textbook")), MOVE, ExploreOptions("lazy")).is_exhausted
     assert "lazy" not in registry.sampling_names(ExploreOptions())
-    with pytest.raises(TargetError, match="there is no strategy lzy; known are auto, dpor"):
+    with pytest.raises(TargetError, match="unknown strategy lzy; known are auto, dpor"):
         explore(explored_indexer(spec("textbook")), MOVE, ExploreOptions("lzy"))
 
 

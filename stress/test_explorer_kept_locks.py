@@ -68,10 +68,10 @@ def test_before_and_after_the_threads_the_lock_and_the_call_that_kept_it_are_tol
     finding = found(tmp_path, "KeptPlain", alone, minimise_seconds=0.0)
     assert finding is not None
     assert "in locked, waits for indexer._lock, held by a call outside the threads" in finding.summary
-    assert finding.summary.endswith("; add(a@v1) had raised before it, and seems to have kept it")
+    assert finding.summary.endswith("; add(a@v1) raised an error before, and seems to have kept the lock")
     finding = found(tmp_path, "Kept", Program(("node",), (), ((FAILS,),)), minimise_seconds=0.0)
     assert finding is not None
-    assert "waits for indexer._lock, held by thread 1; add(a@v1) had raised" in finding.summary
+    assert "waits for indexer._lock, held by thread 1; add(a@v1) raised an error before" in finding.summary
 
 
 def test_no_thread_has_the_number_nought(tmp_path: Path) -> None:

@@ -324,9 +324,9 @@ def is_no_root(_: str) -> bool:
 
 REFUSED = {
     "connects to example.com": "socket.create_connection(('example.com', 80))",
-    "asks for the address of example.com": "socket.getaddrinfo('example.com', 80)",
+    "looks up the address of example.com": "socket.getaddrinfo('example.com', 80)",
     "uses socket.sendto": "socket.socket(type=socket.SOCK_STREAM).sendto(b'', ('localhost', 1))",
-    "a kind that is not there": "socket.socket(type=socket.SOCK_DGRAM).bind(('localhost', 0))",
+    "an unsupported kind": "socket.socket(type=socket.SOCK_DGRAM).bind(('localhost', 0))",
     "uses signal.raise_signal": "signal.raise_signal(signal.SIGINT)",
     "uses signal.alarm": "signal.alarm(1)",
     "uses os.fork": "os.fork()",
@@ -338,7 +338,7 @@ def test_what_is_not_there_is_refused_with_its_line(tmp_path, why):
     result = explored(tmp_path, "pass", f"import os\n{REFUSED[why]}", "pass")
     assert result.coverage is not Coverage.EXHAUSTED
     assert result.refused.startswith("using.py:"), told(result)
-    assert why in result.refused or "asks for the address" in result.refused
+    assert why in result.refused or "looks up the address" in result.refused
 
 
 def test_handlers_of_signals_are_kept_and_never_called(tmp_path):

@@ -210,7 +210,7 @@ def test_few_preemptions_are_enumerated(scenario) -> None:
     result = explore_scenario(scenario("add", "add", most=2), granularity=OPCODES, strategy="bounded", preemptions=1)
     assert result.problem is not None
     assert result.preemptions == 1
-    with pytest.raises(ValueError, match='say strategy="opcodes"'):
+    with pytest.raises(ValueError, match='write strategy="opcodes"'):
         explore_scenario(scenario("add", "add", most=2), granularity=OPCODES)
 
 

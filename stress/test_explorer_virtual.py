@@ -391,7 +391,7 @@ def test_who_waits_outside_an_exploration_for_what_never_comes_is_told(virtual):
     sandbox.reset(1)
     lock = modules[MODULES[0]].threading.Lock()
     lock.acquire()
-    with pytest.raises(SetupDeadlockError, match="nothing will ever bring about"):
+    with pytest.raises(SetupDeadlockError, match="something that never happens"):
         lock.acquire()
     with pytest.raises(SetupDeadlockError):
         modules[MODULES[0]].threading.Event().wait()

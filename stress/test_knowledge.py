@@ -87,12 +87,15 @@ def test_names_of_functions_in_c_have_the_module_by_which_they_are_looked_up() -
 
 
 BROKEN = [
-    ("names = 'no_such_function'", "has no builtins.no_such_function; correct the name, or say by `since` or `until`"),
+    (
+        "names = 'no_such_function'",
+        "has no builtins.no_such_function; correct the name, or write the versions that have it in `since` or `until`",
+    ),
     ("names = 'sqrt', module = 'no_such_module'", "has no no_such_module.sqrt"),
     ("names = 'len', holds = 'nothing'", "holds = 'nothing' is invalid; use arguments, buffer"),
     ("names = 'len', only_reads = 'yes'", "only_reads = 'yes' is invalid; use true, false"),
     ("names = 'len', since = '2.7'", "since = '2.7' is invalid; use 3.11, 3.12, 3.13, 3.14"),
-    ("names = 'len', reads = true", "there is no column reads, only by_name, "),
+    ("names = 'len', reads = true", "unknown column reads; known are: by_name, "),
     ("only_reads = true", "the column names is missing"),
 ]
 

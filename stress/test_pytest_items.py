@@ -324,10 +324,10 @@ SOUND = {
 """Test -> the positions of its parameters."""
 
 REFUSED = {
-    "test_params": "test_params is parametrized: 2 of its 2 sets of values fit",
-    "Later.test_later": "Later.test_later is of an IsolatedAsyncioTestCase: event loops cannot be scheduled",
+    "test_params": "test_params is parametrized: 2 of its 2 sets of values match",
+    "Later.test_later": "Later.test_later belongs to an IsolatedAsyncioTestCase: event loops cannot be scheduled",
     "test_coroutine": "test_coroutine is a coroutine: event loops cannot be scheduled",
-    "test_unknown": "test_unknown takes nobody_builds_this: pytest finds no fixture of that name",
+    "test_unknown": "test_unknown takes nobody_builds_this: pytest has no such fixture",
 }
 
 
@@ -428,7 +428,7 @@ def test_programs_are_written_and_read(program: InterleavedProgram) -> None:
 
 @pytest.mark.parametrize("data", [[], {"hash_seed": "x"}, {"parameters": ["a"]}, {"parameters": {"a": "b"}}, {"a": 1}])
 def test_what_is_no_program_is_refused(data: object) -> None:
-    with pytest.raises(FormatError, match="the program of a test holds a hash seed"):
+    with pytest.raises(FormatError, match="the program of a test holds only a hash seed"):
         decode_program(data)
 
 

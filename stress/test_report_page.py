@@ -270,7 +270,7 @@ def test_of_a_very_long_history_only_what_is_drawn_is_ordered(make_history: Make
     assert respects_time(history, picture.order)
     data = encode_picture(picture)
     assert len(data["calls"]) == 5000
-    assert "the first." in data["note"]
+    assert "the first calls." in data["note"]
 
 
 def test_pending_calls_may_have_no_effect(make_history: MakeHistory) -> None:
@@ -312,11 +312,11 @@ def test_states_before_and_after(seed: int, make_history: MakeHistory) -> None:
             else:
                 shown[key] = text
         facts.update(difference.facts)
-        assert {key: text.removesuffix(", changed in place since") for key, text in shown.items()} == {
+        assert {key: text.removesuffix(", later changed in place") for key, text in shown.items()} == {
             key: str(stored.item) for key, stored in state.stored.items()
         }
         assert facts.get("resource version", "") == state.resource_version
-    assert shown == {"k1": "k1@w{node: n9} rv=5, changed in place since"}
+    assert shown == {"k1": "k1@w{node: n9} rv=5, later changed in place"}
 
 
 def test_long_histories_are_cut_around_the_first_error(make_history: MakeHistory) -> None:
@@ -381,7 +381,7 @@ def test_a_sequential_finding_is_one_lane_up_to_the_wrong_step() -> None:
     assert [step["call"] for step in data["steps"]] == [0]
     assert "1 later steps" in data["note"]
     assert page.command.startswith("kcache replay m:f kc1.")
-    assert any("the model gives v1" in paragraph for paragraph in page.paragraphs)
+    assert any("Expected by the model: v1" in paragraph for paragraph in page.paragraphs)
 
 
 def test_a_step_that_breaks_an_invariant_was_right_itself() -> None:

@@ -183,7 +183,7 @@ def test_jump_to_the_first_error(visit: Callable[..., Visit], make_history: Make
 def test_a_click_tells_everything_about_a_call(visit: Callable[..., Visit], violation: Page) -> None:
     shown = visit(violation)
     assert shown.title_of_selected() == "list()"
-    assert re.search(r"the model gives\s+\[v2\]", shown.panel())
+    assert re.search(r"expected by the model\s+\[v2\]", shown.panel())
     assert re.search(r"a\s+a@v2\{node: n2\}", shown.panel()), "the state in which the order gets stuck"
     shown.page.locator("#call-1 .box").click(position={"x": 5, "y": 5})
     assert shown.title_of_selected() == "update(a@v2{node: n2})"

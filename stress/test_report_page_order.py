@@ -81,7 +81,7 @@ def test_the_order_of_a_violation_keeps_to_real_time_and_ends_at_the_first_error
         assert picture is not None
         assert_ends_at_the_first_error(history, picture)
         assert encode_picture(picture)["firstError"] is not None
-        assert ("not one of the calls" in picture.note) == (picture.first_error not in picture.core)
+        assert ("does not name the first error" in picture.note) == (picture.first_error not in picture.core)
     assert seen > 10
 
 
@@ -143,7 +143,7 @@ def test_an_error_before_those_that_are_argued_about_is_the_first() -> None:
     )
     picture = picture_of_history(History(("node",), calls), Status.VIOLATION, core=(1, 2))
     assert picture.first_error == 0
-    assert "not one of the calls" in picture.note
+    assert "does not name the first error" in picture.note
 
 
 def test_where_the_first_error_is_not_found_in_time_the_last_of_the_core_is_marked(
@@ -166,8 +166,8 @@ def test_the_sentences_of_a_note_have_full_stops() -> None:
     calls = tuple(Call(0, operations.list_keys(), 2 * at, 2 * at + 1, returned(())) for at in range(5_001))
     data = encode_picture(picture_of_history(History((), calls), Status.UNKNOWN, note="5,001 calls by 1 thread"))
     assert data["note"] == (
-        "5,001 calls by 1 thread. No order is drawn, because the checker found none. "
-        "Only 5,000 of 5,001 calls are drawn: the first."
+        "5,001 calls by 1 thread. No order is drawn, because the checker found no order. "
+        "Only 5,000 of 5,001 calls are drawn: the first calls."
     )
     data = encode_picture(Picture(History((), calls[:1])))
     assert data["note"] == ""

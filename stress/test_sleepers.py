@@ -209,4 +209,4 @@ def test_a_timeout_is_long_enough():
 def test_what_relies_on_a_delay_passes_and_is_no_proof(tmp_path: Path) -> None:
     for name, result in investigated(tmp_path, RELIES):
         assert (name, result.problem, result.coverage) == (name, None, Coverage.NO_PROOF)
-        assert result.note.startswith("waits with a long timeout end only when no other thread can run")
+        assert result.note.startswith("waits with a long timeout end only if no other thread can run")

@@ -82,7 +82,7 @@ def test_a_hang_is_recorded_with_the_call_that_is_pending() -> None:
     report = repeat(target_of(Hanging), program, StressOptions(seconds=5, patience_seconds=0.3))
     assert report.finding is not None
     assert report.finding.kind is FindingKind.HANG
-    assert "list never returned" in report.finding.summary
+    assert "list did not return" in report.finding.summary
     assert "in list" in report.finding.detail
     pending = [call.operation.name for call in report.finding.calls if call.returned is None]
     assert pending == [OperationName.LIST]

@@ -90,7 +90,7 @@ def test_it_keeps_the_rules(informer: InformerExplorationTarget, name: str) -> N
 BROKEN = {
     "a missed deletion": (program(SETTLE, MISS, DELETE, before=(CREATE,)), "on_delete.*: the store still showed"),
     "a late handler": (program(SETTLE, Step(StepName.ADD_HANDLER), before=(CREATE,)), "handler 1 lacks default/a"),
-    "a repeated addition": (program(SETTLE, CREATE, REPEAT), "on_add.*: .* had been reported already"),
+    "a repeated addition": (program(SETTLE, CREATE, REPEAT), "on_add.*: .* had already been reported"),
     "a slow handler": (
         program(Step(StepName.BLOCK_HANDLER, 0), CREATE, SETTLE, handlers=2),
         "handler 1, while handler 0 was slow did not reach the state of the server",

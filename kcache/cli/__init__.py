@@ -23,7 +23,7 @@ _COMMANDS = {
     "report": "Sum up the JSON files of other commands on one page.",
     "rules": "List the rules that findings name.",
     "run": "Run a test suite as it is: kcache run pytest -- ARGUMENTS of pytest.",
-    "stress": "Run TARGET under real threads, and judge what they see.",
+    "stress": "Run TARGET with real threads, and judge the results of their calls.",
     "targets": "List the shipped examples, faulty and correct ones.",
     "verify": "Explore every small program on TARGET in every interleaving, and print a certificate.",
 }
@@ -32,12 +32,12 @@ _COMMANDS = {
 _EPILOG = """
 \b
 Exit codes:
-  0  nothing wrong was found, and everything ran; for report: it was written
+  0  no violation was found, and everything ran; for report: the summary was written
   1  a violation was found
   2  wrong usage, an unusable target, a fault of kcache itself
-  3  inconclusive: the budget was too small to say, the explorer could not do its work, or a replay cannot tell any more
-  130  interrupted; what was done by then is shown and written
-  141  nobody reads the output any more
+  3  inconclusive: the budget was too small, the explorer could not do its work, or a replay has no answer any more
+  130  interrupted; the results up to then are shown and written
+  141  the reader of the output has gone
   143  ended by SIGTERM
 """
 

@@ -70,7 +70,7 @@ class _Run:
 @type_option("The type of TARGET:")
 @budget_option("30s", "Time for the random phases. Phases of fixed length always run completely.")
 @programs_option
-@seed_option("Seed of everything random.")
+@seed_option("Seed of all random choices.")
 @semantics_option
 @strict_errors_option
 @contract_option
@@ -93,12 +93,14 @@ class _Run:
     "is_saved",
     default=True,
     envvar="KCACHE_SAVED",
-    help="Begin with the failures of earlier runs, which are kept in .kcache. This is the default.",
+    help="First replay the failures of earlier runs, which are kept in .kcache. This is the default.",
 )
-@click.option("--allow-skipped", is_flag=True, help="Exit with 0 although the explorer could not do its work.")
-@click.option("--baseline", type=_FILE, help="Accept the findings of this file: only others fail.")
-@click.option("--write-baseline", "new_baseline", type=_FILE, help="Write the findings of the run to such a file.")
-@jobs_option("How many of several targets are checked at once; the phases of one run one after another.")
+@click.option("--allow-skipped", is_flag=True, help="Exit with 0 even if the explorer could not do its work.")
+@click.option("--baseline", type=_FILE, help="Accept the findings in this file; only other findings fail.")
+@click.option(
+    "--write-baseline", "new_baseline", type=_FILE, help="Write the findings of this run to a file for --baseline."
+)
+@jobs_option("How many targets are checked at the same time; the phases of one target run one after another.")
 @data_races_option
 @instrument_option
 @leave_out_option
@@ -213,7 +215,7 @@ def _targets(request: CommandRequest) -> list[ConfiguredTarget]:
         return [*configured.values()]
     suggestion = did_you_mean(request.target or "", configured)
     if request.target and ":" not in request.target and suggestion:
-        raise click.UsageError(f"there is no target {request.target} in {configuration.file}{suggestion}")
+        raise click.UsageError(f"{configuration.file} has no target {request.target}{suggestion}")
     target, _ = replace(request, kind=request.kind or configuration.kind).resolved()
     return [ConfiguredTarget(target, target, configuration.kind, options=configuration.options)]
 

@@ -260,7 +260,7 @@ def show_result(
     if result.seconds > _OVERRUN * options.budget_seconds and finite:
         names = ", ".join(PHASE_TITLES.get(phase.phase, phase.phase) for phase in finite)
         console.print(
-            f"  longer than the budget of {options.budget_text}: {names} always run to their end", soft_wrap=True
+            f"  longer than the budget of {options.budget_text}: {names} always run completely", soft_wrap=True
         )
     verdict = Text(verdict_line(result))
     verdict.stylize(STATUS_STYLES[result.status], 0, len(result.verdict))

@@ -67,7 +67,7 @@ def _usage_text(error: click.ClickException) -> str:
     context = error.ctx if isinstance(error, click.UsageError) else None
     needs_help = isinstance(error, (click.NoSuchOption, click.MissingParameter)) and "did you mean" not in text.lower()
     if context is not None and needs_help:
-        text = f"{text.rstrip('.')}. `{context.command_path} --help` lists what there is"
+        text = f"{text.rstrip('.')}. `{context.command_path} --help` lists the options and arguments"
     return text
 
 
@@ -79,19 +79,19 @@ def clear_errors() -> Iterator[None]:
     except (TargetError, FormatError, CannotExploreError) as error:
         fail(str(error))
     except KeyboardInterrupt:
-        click.echo("kcache: interrupted before there was anything to show", err=True)
+        click.echo("kcache: interrupted before the first result", err=True)
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         raise  # nobody reads any more
     except OSError as error:
         fail(f"{error.strerror or error}: {error.filename}" if error.filename else str(error))
     except HarnessError as error:
-        fail("this is a fault of kcache, not of your implementation; please report it with what is below", str(error))
+        fail("this is a fault of kcache, not of your implementation; please report it with the text below", str(error))
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise  # click knows what to say
     except Exception:
         traceback.print_exc()
-        fail("this is a fault of kcache, not of your implementation; please report it with what is above")
+        fail("this is a fault of kcache, not of your implementation; please report it with the text above")
 
 
 @contextmanager

@@ -57,7 +57,7 @@ _MOST_SPENT = 0.5
 def _shape(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[int, int]:
     match = re.fullmatch(r"([2-4])x([1-4])", value.strip())
     if match is None:
-        raise click.BadParameter(f"{value!r} is no shape; write for example 2x2, at most 4x4")
+        raise click.BadParameter(f"{value!r} is not a shape; write for example 2x2, at most 4x4")
     return int(match[1]), int(match[2])
 
 
@@ -73,30 +73,30 @@ class Generator(enum.StrEnum):
 @click.command()
 @target_argument
 @type_option("The type of TARGET:")
-@click.option("--program", help="Explore this program only: a word that kcache printed, or a JSON file.")
+@click.option("--program", help="Explore only this program: a token that kcache printed, or a JSON file.")
 @click.option(
     "--generator",
     type=click.Choice([generator.value for generator in Generator]),
     default=Generator.THEMES.value,
     show_default=True,
-    help="Who writes the programs: kcache, around themes that are likely to go wrong (themes), or Hypothesis, which "
-    "shrinks the first one that fails (hypothesis).",
+    help="Generator of the programs: kcache, with themes that are likely to fail (themes), or Hypothesis, which "
+    "shrinks the first program that fails (hypothesis).",
 )
 @click.option(
     "--strategy",
     metavar="STRATEGY",
     default=AUTO,
     show_default=True,
-    help=f"How the interleavings of a program are searched: {', '.join(NAMES)}, or MODULE:STRATEGY of your own. "
-    "auto takes a few samples (pos; of tests, surw and guided), then all (dpor); opcodes "
-    "rewrites nothing and switches at random opcodes of any Python code, for targets that cannot be instrumented.",
+    help=f"How the interleavings of a program are searched: {', '.join(NAMES)}, or your own MODULE:STRATEGY. "
+    "auto runs a few samples (pos; for tests, surw and guided), then all interleavings (dpor). If a target cannot be "
+    "instrumented, opcodes switches at random opcodes of its unchanged Python code.",
 )
 @click.option(
     "--granularity",
     type=click.Choice([granularity.value for granularity in REWRITTEN]),
     default=Granularity.FREE.value,
     show_default=True,
-    help="Where threads are switched: at every access (free), where an interpreter with a global lock can (gil), or at "
+    help="Where threads are switched: at every access (free), where an interpreter with a GIL can switch (gil), or at "
     "locks only (sync).",
 )
 @click.option(
@@ -119,7 +119,7 @@ class Generator(enum.StrEnum):
 )
 @click.option("--depth", type=click.IntRange(1, 20), default=3, show_default=True, help="Bug depth of --strategy pct.")
 @click.option("-x", "first", is_flag=True, help="Stop at the first violation.")
-@seed_option("Seed of everything random.")
+@seed_option("Seed of all random choices.")
 @data_races_option
 @explorer_options
 @verbosity_options
@@ -151,7 +151,9 @@ def explore(
     if by_hypothesis:
         _require_one_search(program, jobs, dask)
     if strategy == OPCODES and granularity == Granularity.SYNC.value:
-        raise click.UsageError("--strategy opcodes switches at opcodes: say --granularity gil, or leave it out")
+        raise click.UsageError(
+            "--strategy opcodes switches at opcodes: write --granularity gil, or leave the option out"
+        )
     options = ExploreOptions(
         strategy=strategy,
         granularity=_granularity(strategy, granularity),
@@ -177,7 +179,7 @@ def explore(
         chosen = () if chosen_program is None else (chosen_program,)
         description = describe(target, suite_options.instrument, options.granularity, target_type.name)
         if description.refused:
-            stress = f"stress serves: kcache check {type_text(target_type)}{target} --only stress"
+            stress = f"use stress instead: kcache check {type_text(target_type)}{target} --only stress"
             raise TargetError(f"{target} cannot be explored: {description.refused}; {stress}")
         template = Batch(
             target,
@@ -203,7 +205,7 @@ def explore(
                     on_tally=lambda so_far: show(None, so_far),
                 )
     if tally.audited:
-        console.print(f"  audited by {tally.audited} executions of the code as it is, switched at opcodes")
+        console.print(f"  audited by {tally.audited} executions of the unchanged code, switched at opcodes")
     explored = f"{tally.programs} programs, {tally.executions} executions, {tally.exhausted} programs exhausted"
     console.print(f"  {explored}")
     if tally.note:
@@ -220,7 +222,7 @@ def explore(
     elif tally.is_interrupted:
         status, verdict = Status.UNKNOWN, "it was interrupted"
     elif not tally.programs:
-        status, verdict = Status.UNKNOWN, "not a single program could be run"
+        status, verdict = Status.UNKNOWN, "no program could be run"
     elif tally.note or (chosen and not tally.exhausted):
         advice = "" if tally.note else "; increase the budget"
         status, verdict = Status.UNKNOWN, f"not all interleavings were covered{advice}"
@@ -230,7 +232,7 @@ def explore(
         status, verdict = Status.OK, ""
     with clear_errors():
         counts = {"programs": tally.programs, "executions": tally.executions, "exhausted": tally.exhausted}
-        headline = "No interleaving that was tried goes wrong." if status is Status.OK else ""
+        headline = "No interleaving that was tried fails." if status is Status.OK else ""
         paragraphs = (f"No proof: {tally.note}.",) if tally.note else ()
         report = RunReport("explore", title, target, suite_options, headline=headline, paragraphs=paragraphs)
         report = report_of_one_phase(
@@ -265,7 +267,9 @@ def _require_one_search(program: str | None, jobs: int, dask: str | None) -> Non
         click.UsageError: the program is given, or the work is to be distributed.
     """
     if program is not None:
-        raise click.UsageError("--generator hypothesis writes programs, and --program gives one: leave out either")
+        raise click.UsageError(
+            "--generator hypothesis writes programs, and --program names one: leave out one of the two"
+        )
     if jobs > 1 or dask is not None:
         raise click.UsageError(
             "--generator hypothesis works in one process: leave out --jobs and --dask; "

@@ -66,7 +66,7 @@ def text_of_tested_code(description: Description) -> str:
     tested = f"\n  {tested_line(description.tested)}" if description.tested else ""
     parts = {
         "instrumented": description.instrumented,
-        "on virtual threads and locks, as it is": description.virtual,
+        "unchanged, on virtual threads and locks": description.virtual,
         "not seen": description.opaque,
     }
     text = tested + "".join(f"\n  {name}: {', '.join(names)}" for name, names in parts.items() if names)

@@ -44,7 +44,7 @@ _RULES = click.Choice([rule.value for rule in Rule])
     type=click.Path(dir_okay=False, path_type=Path),
     help="Objects of this JSON Schema, OpenAPI document or CustomResourceDefinition.",
 )
-@click.option("--schema-name", metavar="NAME", help="Which schema of the document, for example io.k8s.api.core.v1.Pod.")
+@click.option("--schema-name", metavar="NAME", help="The schema in the document, for example io.k8s.api.core.v1.Pod.")
 @click.option(
     "--samples",
     multiple=True,
@@ -52,10 +52,12 @@ _RULES = click.Choice([rule.value for rule in Rule])
     help="Objects like these manifests (YAML or JSON, a file or a folder); may be repeated.",
 )
 @click.option("--strategy", metavar="MODULE:NAME", help="Objects of this Hypothesis strategy.")
-@click.option("--strict", is_flag=True, help="Warnings fail, too: objects that no API server returns, and minor rules.")
-@budget_option(f"{DEFAULT_SECONDS:g}s", "For all engines together.")
-@seed_option("Of everything random.")
-@click.option("--fan-out", type=click.IntRange(min=1), help="The most values that an object may have.")
+@click.option(
+    "--strict", is_flag=True, help="Fail on warnings, too: objects that no API server returns, and minor rules."
+)
+@budget_option(f"{DEFAULT_SECONDS:g}s", "Time for all engines together.")
+@seed_option("Seed of all random choices.")
+@click.option("--fan-out", type=click.IntRange(min=1), help="The maximum number of values of an object.")
 @click.option("--only", multiple=True, type=_RULES, metavar="RULE", help="Check only this rule; may be repeated.")
 @click.option("--exclude", multiple=True, type=_RULES, metavar="RULE", help="Do not check this rule; may be repeated.")
 @click.option("--crosshair/--no-crosshair", default=True, help="Use CrossHair where it is installed (the default).")
@@ -89,9 +91,9 @@ def fuzz(
     style in which it reads them, dicts or attributes. The rules: docs/index-functions.md.
     """
     if sum(map(bool, (object_type, schema, samples, strategy))) > 1:
-        raise click.UsageError("give one of --object-type, --schema, --samples and --strategy")
+        raise click.UsageError("use only one of --object-type, --schema, --samples and --strategy")
     if schema_name is not None and schema is None:
-        raise click.UsageError("--schema-name names a schema in the document given with --schema")
+        raise click.UsageError("--schema-name needs --schema: it names a schema in that document")
     options = FuzzOptions(
         sources=Sources(
             object_type=object_type,

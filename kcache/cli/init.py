@@ -24,15 +24,15 @@ from .exits import clear_errors
     metavar="OPERATION=METHOD[:TAKES]",
     multiple=True,
     callback=lambda _context, _option, texts: dict(map(_operation, texts)),
-    help="What of CLASS does an operation of an Indexer, where its name does not tell, for example add=shelve; with "
-    "what it takes, object, key or key_value, where the parameters do not tell; may be repeated.",
+    help="The method of CLASS for an operation of an Indexer, if its name does not show that, for example add=shelve. "
+    "If its parameters do not show it, add what it takes: object, key or key_value. May be repeated.",
 )
-@click.option("--name", help="Of the target and its files; by default the name of CLASS.")
+@click.option("--name", help="Name of the target and its files; by default the name of CLASS.")
 @click.option(
     "--folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     default=Path(),
-    help="Where the files go; by default the current directory.",
+    help="Folder for the files; by default the current directory.",
 )
 def init(spec: str, methods: dict[str, Operation], name: str | None, folder: Path) -> None:
     """Write an adapter, a test and the configuration for CLASS, and declare what it does otherwise.
@@ -44,7 +44,7 @@ def init(spec: str, methods: dict[str, Operation], name: str | None, folder: Pat
         scaffold = planned_scaffold(spec, folder, name, methods)
         existing = [path for path in (scaffold.adapter, scaffold.test) if path.exists()]
         if existing:
-            raise TargetError(f"{existing[0]} exists: delete it, or give another --name")
+            raise TargetError(f"{existing[0]} exists: delete it, or choose another --name")
         configuration = scaffold.configuration_text()
         scaffold.adapter.write_text(scaffold.adapter_text(), encoding="utf-8")
         try:
@@ -84,11 +84,13 @@ def _print(scaffold: Scaffold, count: int) -> None:
         line(f"  {'none for':22} {', '.join(scaffold.lacking)}")
     if scaffold.declared:
         console.print()
-        console.print(Text("Declared, for it is so; delete the line in the adapter if it should not be", style="bold"))
+        console.print(
+            Text("Declared, because CLASS does this; if it is a mistake, delete the line in the adapter", style="bold")
+        )
         for declaration, reason in scaffold.declared.items():
             line(f"  {declaration:22} {reason}")
     console.print()
     if count:
-        line(f"{count} {'violation' if count == 1 else 'violations'} found on the way: `kcache check` shows what.")
+        line(f"{count} {'violation' if count == 1 else 'violations'} found on the way: `kcache check` shows them.")
     before = f"PYTHONPATH={scaffold.python_path} " if scaffold.python_path else ""
     line(f"Next: kcache check {scaffold.name}; {before}pytest {scaffold.test}")

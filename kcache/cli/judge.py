@@ -61,23 +61,23 @@ seconds."""
 @click.option(
     "--spec",
     metavar="SPEC",
-    help=f"The specification of the recorded calls: {', '.join(STANDARD_SPECIFICATIONS)}, or MODULE:SPEC of your own.",
+    help=f"The specification of the recorded calls: {', '.join(STANDARD_SPECIFICATIONS)}, or your own MODULE:SPEC.",
 )
 @click.option(
     "--initial",
     "start",
     callback=json_value,
     metavar="JSON",
-    help="With --spec: what a register, or each key of a map, holds at first, or where a counter begins.",
+    help="With --spec: the initial value of a register, of each key of a map, or of a counter.",
 )
-@budget_option("60s", "How long to read and to judge.")
+@budget_option("60s", "Time for reading and judging.")
 @click.option(
     "--memory",
     callback=megabytes,
     metavar="SIZE",
     default="4GB",
     show_default=True,
-    help="How much memory the process may take.",
+    help="Maximum memory of the process.",
 )
 @strict_errors_option
 @verbosity_options
@@ -101,7 +101,7 @@ def judge(
     console = stdout_console()
     is_typed = click.get_current_context().get_parameter_source("target_type") is ParameterSource.COMMANDLINE
     if spec is not None and is_typed:
-        raise click.UsageError("give --spec or --type, not both")
+        raise click.UsageError("use --spec or --type, not both")
     if spec is None and start is not None:
         raise click.UsageError("--initial needs --spec")
     options = SuiteOptions(
@@ -138,7 +138,7 @@ def judge(
                     )
                     judged = recordings.judge(lines, how)
         except TooLate:
-            why = "the recording did not come to its end in time, or there is no answer yet"
+            why = "the recording did not end in time, or its check did not"
             page = Page(title, Status.UNKNOWN, HEADLINES[Status.UNKNOWN], (why,))
             nothing = {"reason": why, **recordings.nothing}
             judged = JudgedRecording(Status.UNKNOWN, why, 0, "", None, nothing, lambda _, file: write_page(file, page))

@@ -98,7 +98,9 @@ def outputs_option(function: F) -> F:
         files |= _paired(options.pop("format_names"), options.pop("output_files"))
         to_stdout = [name for name, file in files.items() if file == STDOUT]
         if len(to_stdout) > 1:
-            raise click.UsageError(f"{' and '.join(to_stdout)} both go to standard output; give one an --output")
+            raise click.UsageError(
+                f"{' and '.join(to_stdout)} both go to standard output; write --output for one of them"
+            )
         click.get_current_context().meta[TAKEN] = bool(to_stdout)
         return function(*arguments, outputs=Outputs(files), **options)
 
@@ -110,7 +112,7 @@ def outputs_option(function: F) -> F:
         type=file,
         multiple=True,
         metavar="FILE",
-        help="Where the --format of the same position goes; by default to standard output.",
+        help="File for the --format at the same position; by default standard output.",
     )(decorated)
     decorated = click.option(
         "--format",

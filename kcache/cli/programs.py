@@ -22,7 +22,7 @@ def read_program(text: str, target_type: TargetType) -> Any:
         if Path(text).is_file():
             return target_type.codec.decode_program(json.loads(Path(text).read_text(encoding="utf-8")))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise FormatError(f"{text} is no JSON file: {error}") from None
+        raise FormatError(f"{text} is not a JSON file: {error}") from None
     except OSError:  # a word may be longer than a file name may be
         pass
     if target_type.codec.decode_word is not None:

@@ -49,27 +49,27 @@ _STYLES = {Status.VIOLATION: "bold red", Status.OK: "bold green"}
 @click.option(
     "--trust",
     is_flag=True,
-    help="Run the target of WORD although it is neither in this folder nor named in the configuration: a WORD can name "
+    help="Run the target of WORD even if it is neither in this folder nor named in the configuration. A WORD can name "
     "any code that is installed here.",
 )
 @click.option(
-    "--last", is_flag=True, help="Replay the finding of the last run in this folder; of several, the one to fix first."
+    "--last",
+    is_flag=True,
+    help="Replay the finding of the last run in this folder; if there are several, the most important one.",
 )
-@budget_option(
-    "20s", "How long to search where a schedule does not fail any more, or to try a PROGRAM of several threads."
-)
-@click.option("--pdb", is_flag=True, help="Stop in the debugger where the schedule of WORD goes wrong.")
+@budget_option("20s", "Time for a search if the schedule does not fail any more, and for a PROGRAM of several threads.")
+@click.option("--pdb", is_flag=True, help="Stop in the debugger where the schedule of WORD fails.")
 @click.option(
     "--pytest",
     "test_file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write what WORD shows as a test of a few lines, which fails as long as it is there.",
+    help="Write the finding of WORD as a test of a few lines, which fails until the fault is fixed.",
 )
 @click.option(
     "--issue",
     "issue_file",
     type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
-    help="Write what WORD shows as the text of an issue, in Markdown; - is standard output.",
+    help="Write the finding of WORD as the text of an issue, in Markdown; - is standard output.",
 )
 @strict_errors_option
 @contract_option
@@ -102,7 +102,7 @@ def replay(
     written = {"--pytest": test_file, "--issue": issue_file}
     if outputs.files and (pdb or any(written.values())):
         raise click.UsageError(
-            f"--{next(iter(outputs.files))} tells what a run gave; leave out --pdb, --pytest and --issue"
+            f"--{next(iter(outputs.files))} writes the outcome of a run; leave out --pdb, --pytest and --issue"
         )
     with clear_errors():
         if last or (len(words) == 1 and is_short_name(words[0])):
@@ -114,11 +114,11 @@ def replay(
             trust = trust or is_own
         for option, file in written.items():
             if file is not None and _WORD.fullmatch(file.name):
-                raise click.UsageError(f"{option} takes a FILE, which comes after it: kcache replay WORD {option} FILE")
+                raise click.UsageError(f"{option} needs a FILE after it: kcache replay WORD {option} FILE")
             if file is not None and file.exists():
-                raise click.UsageError(f"{file} exists; give {option} another name")
+                raise click.UsageError(f"{file} exists; write another name after {option}")
         if not words:
-            raise click.UsageError("give a WORD, or TARGET and PROGRAM, or --last")
+            raise click.UsageError("write a WORD, TARGET and PROGRAM, or --last")
         outputs.touch()
         target_type = trusted_type_of_token(words[0], is_trusted=trust)
         if len(words) == 1 and target_type is not None:
@@ -132,10 +132,10 @@ def replay(
             raise click.UsageError("a WORD that begins with kx1. names its target itself: leave out TARGET")
         if len(words) != 2:
             raise click.UsageError(
-                "give one WORD that begins with kx1., kq1., ki1., kf1., kt1. or ko1., or TARGET and PROGRAM"
+                "write one WORD that begins with kx1., kq1., ki1., kf1., kt1. or ko1., or TARGET and PROGRAM"
             )
         if pdb or any(written.values()):
-            raise click.UsageError("--pdb, --pytest and --issue need a WORD that a finding ends with")
+            raise click.UsageError("--pdb, --pytest and --issue need the WORD at the end of a finding")
         program_type = target_type_named(DEFAULT_TYPE)
         program = read_program(words[1], program_type)
         word = token_of_program(program_type, words[0], program, strict_errors=strict_errors, contract=contract)
@@ -144,13 +144,15 @@ def replay(
 
 def _last(words: tuple[str, ...]) -> StoredReplay:
     if words:
-        raise click.UsageError("give either --last or a WORD")
+        raise click.UsageError("write either --last or a WORD")
     stored = last_replay()
     if stored is not None:
         return stored
     saved = read_failures().last
     if saved is None:
-        raise click.UsageError("nothing is saved in .kcache of this folder: `kcache check TARGET` saves its findings")
+        raise click.UsageError(
+            ".kcache of this folder holds no finding: `kcache check TARGET` saves its findings there"
+        )
     return StoredReplay(saved, is_own=False)
 
 

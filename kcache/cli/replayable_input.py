@@ -48,7 +48,7 @@ class ReplayableInput:
                 with Path(file).open(encoding="utf-8-sig") as stream, _spool() as copy:
                     yield cls(stream, None if stream.seekable() else copy)
         except UnicodeDecodeError as error:
-            raise FormatError(f"{file} is no text in UTF-8: {error}") from None
+            raise FormatError(f"{file} is not a text in UTF-8: {error}") from None
 
     def __call__(self) -> Iterator[str]:
         """Yield the lines from the beginning."""

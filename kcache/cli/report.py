@@ -16,8 +16,8 @@ from .outputs import STDOUT, Outputs
 
 _SUMMARIES = {
     "markdown": "Write the table as Markdown (the default).",
-    "html": "Write it as a page that can be read offline.",
-    "badge": "Write a badge in SVG: how many violations, in the colour of the worst outcome.",
+    "html": "Write the table as a page that can be read offline.",
+    "badge": "Write a badge in SVG: the number of violations, in the colour of the worst outcome.",
 }
 
 
@@ -35,7 +35,7 @@ def _form_options(function: Callable[..., Any]) -> Callable[..., Any]:
     type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
     default=STDOUT,
     metavar="FILE",
-    help="Where it goes; by default to standard output.",
+    help="File for the table; by default standard output.",
 )
 def report(results: tuple[Path, ...], form: str | None, output: Path) -> None:
     """Sum up what check, explore, verify, stress, fuzz, judge and replay have written with --json, in one table.

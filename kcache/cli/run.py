@@ -23,7 +23,7 @@ _PLUGIN = "kcache.pytest_interleaving"
     metavar="DURATION",
     default="2s",
     show_default=True,
-    help="Time for one test: to search its interleavings, and to minimise its finding.",
+    help="Time for searching the interleavings of one test and for minimising its finding.",
 )
 @click.option(
     "--patience",
@@ -31,9 +31,9 @@ _PLUGIN = "kcache.pytest_interleaving"
     metavar="DURATION",
     default="30s",
     show_default=True,
-    help="How long a test may make no progress when it runs as it is: then it is stopped, and explored.",
+    help="If a test, run as it is, makes no progress for this time, it is stopped and then explored.",
 )
-@seed_option("Decides which samples are taken first.")
+@seed_option("Seed of the first samples.")
 @instrument_option
 def run(
     program: str,
@@ -50,9 +50,9 @@ def run(
     those of pytest.
     """
     if program != "pytest":
-        raise click.UsageError(f"only pytest can be run, not {program}; write kcache run pytest -- tests")
+        raise click.UsageError(f"kcache run runs only pytest, not {program}; write kcache run pytest -- tests")
     if importlib.util.find_spec("pytest") is None:
-        raise click.UsageError('pytest is not installed beside kcache: pip install "kcache[pytest]"')
+        raise click.UsageError('pytest is not installed where kcache is: pip install "kcache[pytest]"')
     command = [sys.executable, "-m", "pytest", "-p", _PLUGIN, f"--kcache-test-budget={budget_per_test}"]
     command += [f"--kcache-test-patience={patience}", f"--kcache-test-seed={seed}"]
     command += [f"--kcache-test-instrument={package}" for package in instrument]

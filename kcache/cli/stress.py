@@ -35,12 +35,12 @@ _MOST_THREADS = 64
 @click.command()
 @target_argument
 @type_option("The type of TARGET:")
-@budget_option("30s", "How long to search; a finding ends it early.", "--duration")
+@budget_option("30s", "Time for the search, which ends early at a finding.", "--duration")
 @programs_option
 @click.option(
     "--threads",
     type=click.IntRange(1, _MOST_THREADS),
-    help="How many threads run at the same time. By default two to four.",
+    help="Number of threads. By default two to four.",
 )
 @seed_option("Seed of the calls and the noise.")
 @semantics_option

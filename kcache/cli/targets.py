@@ -16,24 +16,24 @@ from .exits import clear_errors
 from .options import type_option, type_text
 
 _HEADINGS = {
-    "sequential": "Faulty, as one thread can show",
-    "concurrent": "Faulty, as only several threads can show",
+    "sequential": "Faulty, even in one thread",
+    "concurrent": "Faulty, only with several threads",
     "plain": "Faulty functions",
-    "hard": "Faulty functions, hard to find out",
+    "hard": "Faulty functions with faults that are hard to find",
     "design": "Correct, each of another design",
 }
 
 
 @click.command()
 @type_option("The type of the examples:")
-@click.option("--paths", is_flag=True, help="Print only what to pass to `kcache check`, one a line.")
+@click.option("--paths", is_flag=True, help="Print only the targets for `kcache check`, one per line.")
 def targets(target_type: TargetType, paths: bool) -> None:
     """List the shipped examples: faulty ones, each with one realistic bug, and correct ones."""
     console = stdout_console()
     with clear_errors():
         examples = target_type.examples()
         if not examples:
-            raise TargetError(f"no examples of --type {target_type.name} come with kcache")
+            raise TargetError(f"kcache has no examples of --type {target_type.name}")
         if paths:
             for example in examples:
                 click.echo(_target(example))

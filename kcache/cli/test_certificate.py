@@ -98,7 +98,7 @@ def test_a_later_run_goes_on_from_the_file_of_the_first(tmp_path: Path) -> None:
     target, file = store(tmp_path), tmp_path / "out.json"
     cut, _ = written(target, tmp_path, "--budget", "1ms")
     assert cut.exit_code == 3
-    assert f"  a later run can go on from here: --resume {file}" in cut.stdout
+    assert f"  a later run can continue: --resume {file}" in cut.stdout
     done, data = written(target, tmp_path, "--resume", str(file))
     assert done.exit_code == 0, done.output
     programs = data["certificate"]["programs"]
@@ -109,14 +109,14 @@ def test_a_later_run_goes_on_from_the_file_of_the_first(tmp_path: Path) -> None:
     before = file.read_bytes()
     other = CliRunner().invoke(main, ["verify", target, "--bound", "3x1", "--resume", str(file), "--json", str(file)])
     assert other.exit_code == 2
-    assert "out.json cannot be continued: bound was 2x1, and is 3x1; make it what it was" in other.stderr
+    assert "out.json cannot be continued: bound was 2x1, but is now 3x1; restore it" in other.stderr
     assert file.read_bytes() == before
 
 
 def test_a_file_that_is_not_kept_is_advised(tmp_path: Path) -> None:
     command = ("verify", store(tmp_path), "--bound", "2x1", "--budget", "1ms")
     done = CliRunner(env={"NO_COLOR": "1"}).invoke(main, command)
-    assert "  a later run can go on from here: --json FILE keeps it" in done.stdout
+    assert "  a later run can continue: --json FILE keeps it" in done.stdout
 
 
 def test_lines_tell_how_far_it_is_unless_nothing_is_to_be_printed(
@@ -228,7 +228,7 @@ def test_what_is_never_called_is_no_part_of_a_proof_and_makes_a_check_incomplete
     file.write_text(SHELF.format(what=what), encoding="utf-8")
     done = CliRunner().invoke(main, ["verify", f"{file}:Shelf", "--bound", "2x1"])
     assert done.exit_code == code, done.output
-    assert ("put never returned, so nothing is proved of it" in " ".join(done.output.split())) is bool(code)
+    assert ("put never returned, so nothing is proved about it" in " ".join(done.output.split())) is bool(code)
     checked = CliRunner().invoke(main, ["check", f"{file}:Shelf", "--programs", "3", "--no-saved"])
     assert checked.exit_code == code
     assert re.search(rf"^{verdict} [0-9.]+ s$", checked.output, re.MULTILINE), checked.output

@@ -99,10 +99,10 @@ def test_a_sequential_fault(name: str, golden: Callable[[str, str], None]) -> No
     golden(f"check_{name}", done.stdout.replace(EXAMPLES[name], f"examples/targets/{name}.py:new_indexer"))
     again = in_this_process(*replay_line(done.stdout))
     assert again.exit_code == 1, "the replay line must show it again"
-    assert "REPRODUCED: the same calls still go wrong" in again.output
+    assert "REPRODUCED: the same calls still fail" in again.output
     healed = in_this_process("replay", EXAMPLES["textbook"], program_of(done.stdout))
     assert healed.exit_code == 0
-    assert "FIXED: the same calls give what they should" in healed.output
+    assert "FIXED: the same calls return the expected results" in healed.output
 
 
 def test_a_concurrent_fault_with_its_timeline_and_replay() -> None:
@@ -197,7 +197,7 @@ def test_a_lock_that_is_kept_for_ever_is_told_with_the_call_and_the_line(tmp_pat
     told = " ".join(done.stdout.split())
     line = KEPT_LOCK[: KEPT_LOCK.index("        with self._lock")].count("\n") + 1
     assert f"{target}:{line} in list, waits for indexer._lock, held by thread 1" in told
-    assert "add(a@v1) had raised before it, and seems to have kept it" in told
+    assert "add(a@v1) raised an error before, and seems to have kept the lock" in told
 
 
 def test_an_explored_fault_as_a_test(move: str, tmp_path: Path) -> None:
@@ -208,11 +208,11 @@ def test_an_explored_fault_as_a_test(move: str, tmp_path: Path) -> None:
     assert "by_index(node, n1)" in source.partition("def test_")[2].partition("kt.replay(")[0]
     again = in_this_process(*line, "--pytest", str(test))
     assert again.exit_code == 2
-    assert "exists; give --pytest another name" in again.output
+    assert "exists; write another name after --pytest" in again.output
     assert test.read_text(encoding="utf-8") == source
     for words in ((), (str(test),)):
         swallowed = in_this_process("replay", "--pytest", line[1], *words)
-        assert (swallowed.exit_code, "--pytest takes a FILE" in swallowed.output) == (2, True)
+        assert (swallowed.exit_code, "--pytest needs a FILE" in swallowed.output) == (2, True)
     outcome = subprocess.run(
         [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test)],
         cwd=tmp_path,
@@ -235,7 +235,7 @@ def test_the_debugger_stops_in_the_target(move: str) -> None:
         timeout=120,
         check=False,
     )
-    assert "right before the access" in stopped.stdout
+    assert "is paused before its access" in stopped.stdout
     assert "lookup_in_two_steps.py" in stopped.stdout
     assert "REPRODUCED" in stopped.stdout
     assert stopped.returncode == 1
@@ -274,19 +274,19 @@ def test_a_certificate(golden: Callable[[str, str], None]) -> None:
     golden("verify_textbook", re.sub(r"[0-9]+", "N", re.sub(r"fingerprint [0-9a-f]{16}", "fingerprint HASH", text)))
     cut = in_this_process("verify", EXAMPLES["textbook"], "--bound", "2x1", "--budget", "1ms")
     assert cut.exit_code == 3
-    assert "not verified: not everything was covered" in cut.stdout
+    assert "not verified: not all interleavings were covered" in cut.stdout
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["replay", "kx1.abc"], "damaged"),
-        (["replay", "kx2.abc"], "give one WORD"),
-        (["replay"], "give a WORD"),
-        (["explore", "--shape", "9x9"], "no shape"),
+        (["replay", "kx2.abc"], "write one WORD"),
+        (["replay"], "write a WORD"),
+        (["explore", "--shape", "9x9"], "not a shape"),
         (["explore", "--reference", "--generator", "hypothesis", "-j", "2"], "leave out --jobs and --dask"),
         (["explore", "--reference", "--generator", "hypothesis", "--dask", "tcp://x:1"], "leave out --jobs and --dask"),
-        (["explore", "--reference", "--generator", "hypothesis", "--program", "kc1.x"], "leave out either"),
+        (["explore", "--reference", "--generator", "hypothesis", "--program", "kc1.x"], "leave out one of the two"),
         (["explore", "--reference", "--instrument", "nosuchpackage"], "there is no package nosuchpackage"),
         (["check", "--reference", "--only", "explorer", "--instrument", "nosuch"], "there is no package nosuch to"),
         (
@@ -330,7 +330,7 @@ def test_what_ends_by_itself_is_never_cut_by_the_budget() -> None:
     count = re.search(r"recorded client-go behaviour +ok +(\d+) scenarios", done.stdout)
     assert count is not None
     assert int(count[1]) == 2
-    assert "longer than the budget of 0.001 s: recorded client-go behaviour always run to their end" in done.stdout
+    assert "longer than the budget of 0.001 s: recorded client-go behaviour always run completely" in done.stdout
 
 
 def test_files_for_machines(tmp_path: Path) -> None:
@@ -389,9 +389,9 @@ def test_what_an_implementation_says_is_never_markup(tmp_path: Path) -> None:
         (["check", "--reference", "--only", "smoke", "--without", "smoke"], "--without leaves no phase to run"),
         (["check", "--reference", "--kind", "fifo", "--without", "litmus"], "the phases of --type fifo are: "),
         (["check", "kcache:new_indexer", "--reference"], "give either a TARGET or --reference"),
-        (["fuzz", ""], '"" is no target'),
-        (["replay", "", encode_blob(Program())], '"" is no target'),
-        (["check", "nonsense"], '"nonsense" is no target; write package.module:factory'),
+        (["fuzz", ""], '"" is not a target'),
+        (["replay", "", encode_blob(Program())], '"" is not a target'),
+        (["check", "nonsense"], '"nonsense" is not a target; write package.module:factory'),
         (["check", "no.such:thing"], "there is no module no.such"),
         (["check", "nowhere.py:thing"], "there is no file nowhere.py"),
         (["check", "json:lodas"], "did you mean loads"),
@@ -412,7 +412,7 @@ def test_what_an_implementation_says_is_never_markup(tmp_path: Path) -> None:
         (["replay", "kcache:new_indexer", "what"], 'a program word begins with "kc1."'),
         (
             ["replay", "kcache:new_indexer"],
-            "give one WORD that begins with kx1., kq1., ki1., kf1., kt1. or ko1., or TARGET and PROGRAM",
+            "write one WORD that begins with kx1., kq1., ki1., kf1., kt1. or ko1., or TARGET and PROGRAM",
         ),
         (["fly"], "No such command 'fly'"),
     ],
@@ -431,7 +431,7 @@ def test_an_unreadable_program_file(tmp_path: Path) -> None:
     (tmp_path / "program.json").write_text("{", encoding="utf-8")
     done = kcache("replay", "kcache:new_indexer", "program.json", folder=tmp_path)
     assert done.returncode == 2
-    assert "program.json is no JSON file" in done.stderr
+    assert "program.json is not a JSON file" in done.stderr
 
 
 def test_a_target_in_the_working_folder_and_decoys_of_the_harness(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_a_baseline_accepts_what_was_there(write: Write, tmp_path: Path) -> None
     assert "result-is-no-list" in done.output
     assert "default-ignored" not in done.output
     (tmp_path / "known.json").write_text("[]")
-    assert "known.json is no baseline" in kcache("check", "mine", "--baseline", "known.json").output
+    assert "known.json is not a baseline" in kcache("check", "mine", "--baseline", "known.json").output
 
 
 WORSE = """
@@ -124,15 +124,15 @@ def new_indexer(key_func, indexers):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[tool.kcache", "pyproject.toml is no TOML file"),
-        ("[tool.kcache]\nbudgt = '3s'", "tool.kcache.budgt is no setting; known are type, contract"),
+        ("[tool.kcache", "pyproject.toml is not a TOML file"),
+        ("[tool.kcache]\nbudgt = '3s'", "tool.kcache.budgt is not a setting; known are type, contract"),
         ("[tool.kcache]\nbudget = 3", "tool.kcache.budget must be a text, not 3"),
-        ("[tool.kcache]\nbudget = 'soon'", "tool.kcache.budget is 'soon', no duration"),
+        ("[tool.kcache]\nbudget = 'soon'", "tool.kcache.budget is 'soon', not a duration"),
         ("[tool.kcache]\nseed = true", "tool.kcache.seed must be an integer, not True"),
         ("[tool.kcache]\ncontract = 'lax'", "tool.kcache.contract 'lax' is not a valid Contract"),
         ("[tool.kcache]\ninstrument = [1]", "tool.kcache.instrument must be a list of texts"),
         ("[tool.kcache.targets.a]", "targets.a.factory is missing"),
-        ("[tool.kcache.targets.a]\nfactory = 'm:f'\nwhen = 1", "targets.a.when is no setting"),
+        ("[tool.kcache.targets.a]\nfactory = 'm:f'\nwhen = 1", "targets.a.when is not a setting"),
         ("[tool.kcache.targets.a]\nfactory = 'm:f'\nwaivers = [{}]", "targets.a.waivers.rule is missing"),
         ("[tool.kcache.targets.a]\nfactory = 'm:f'\nwaivers = ['x']", "targets.a.waivers must be a table, not 'x'"),
     ],
@@ -245,7 +245,7 @@ def test_settings_of_all_targets_are_those_of_what_is_typed(write: Write) -> Non
     only = ("--only", "explorer", "--no-saved")
     assert "(seed 7, budget 0.001 s)" in kcache("check", "meters.py:LockedMeter", *only).output
     assert "(seed 3, budget 0.002 s)" in kcache("check", "meters.py:Meter", *only, "--seed=3", "--budget=2ms").output
-    assert "there is no target type" not in kcache("check", "meters.py:Meter", *only).output
+    assert "unknown target type" not in kcache("check", "meters.py:Meter", *only).output
     assert "--type fifo" in kcache("check", "--reference", "--type", "fifo", *only).output
 
 
@@ -279,7 +279,7 @@ def test_a_file_above_is_found_and_its_paths_are_its_own(write: Write, tmp_path:
     assert found.targets["mine"].options["contract"] is Contract.STRICT
     assert found.targets["reference"].factory == "kcache:new_indexer"
     (below / "kcache.toml").write_text("typ = 'fifo'", encoding="utf-8")
-    with pytest.raises(FormatError, match=r"kcache.toml: typ is no setting"):
+    with pytest.raises(FormatError, match=r"kcache.toml: typ is not a setting"):
         find_configuration(below)
 
 

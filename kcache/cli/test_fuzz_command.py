@@ -119,7 +119,7 @@ def test_only_and_exclude_choose_rules(functions: Path) -> None:
         (["functions.py:by_app", "--object-type", "functions.py:Pod"], "has no Pod"),
         (["functions.py:by_app", "--samples", "nowhere.yaml"], "nowhere.yaml"),
         (["functions.py:by_app", "--schema", "nowhere.json"], "nowhere.json"),
-        (["functions.py:by_app", "--schema", "a", "--samples", "b"], "give one of"),
+        (["functions.py:by_app", "--schema", "a", "--samples", "b"], "use only one of"),
         (["functions.py:by_app", "--schema-name", "Pod"], "--schema"),
         (["functions.py:by_app", "--only", "beautiful"], "beautiful"),
     ],

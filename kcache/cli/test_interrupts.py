@@ -133,4 +133,4 @@ def test_a_second_interrupt_and_one_before_anything_was_done_are_not_heeded(
     monkeypatch.setattr("kcache.cli.explore.describe", lambda *_: _thread.interrupt_main())
     done = CliRunner().invoke(main, ["explore", EXAMPLES["textbook"]], prog_name="kcache")
     assert done.exit_code == 130
-    assert "interrupted before there was anything to show" in done.stderr
+    assert "interrupted before the first result" in done.stderr

@@ -96,7 +96,7 @@ def test_the_finding_of_a_class(folder: Path) -> None:
     assert f"$ kcache replay {word}" in told["To see it"]
 
     again = kcache("replay", word, "--issue", str(issue))
-    assert (again.exit_code, "exists; give --issue another name" in again.output) == (2, True)
+    assert (again.exit_code, "exists; write another name after --issue" in again.output) == (2, True)
     (folder / "shelf.py").write_text(SILENT, encoding="utf-8")
     assert sections(kcache("replay", word, "--issue", "-").stdout)["What is promised"].startswith(FILL_IN)
 
@@ -132,9 +132,9 @@ def test_what_is_mended_is_no_issue(folder: Path) -> None:
 
 def test_what_has_no_word_is_refused(folder: Path) -> None:
     done = kcache("replay", "shelf.py:Stock", "program.json", "--issue", "-")
-    assert (done.exit_code, "need a WORD that a finding ends with" in done.output) == (2, True)
+    assert (done.exit_code, "need the WORD at the end of a finding" in done.output) == (2, True)
     done = kcache("replay", "kt1.abc", "--issue", "kt1.abc")
-    assert (done.exit_code, "--issue takes a FILE" in done.output) == (2, True)
+    assert (done.exit_code, "--issue needs a FILE" in done.output) == (2, True)
     done = kcache("replay", "kt1.abc", "--issue", "-", "--json", "found.json")
     assert (done.exit_code, "leave out --pdb, --pytest and --issue" in done.output) == (2, True)
     assert not list(folder.glob("*.md"))

@@ -126,7 +126,7 @@ def test_pipe_into_which_nobody_writes(tmp_path: Path) -> None:
     finally:
         os.close(keeper)
     assert done.exit_code == 3
-    assert "the recording did not come to its end in time" in done.output
+    assert "the recording did not end in time" in done.output
 
 
 def test_line_without_an_end_is_refused(recording: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,10 +177,10 @@ def test_budget(recording: Path) -> None:
     ("content", "message"),
     [
         (b"", "the recording is empty"),
-        (b"\xff\xfe\x00", "is no text in UTF-8"),
+        (b"\xff\xfe\x00", "is not a text in UTF-8"),
         (b"hello\n", "line 1: neither JSON lines"),
         (text(RIGHT)[:-10].encode(), "line 5, the last one, is cut off"),
-        (text((HEADER, ADDED)).encode(), "line 2: thread 1 returns from a call that it has not begun"),
+        (text((HEADER, ADDED)).encode(), "line 2: thread 1 returns from a call that did not begin"),
         (text((HEADER, LOOK, ADD)).encode(), "line 3: the clock goes backwards, from 3 to 1"),
     ],
 )

@@ -102,14 +102,14 @@ def test_a_thread_makes_one_call_at_a_time(returned: int | None, invoked: int, c
     calls = call(1, "put", ["a", 2], 1, returned) + call(1, "put", ["a", 1], invoked, 9) + call(2, "size", [], 2, 8, 1)
     done = judge("--spec", "map", "-", input=f"{HEADER}\n{calls}")
     assert done.exit_code == code, done.output
-    assert ("line 3: thread 1 begins a call before that of line 2 has returned" in done.output) == (code == 2)
+    assert ("line 3: thread 1 begins a call before its call of line 2 has returned" in done.output) == (code == 2)
 
 
 def test_who_forgets_to_say_what_was_called_is_told_how() -> None:
     done = judge("-", input=RIGHT)
     assert done.exit_code == 2
     assert "line 1: the first line lacks indexes" in done.output
-    assert "say with --spec what it is" in done.output
+    assert "for anything else, add --spec: " in done.output
 
 
 @pytest.mark.parametrize(("initial", "code"), [("7", 0), ("8", 1)])
@@ -164,7 +164,7 @@ def test_a_specification_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyP
     done = judge("--spec", "doublings.py:Unfinished", "-", input=history(*calls))
     assert (done.exit_code, done.output) == (
         2,
-        "kcache: error: doublings.py:Unfinished is no specification: it has no apply\n",
+        "kcache: error: doublings.py:Unfinished is not a specification: it has no apply\n",
     )
     done = judge(*spec, input=EDN % "1")
     assert "a recording in the format EDN needs a standard specification, not doublings.py:Doubling" in done.output
@@ -173,8 +173,8 @@ def test_a_specification_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("arguments", "input", "message"),
     [
-        (("--spec", "tree"), RIGHT, "there is no specification tree; known are register, cas-register, "),
-        (("--spec", "map"), history(("fly", [], None)), 'line 2: there is no operation "fly"; known are: get, put, '),
+        (("--spec", "tree"), RIGHT, "unknown specification tree; known are register, cas-register, "),
+        (("--spec", "map"), history(("fly", [], None)), 'line 2: unknown operation "fly"; known are: get, put, '),
         (("--spec", "map"), history(("put", ["a"], None)), "line 2: put takes 2 arguments, not 1: ["),
         (("--spec", "queue"), history(("enqueue", [None], None)), "line 2: enqueue(None): null cannot be put in"),
         (("--spec", "counter"), history(("add", ["x"], None)), "line 2: add('x'): a counter adds numbers"),
@@ -185,8 +185,8 @@ def test_a_specification_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyP
             '{"schema": "kcache/events/1"}',
             'line 1: expected "schema": "kcache/history/1", found "kca',
         ),
-        (("--spec", "set", "--initial", "1"), RIGHT, "objects of the specification set hold always the same at first"),
-        (("--spec", "map", "--type", "fifo"), RIGHT, "give --spec or --type, not both"),
+        (("--spec", "set", "--initial", "1"), RIGHT, "the specification set has a fixed initial value"),
+        (("--spec", "map", "--type", "fifo"), RIGHT, "use --spec or --type, not both"),
         (("--initial", "1"), RIGHT, "--initial needs --spec"),
         (("--spec", "map", "--initial", "x"), RIGHT, "'x' is no JSON"),
     ],

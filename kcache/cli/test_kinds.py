@@ -46,7 +46,7 @@ def test_a_sequential_fault(name: str, golden: Callable[[str, str], None]) -> No
     golden(f"check_kind_{name}", text)
     again = kcache("replay", word_of(done.output))
     assert again.exit_code == 1
-    assert again.output.startswith("REPRODUCED: the same calls still go wrong\n")
+    assert again.output.startswith("REPRODUCED: the same calls still fail\n")
 
 
 def test_a_concurrent_fault(golden: Callable[[str, str], None]) -> None:
@@ -107,7 +107,7 @@ def test_what_is_fixed_ends_well(tmp_path: Path) -> None:
     file.write_text(broken.replace("self.add({'key': 'a'})", "pass"))
     again = kcache("replay", word_of(done.output), "--trust")
     assert again.exit_code == 0
-    assert again.output == "FIXED: the same calls give what they should\n"
+    assert again.output == "FIXED: the same calls return the expected results\n"
 
 
 KQ1 = (
@@ -120,9 +120,9 @@ KQ1 = (
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["check", "--kind", "stack"], "there is no target type stack"),
+        (["check", "--kind", "stack"], "unknown target type stack"),
         (["check", "--kind", "fifo", "--semantics", "current"], "--semantics is not for --type fifo"),
-        (["check", "--kind", "fifo", "kcache:new_indexer"], "is no target|takes|raised|has no"),
+        (["check", "--kind", "fifo", "kcache:new_indexer"], "is not a target|takes|raised|has no"),
         (["check", "--kind", "fifo", "nowhere:new_queue"], "there is no module nowhere"),
         (["replay", "kq1.AAAA"], "damaged"),
         (["replay", KQ1, "--pdb"], "--pdb needs a WORD that carries a schedule"),

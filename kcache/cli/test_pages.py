@@ -84,7 +84,7 @@ def test_a_page_of_a_check_that_is_incomplete(file: Path, tmp_path: Path) -> Non
     assert kcache("check", target, "--only", "explorer", "--programs", "1", "--html", str(file)).exit_code == 3
     page = file.read_text(encoding="utf-8")
     assert status_of(page) == "unknown"
-    assert "never returned, so nothing is known of: get" in page
+    assert "these methods never returned, so nothing is known about them: get" in page
 
 
 def test_pages_of_the_explorer(file: Path, tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_page_of_a_replay(file: Path, tmp_path: Path) -> None:
     assert kcache("replay", EXAMPLES["textbook"], str(program), "--html", str(file)).exit_code == 0
     page = file.read_text(encoding="utf-8")
     assert status_of(page) == "ok"
-    assert "Fixed: the same calls give what they should." in page
+    assert "Fixed: the same calls return the expected results." in page
 
 
 def test_a_file_that_cannot_be_written_is_told_before_the_run(tmp_path: Path) -> None:

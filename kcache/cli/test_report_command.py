@@ -135,7 +135,7 @@ def test_violations_and_advice_are_counted_apart(report: Callable[..., str]) -> 
 def test_nothing_is_said_better_than_it_was(report: Callable[..., str]) -> None:
     _, row = cells(report(UNKNOWN))
     assert row[2] == "unknown (explorer: not all were covered)"
-    said = "explorer: unknown, 4 programs, 90 executions, 3 programs exhausted; some no proof: cache.py:7: runs "
+    said = "explorer: unknown, 4 programs, 90 executions, 3 programs exhausted; no proof for some: cache.py:7: runs "
     assert row[5] == f"{said}&lt;lambda&gt; | a_b*c"
     _, row = cells(report(REFUSED))
     assert row[2] == "ok, without the explorer (explorer: it is written in C)"
@@ -194,7 +194,7 @@ def test_a_page(report: Callable[..., str], tmp_path: Path) -> None:
     assert '<h1 id="headline">2 violations.</h1>' in page
     assert "&lt;script&gt;alert(1)" in page
     assert "<script>alert(1)" not in page
-    assert "some no proof: cache.py:7: runs &lt;lambda&gt;" in page
+    assert "no proof for some: cache.py:7: runs &lt;lambda&gt;" in page
     file = tmp_path / "page.html"
     assert report(hostile, UNKNOWN, options=("--html", "--output", str(file))) == ""
     assert file.read_text(encoding="utf-8") == page

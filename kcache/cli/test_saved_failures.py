@@ -153,7 +153,7 @@ def test_the_schedule_of_a_race_is_replayed_and_its_calls_one_after_another(
 def test_what_is_not_known_to_be_mended_is_not_ok() -> None:
     left = PhaseFinished("saved", {"programs": 3, "undecided": 1})
     assert phase_verdict(left) == "unknown"
-    assert counts_text(left) == "3 replayed; of 1 it is not known whether they still fail"
+    assert counts_text(left) == "3 replayed; unknown whether 1 of them still fail"
     assert phase_verdict(PhaseFinished("saved", {"programs": 3})) == "ok"
 
 
@@ -226,9 +226,9 @@ def test_failures_are_read_as_they_were_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--last"], "nothing is saved in .kcache"),
-        (["--last", "kx1.word"], "either --last or a WORD"),
-        ([], "give a WORD"),
+        (["--last"], ".kcache of this folder holds no finding"),
+        (["--last", "kx1.word"], "write either --last or a WORD"),
+        ([], "write a WORD"),
     ],
 )
 def test_usage(wrong: Path, arguments: list[str], message: str) -> None:

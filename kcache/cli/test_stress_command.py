@@ -70,7 +70,7 @@ def test_the_page_of_a_run_shows_a_round_and_what_met(tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     assert stress(EXAMPLES["textbook"], "--duration", "4s", "--html", str(file)).exit_code == 0
     page = file.read_text(encoding="utf-8")
-    assert "An example: one of the rounds of stress, which some order of its calls explains." in page
+    assert "An example: a round of stress that some sequential order of its calls explains." in page
     assert "overlapped another" in page
 
 

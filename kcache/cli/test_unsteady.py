@@ -63,10 +63,10 @@ def test_a_word_says_that_it_is_unsteady() -> None:
 @pytest.mark.parametrize(
     ("fails", "is_unsteady", "code", "said"),
     [
-        ("next(CALLS) % 60 == 0", True, 1, "the same calls still go wrong"),
-        ("next(CALLS) > 5", False, 1, "the same calls still go wrong"),  # what earlier runs left behind
+        ("next(CALLS) % 60 == 0", True, 1, "the same calls still fail"),
+        ("next(CALLS) > 5", False, 1, "the same calls still fail"),  # what earlier runs left behind
         ("False", True, 3, "which is no proof: it did not fail each time before either"),
-        ("False", False, 0, "the same calls give what they should"),
+        ("False", False, 0, "the same calls return the expected results"),
     ],
 )
 def test_a_replay_runs_it_several_times(tmp_path: Path, fails: str, is_unsteady: bool, code: int, said: str) -> None:

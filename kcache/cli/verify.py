@@ -51,7 +51,7 @@ def _bound(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     default="2x1",
     show_default=True,
     metavar="THREADSxOPERATIONS",
-    help="All programs with at most so many threads of at most so many operations.",
+    help="All programs of at most THREADS threads with at most OPERATIONS operations each.",
 )
 @click.option(
     "--granularity",
@@ -66,13 +66,13 @@ def _bound(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     type=click.IntRange(min=1),
     default=200_000,
     show_default=True,
-    help="The most executions of one program; one that needs more is not verified.",
+    help="The most executions of one program. If a program needs more, the bound is not verified.",
 )
 @click.option(
     "--resume",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Continue the run that wrote FILE with --json: programs that it has explored are skipped.",
+    help="Continue the run that wrote FILE with --json: skip the programs that it has explored.",
 )
 @explorer_options
 @verbosity_options
@@ -118,7 +118,7 @@ def verify(
         if certificate.is_continuable:
             file = request.outputs.files.get("json", STDOUT)
             how = "--json FILE keeps it" if file == STDOUT else f"--resume {shlex.quote(str(file))}"
-            console.print(f"  a later run can go on from here: {how}", soft_wrap=True)
+            console.print(f"  a later run can continue: {how}", soft_wrap=True)
         title = f"kcache verify {type_text(target_type)}{target} (bound {bound}, granularity {granularity})"
         request.outputs.write(_report(certificate, title, suite_options))
     finding = certificate.tally.finding
@@ -139,7 +139,7 @@ def _report(certificate: Certificate, title: str, options: SuiteOptions) -> RunR
         **({} if total is None else {"of": total}),
     }
     is_verified = certificate.status is Status.OK
-    headline = "Verified: no interleaving of any program of the bound goes wrong." if is_verified else ""
+    headline = "Verified: no interleaving of any program of the bound fails." if is_verified else ""
     return report_of_one_phase(
         RunReport("verify", title, certificate.target, options, headline=headline, certificate=certificate),
         certificate.status,

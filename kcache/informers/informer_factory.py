@@ -72,7 +72,7 @@ class SharedInformerFactory:
             informer = self._informers.get(object_type)
             if informer is None:
                 if self._stop.is_set():
-                    raise InformerStoppedError(f"informer of {object_type!r} was not made by its factory")
+                    raise InformerStoppedError(f"informer of {object_type!r} was not created by its factory")
                 informer = new_informer(self._custom_resync_seconds.get(object_type, self._resync_seconds))
                 if self._transformer is not None:
                     informer.set_transform(self._transformer)

@@ -57,8 +57,8 @@ def list_watch_from_client(
     api_client = getattr(getattr(list_func, "__self__", None), "api_client", None)
     if api_client is None:
         raise TypeError(
-            f"{list_func!r} is no method of an API object; give one such as CoreV1Api().list_namespaced_pod, and its "
-            "other arguments by name"
+            f"{list_func!r} is not a method of an API object; pass a method such as CoreV1Api().list_namespaced_pod, "
+            "and its other arguments by name"
         )
     arguments = {**fixed_arguments} if namespace is None else {**fixed_arguments, "namespace": namespace}
     item_type = _item_type(list_func, kubernetes.client)

@@ -67,5 +67,7 @@ def deliver(notification: Notification, handler: ResourceEventHandler) -> None:
     except Exception:
         _LOG.exception("the event handler %r failed for %r", handler, notification)
     except (SystemExit, KeyboardInterrupt, GeneratorExit):
-        _LOG.critical("the event handler %r has ended its thread; it gets no further events", handler, exc_info=True)
+        _LOG.critical(
+            "the event handler %r has ended its thread, so it receives no more events", handler, exc_info=True
+        )
         raise

@@ -53,9 +53,11 @@ class RealFIFO(WaitingQueue):
         emit_delta_type_bookmark: bool = False,
     ) -> None:
         if atomic_events and known_objects is not None:
-            raise QueueOptionsError("with atomic_events the consumer compares replacements: leave known_objects out")
+            raise QueueOptionsError(
+                "if atomic_events is set, the consumer compares replacements: leave known_objects out"
+            )
         if not atomic_events and known_objects is None:
-            raise QueueOptionsError("give known_objects, or set atomic_events")
+            raise QueueOptionsError("pass known_objects, or set atomic_events")
         if unlock_while_processing and not atomic_events:
             raise QueueOptionsError("unlock_while_processing needs atomic_events: known objects must not lag behind")
         if emit_delta_type_bookmark and not atomic_events:

@@ -33,10 +33,12 @@ def parse_bound(text: str) -> Bound:
     """
     match = re.fullmatch(r"([0-9]{1,3})x([0-9]{1,3})", text.strip())
     if match is None:
-        raise ValueError(f"{text!r} is no bound; it must be THREADSxOPERATIONS, such as 2x2")
+        raise ValueError(f"{text!r} is not a bound; write THREADSxOPERATIONS, such as 2x2")
     bound = Bound(int(match[1]), int(match[2]))
     if bound.threads < 2 or bound.operations < 1:
-        raise ValueError(f"no concurrent program fits into {text!r}; it takes two threads of one operation, 2x1")
+        raise ValueError(
+            f"{text!r} is too small for a concurrent program; the smallest bound is 2x1: two threads of one operation"
+        )
     if bound.threads > _MOST or bound.operations > _MOST:
-        raise ValueError(f"nobody would see the end of {text!r}; {_MOST}x{_MOST} is the largest bound")
+        raise ValueError(f"{text!r} would take too long; the largest bound is {_MOST}x{_MOST}")
     return bound

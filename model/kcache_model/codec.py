@@ -170,8 +170,8 @@ def require_one_at_a_time(numbered_calls: Iterable[tuple[int, Call[Any]]]) -> No
         before, other = last.get(call.thread, (number, None))
         if other is not None and (other.returned is None or call.invoked < other.returned):
             raise FormatError(
-                f"line {number}: thread {call.thread} begins a call before that of line {before} has returned; give "
-                "each thread that calls a number of its own"
+                f"line {number}: thread {call.thread} begins a call before its call of line {before} has returned; "
+                "write a different number for each thread that calls"
             )
         last[call.thread] = number, call
 

@@ -65,8 +65,8 @@ def decode_program(data: Any) -> InterleavedProgram:
     are_numbers = is_integer(seed) and 0 <= seed < HASH_SEEDS and is_integer(divisor) and divisor > 0
     if not (are_numbers and is_named and are_texts):
         raise FormatError(
-            "the program of a test holds a hash seed, the positions of its parameters, an import path, the usual ends "
-            "of its threads and a divisor of its counts, nothing else"
+            "the program of a test holds only a hash seed, the positions of its parameters, an import path, the usual "
+            "ends of its threads and a divisor of its counts"
         )
     return InterleavedProgram(
         hash_seed=seed, parameters=parameters, import_path=tuple(path), usual=tuple(usual), divisor=divisor

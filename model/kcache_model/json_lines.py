@@ -74,9 +74,9 @@ def _parsed_alone(lines: list[str], first: int, *, may_be_cut_off: bool) -> Iter
             raise FormatError(f"line {number}: {error}") from None
         except ValueError as error:
             if line.endswith("\n") or not may_be_cut_off:
-                raise FormatError(f"line {number}: no JSON: {error}") from None
+                raise FormatError(f"line {number}: not JSON: {error}") from None
             raise FormatError(
-                f"line {number}, the last one, is cut off: {error}; leave it out to judge what was recorded before it"
+                f"line {number}, the last one, is cut off: {error}; delete it to judge the calls before it"
             ) from None
         except RecursionError:
             raise FormatError(f"line {number}: nested too deeply") from None
@@ -88,7 +88,7 @@ def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(fields) < len(pairs):
         names = [name for name, _ in pairs]
         name = next(name for name in names if names.count(name) > 1)
-        raise FormatError(f"the field {shown(name)} is there twice")
+        raise FormatError(f"duplicate field {shown(name)}")
     return fields
 
 

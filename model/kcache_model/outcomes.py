@@ -149,4 +149,4 @@ def raised(error: str, message: str = "") -> Outcome:
 
 def unexplained_text(call: str) -> str:
     """Return a sentence that reports the impossible result of ``call``, which is written as Python code."""
-    return f"no sequential order of the calls explains what {call} gave"
+    return f"no sequential order of the calls explains the result of {call}"

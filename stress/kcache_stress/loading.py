@@ -40,7 +40,7 @@ def load_object(spec: str, *, wanted: str = "factory") -> object:
     named = target_name(spec)
     location, name = named.location, named.attribute
     if not location or not name:
-        raise TargetError(f'"{spec}" is no target; write package.module:{wanted} or path/to/file.py:{wanted}')
+        raise TargetError(f'"{spec}" is not a target; write package.module:{wanted} or path/to/file.py:{wanted}')
     module = load_module(Path(location) if location.endswith(".py") else location)
     obj: object = module
     for part in name.split("."):
@@ -132,8 +132,8 @@ def _load_module(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
             raise TargetError(
-                f"there is no module {name}; run kcache from the folder that holds it, install it, or name a file: "
-                f"path/to/file.py:factory{did_you_mean(name, _names_in(Path.cwd()))}"
+                f"there is no module {name}; run kcache in the folder of the module, install the module, or name "
+                f"a file: path/to/file.py:factory{did_you_mean(name, _names_in(Path.cwd()))}"
             ) from None
         raise _import_failed(name) from error
     except TargetError:
@@ -144,7 +144,7 @@ def _load_module(name: str) -> ModuleType:
 
 def _load_file(path: Path) -> ModuleType:
     if not path.is_file():
-        here = "" if path.is_absolute() else "; the name counts from the folder in which the command runs"
+        here = "" if path.is_absolute() else "; the path is relative to the current directory"
         raise TargetError(f"there is no file {path}{here}{did_you_mean(path.name, _names_in(path.parent, '.py'))}")
     extend_import_path(path.resolve().parent)
     name = name_of_file(path)
@@ -180,7 +180,7 @@ def _import_failed(name: str) -> TargetError:
     assert error is not None
     places = [place for place in traceback.extract_tb(error.__traceback__) if not place.filename.startswith("<frozen")]
     where = f" ({places[-1].filename}:{places[-1].lineno})" if places else ""
-    return TargetError(f"importing {name} failed: {error_text(error)}{where}. Make it importable first")
+    return TargetError(f"importing {name} failed: {error_text(error)}{where}. Correct the import first")
 
 
 def _suggestion(name: str, module: object) -> str:

@@ -100,8 +100,8 @@ def require_recorded_files() -> None:
         here = _file_of(name, sys.modules.get(name))
         if here and not _is_same(here, file):
             raise TargetError(
-                f"pytest has loaded {name} from {short_path(file)}, and the explorer has loaded it from "
-                f"{short_path(here)}: it would explore other code"
+                f"pytest has loaded {name} from {short_path(file)}, but the explorer has loaded it from "
+                f"{short_path(here)}, so it would explore different code"
             )
 
 

@@ -94,7 +94,7 @@ class _Reader:
         while self._at < len(self._text):
             match = _TOKEN.match(self._text, self._at)
             if match is None:
-                raise FormatError(f"line {self._line_at(self._at)}: a text without an end, or what is no EDN")
+                raise FormatError(f"line {self._line_at(self._at)}: not EDN, or a text without an end")
             begin, self._at = self._at, match.end()
             kind = str(match.lastgroup)
             if kind != "blank":
@@ -127,7 +127,7 @@ class _Reader:
             return chr(int(text[1:], 16)) if len(text) == 5 and text[0] == "u" else _CHARACTERS.get(text, text)
         if kind == "atom":
             return _atom(text)
-        raise FormatError(f"line {line}: {text} closes nothing")
+        raise FormatError(f"line {line}: {text} closes no bracket")
 
     def _collection(self, begin: str, line: int, depth: int) -> Any:
         items = []
@@ -139,7 +139,9 @@ class _Reader:
             if token[0] != "discard":
                 items.append(value)
         if token[1] != _CLOSES[begin]:
-            raise FormatError(f"line {token[2]}: {token[1]} where {_CLOSES[begin]} should close what line {line} opens")
+            raise FormatError(
+                f"line {token[2]}: expected {_CLOSES[begin]} for the {begin} of line {line}, not {token[1]}"
+            )
         try:
             if begin == "#{":
                 return frozenset(items)
@@ -148,7 +150,7 @@ class _Reader:
                     raise FormatError(f"line {line}: a map has a key without a value")
                 return dict(zip(items[::2], items[1::2], strict=True))
         except TypeError:
-            raise FormatError(f"line {line}: a map or a set as a key, or in a set, cannot be read") from None
+            raise FormatError(f"line {line}: maps and sets as keys, or in a set, cannot be read") from None
         return tuple(items)
 
 

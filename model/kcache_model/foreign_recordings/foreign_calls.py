@@ -68,7 +68,10 @@ def calls_of(events: Iterable[ForeignEvent]) -> list[ForeignCall]:
         if event.type == "invoke":
             if event.process in open_calls:
                 began = calls[open_calls[event.process]].begin.line
-                raise FormatError(f"line {event.line}: process {event.process} has not ended its call of line {began}")
+                raise FormatError(
+                    f"line {event.line}: process {event.process} begins a call before its call of line {began} has "
+                    "ended"
+                )
             open_calls[event.process] = len(calls)
             calls.append(ForeignCall(event, place))
             continue

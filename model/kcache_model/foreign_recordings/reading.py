@@ -164,7 +164,7 @@ def _transaction(argument: Any, result: Any) -> tuple[MethodCall, Any]:
         if not isinstance(step, tuple) or len(step) != 3 or step[0] not in _STEPS:
             kind = step[0] if isinstance(step, tuple) and step else step
             raise FormatError(
-                f"a transaction is made of [:r KEY nil] and [:w KEY VALUE], not of {kind!s}"
+                f"a transaction consists of [:r KEY nil] and [:w KEY VALUE], not of {kind!s}"
                 + "; histories of list-append cannot be read" * (kind == "append")
             )
         name, key, value = _STEPS[step[0]], plain_value(step[1]), plain_value(step[2])

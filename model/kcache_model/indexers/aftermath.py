@@ -28,7 +28,7 @@ def broken_afterwards(driver: Driver, target: Target) -> list[BrokenRule]:
         rules = broken_rules(driver.made, observable, _values_of, driver.identify, may_evict=target.may_evict)
         return [broken for broken in rules if target.asks_order or broken.rule != "unsorted-keys"]
     except Exception as error:
-        return [BrokenRule("unexpected-error", f"reading everything back raised {error_text(error)}")]
+        return [BrokenRule("unexpected-error", f"reading the content after the calls raised {error_text(error)}")]
 
 
 def _values_of(obj: Any, index: str) -> Sequence[str] | None:

@@ -50,8 +50,8 @@ def check_linearizable(history: History, *, strict_errors: bool = False, budget:
         return Verdict(Status.OK, order=tuple(history.calls[position] for position in result.order), steps=result.steps)
     if result.status is Status.UNKNOWN:
         reason = (
-            f"the search gave up after {result.steps} steps; the order that got furthest has {len(result.order)} of "
-            f"{len(history.calls)} calls. Give it a larger budget or judge shorter histories"
+            f"the search gave up after {result.steps} steps; its longest order has {len(result.order)} of "
+            f"{len(history.calls)} calls. Use a larger budget, or judge shorter histories"
         )
         return Verdict(Status.UNKNOWN, reason=reason, steps=result.steps)
     core = impossible_core(history.calls, judge.is_impossible)
@@ -71,7 +71,7 @@ def _judged_just_in_time(history: History, budget: SearchBudget, *, strict_error
     if result.status is Status.UNKNOWN:
         reason = (
             f"the checker gave up after {result.tried} configurations; it had judged {result.judged} of "
-            f"{len(history.calls)} calls. Give it a larger budget or judge shorter histories"
+            f"{len(history.calls)} calls. Use a larger budget, or judge shorter histories"
         )
         return Verdict(Status.UNKNOWN, reason=reason, steps=result.tried)
     assert result.position is not None
@@ -126,8 +126,8 @@ class _Judge:
             core, reason = explanation.calls, explanation.argument
         elif first is not None:
             reason = (
-                f"{brief_text(first.operation)} {result_text(first.outcome)}, which no sequential order of the calls "
-                f"gives: it is the first such response among {len(self._history.calls)} calls"
+                f"{brief_text(first.operation)} {result_text(first.outcome)}. No sequential order of the calls gives "
+                f"that. It is the first impossible response among {len(self._history.calls)} calls"
             )
         else:
             reason = self._furthest(core)
@@ -145,7 +145,7 @@ class _Judge:
             state, _ = self._model.respond(state, calls[position].operation, calls[position].outcome)
         stuck = [call for position, call in enumerate(calls) if position not in furthest and call.returned is not None]
         if not stuck:
-            return "no order of these calls explains all of their results"
+            return "no sequential order of these calls explains all their results"
         call = min(stuck, key=lambda call: call.returned or 0)
         _, expected = self._model.respond(state, call.operation, call.outcome)
         return no_order_text(call, [calls[position] for position in furthest], expected)

@@ -32,4 +32,4 @@ def _mutated(state: State, stored: Stored) -> object:
 
 def _stored_text(state: State, stored: Stored) -> str:
     text = str(stored.item)
-    return text if _mutated(state, stored) is None else f"{text}, changed in place since"
+    return text if _mutated(state, stored) is None else f"{text}, later changed in place"

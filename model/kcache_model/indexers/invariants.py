@@ -132,11 +132,13 @@ def snapshot_violations(snapshot: Mapping[str, Any], values_of: IndexValues) -> 
 def _content(view: View, identify: Identify) -> Iterable[BrokenRule]:
     absent = [key for key, obj in view.items.items() if obj is None]
     if absent:
-        yield BrokenRule("listings-disagree", f"list_keys names {absent[0]!r}, but get_by_key finds nothing there")
+        yield BrokenRule(
+            "listings-disagree", f"list_keys returns the key {absent[0]!r}, but get_by_key returns no object for it"
+        )
     elif Counter(map(identify, view.listed)) != Counter(map(identify, view.items.values())):
         yield BrokenRule(
             "listings-disagree",
-            f"list returns {len(view.listed)} objects, not those under the {len(view.items)} keys of list_keys",
+            f"list returns {len(view.listed)} objects, not the objects of the {len(view.items)} keys of list_keys",
         )
 
 
@@ -146,7 +148,7 @@ def _empty_values(view: View) -> Iterable[BrokenRule]:
             if not keys:
                 yield BrokenRule(
                     "empty-index-value-kept",
-                    f"index {index!r} lists the value {value!r}, which has no keys: an empty set was left behind",
+                    f"index {index!r} lists the value {value!r}, which has no keys: its empty set was not removed",
                 )
 
 
@@ -164,7 +166,8 @@ def _entries(view: View, values_of: IndexValues, identify: Identify) -> Iterable
                 if expected is not None and value not in expected:
                     yield BrokenRule(
                         "stale-index-entry",
-                        f"index {index!r} has key {key!r} under {value!r}, no value of the object stored there",
+                        f"index {index!r} has key {key!r} under {value!r}, but the object of that key does not have "
+                        "that value",
                     )
             identities = Counter(map(identify, view.objects[index][value]))
             if identities != Counter(identify(view.items[key]) for key in keys if key in view.items):

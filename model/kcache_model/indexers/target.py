@@ -183,7 +183,7 @@ def class_hint(factory: object, name: str | None) -> str:
     with contextlib.suppress(TypeError, ValueError):  # callables written in C may have no signature
         parameters = inspect.signature(factory).parameters.values()
         named = ", ".join(f"{one.name}=..." for one in parameters if one.default is one.empty)
-    return f". To check it as a class of any kind, say with which arguments: '{name}({named})'"
+    return f". To check it as a class of any kind, write its arguments: '{name}({named})'"
 
 
 def _require_signature(factory: Factory, name: str | None) -> None:

@@ -35,7 +35,7 @@ def broken_rules(story: PipelineStory) -> Iterator[BrokenRule]:
     if story.unsettled is not None:
         yield BrokenRule(
             "never-settles",
-            f"for a long time nothing happened, but {story.unsettled} did not reach the state of the server",
+            f"nothing happened for a long time, but {story.unsettled} did not reach the state of the server",
         )
     for handler in story.handlers:
         yield from _initial_list(handler, story.server)
@@ -48,16 +48,16 @@ def broken_rules(story: PipelineStory) -> Iterator[BrokenRule]:
         most = handler.most_calls
         if most is not None and len(handler.calls) > most:
             yield BrokenRule(
-                "told-after-end", f"{handler.name} was removed, and called afterwards: {handler.calls[most]}"
+                "told-after-end", f"{handler.name} was called after it had been removed: {handler.calls[most]}"
             )
     if story.open_watches > 1:
         yield BrokenRule(
             "watches-overlap", f"when everything has settled, {story.open_watches} watches are open at once"
         )
     if story.watches_left:
-        yield BrokenRule("leak", f"stop() left {story.watches_left} watches open")
+        yield BrokenRule("leak", f"watches still open after stop(): {story.watches_left}")
     if story.threads_left:
-        yield BrokenRule("leak", f"stop() left threads behind: {', '.join(story.threads_left)}")
+        yield BrokenRule("leak", f"threads still run after stop(): {', '.join(story.threads_left)}")
 
 
 def known_after(calls: Sequence[Told]) -> dict[str, Version]:
@@ -81,7 +81,7 @@ def _sequence(handler: HandlerStory, server: ServerStory) -> Iterator[BrokenRule
         key, before = call.obj.key, known.get(call.obj.key)
         rule, wrong = "event-out-of-turn", _out_of_turn(call, before, server)
         if wrong is None and not call.is_tombstone and (call.obj, call.kind is ToldKind.DELETE) not in happened:
-            wrong = "the server never had that"
+            wrong = "the server never had that version"
         if wrong is None and not server.went_back:
             if call.obj.resource_version < newest.get(key, 0):
                 rule, wrong = "version-went-back", f"version {newest[key]} came before it"
@@ -100,7 +100,7 @@ def _sequence(handler: HandlerStory, server: ServerStory) -> Iterator[BrokenRule
 def _out_of_turn(call: Told, before: Version | None, server: ServerStory) -> str | None:
     match call.kind:
         case ToldKind.ADD if before is not None:
-            return f"{before} had been reported already"
+            return f"{before} had already been reported"
         case ToldKind.UPDATE if before is None:
             return "the addition of this object had not been reported"
         case ToldKind.UPDATE if call.old is not None and call.old != before:
@@ -110,7 +110,7 @@ def _out_of_turn(call: Told, before: Version | None, server: ServerStory) -> str
         case ToldKind.DELETE if call.is_tombstone and call.obj != before:
             return f"the tombstone does not hold the last state that had been reported: {before}"
         case ToldKind.DELETE if before is not None and call.obj.uid != before.uid:
-            return f"that is not the object that had been reported: {before}"
+            return f"another object had been reported: {before}"
         case ToldKind.DELETE if call.is_tombstone and not server.went_back and not _was_deleted(call.obj, server):
             return "the server never deleted that object"
     return None
@@ -140,10 +140,12 @@ def _content(
             yield BrokenRule(rule, f"when everything has settled, {who} lacks {content[key]}")
         elif key not in content:
             yield BrokenRule(
-                rule, f"when everything has settled, {who} still has {observed[key]}, which the server has not"
+                rule, f"when everything has settled, {who} still has {observed[key]}, but the server does not"
             )
         elif observed[key] != content[key]:
-            yield BrokenRule(rule, f"when everything has settled, {who} has {observed[key]}, the server {content[key]}")
+            yield BrokenRule(
+                rule, f"when everything has settled, {who} has {observed[key]}, but the server has {content[key]}"
+            )
 
 
 def _synced_early(story: PipelineStory) -> Iterator[BrokenRule]:
@@ -153,7 +155,7 @@ def _synced_early(story: PipelineStory) -> Iterator[BrokenRule]:
         return
     if sync.listed is None:
         if not sync.was_watched:
-            yield BrokenRule("synced-early", "has_synced() was true before anything was listed")
+            yield BrokenRule("synced-early", "has_synced() was true before the first list")
     elif not story.server.went_back:
         lacking = [key for key in sync.listed if key not in sync.stored and key not in sync.deleted]
         if lacking:
@@ -174,7 +176,7 @@ def _initial_list(handler: HandlerStory, server: ServerStory) -> Iterator[Broken
         for call in handler.calls:
             if call.kind is ToldKind.ADD and call.is_in_initial_list and call.obj.key not in keys:
                 yield BrokenRule(
-                    "wrong-initial-list", f"{handler.name}: {call}: the initial list did not name the object"
+                    "wrong-initial-list", f"{handler.name}: {call}: the object was not in the initial list"
                 )
                 return
             if call.kind is ToldKind.ADD and not call.is_in_initial_list and call.obj in listed:
@@ -185,7 +187,7 @@ def _initial_list(handler: HandlerStory, server: ServerStory) -> Iterator[Broken
         for version in server.first_list:
             if version.key not in reported:
                 text = (
-                    f"{handler.name}: its registration said that it had synced after {handler.synced_after} calls, "
+                    f"{handler.name}: has_synced() of its registration was true after {handler.synced_after} calls, "
                     f"before {version} was reported"
                 )
                 yield BrokenRule("synced-early", text)

@@ -24,7 +24,7 @@ def key_of_object(obj: Any) -> str:
         metadata = obj["metadata"]
         return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
     except (TypeError, KeyError, AttributeError):
-        raise TypeError(f"the store, or a handler, has {obj!r:.100}, which is no manifest") from None
+        raise TypeError(f"the store, or a handler, has {obj!r:.100}, which is not a manifest") from None
 
 
 def version_of(obj: Any) -> Version:
@@ -70,4 +70,4 @@ def wrong_index(store: Any, name: str, stored: Iterable[Any]) -> Iterator[str]:
     for value in sorted({*by_value, *values}):
         actual, expected = sorted(keys_under(name, value)), sorted(by_value.get(value, ()))
         if actual != expected:
-            yield f"index {name}: under {value!r} there is {actual}, it should be {expected}"
+            yield f"index {name}: {value!r} has {actual}; expected: {expected}"

@@ -133,11 +133,11 @@ class InformerProgram:
                 float(data["resync_seconds"]),
             )
         except (KeyError, TypeError, OverflowError) as error:
-            raise ValueError(f"that is no program of an informer: {error}") from None
+            raise ValueError(f"this is not a program of an informer: {error}") from None
         numbers = [step.argument for step in program.steps() if isinstance(step.argument, int)]
         sizes = (program.handlers, len(program), *numbers)
         if not all(0 <= size <= _MOST for size in sizes) or not 0 <= program.resync_seconds <= _LONGEST_SECONDS:
-            raise ValueError("that program of an informer is too large")
+            raise ValueError("this program of an informer is too large")
         if not 1 <= len(program.threads) <= _MOST_THREADS:
             raise ValueError(f"a program of an informer has 1 to {_MOST_THREADS} threads")
         return program
@@ -158,5 +158,5 @@ class InformerProgram:
 def _decoded(data: Any) -> Step:
     name, argument = data
     if not isinstance(argument, (str, int)):
-        raise TypeError(f"{argument!r} is no argument of a step")
+        raise TypeError(f"{argument!r} cannot be the argument of a step")
     return Step(StepName(name), argument)

@@ -182,7 +182,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
             self._expanded += 1
             self._pulse()
             if self._expanded > _MOST_EXPANDED:
-                raise TooManyWaysError("calls may wait for each other in too many ways to try all of them")
+                raise TooManyWaysError("calls may wait for each other in too many ways; not all were tried")
             for state, is_open in self._following(*todo.pop()):
                 following = self._settled(state, is_open)
                 if following is not None and following not in reachable:

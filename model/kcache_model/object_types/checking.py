@@ -104,8 +104,8 @@ def check_calls(
             return CallsVerdict(Status.UNKNOWN, SLOW_WAITS)
     if result.status is not Status.VIOLATION:
         reason = (
-            f"the search gave up after {result.steps:,} steps; the order that got furthest has {len(result.order):,} "
-            f"of {len(calls):,} calls. Give it a larger budget, or judge shorter histories"
+            f"the search gave up after {result.steps:,} steps; its longest order has {len(result.order):,} "
+            f"of {len(calls):,} calls. Use a larger budget, or judge shorter histories"
         )
         return CallsVerdict(result.status, reason * (result.status is Status.UNKNOWN))
     states: States = (initial,)

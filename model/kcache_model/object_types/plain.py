@@ -110,18 +110,22 @@ class Functional:
         try:
             found = self.applies.apply(state, operation)
         except _MISTAKES as error:
-            raise self._failed(state, operation, f"raised {error_text(error)}; return it if the call must") from error
+            raise self._failed(
+                state, operation, f"raised {error_text(error)}; if the call must raise it, return it"
+            ) from error
         except Exception as error:
             return [(state, raised(type(error).__name__))]
         if found is None:
             return []
         if not isinstance(found, tuple) or len(found) != 2:
-            raise self._failed(state, operation, f"returned {found!r}; return the next state and what the call gives")
+            raise self._failed(
+                state, operation, f"returned {found!r}; return the next state and the result of the call"
+            )
         after, value = found
         try:
             hash(after)
         except TypeError:
-            what = f"gave the state {after!r}, which is not hashable; use tuples and frozensets"
+            what = f"returned the state {after!r}, which is not hashable; use tuples and frozensets"
             raise self._failed(state, operation, what) from None
         is_error = isinstance(value, BaseException)
         return [(after, raised(type(value).__name__) if is_error else returned(plain_value(value)))]
@@ -243,7 +247,7 @@ def _target(factory: Any, name: str, vocabulary: Vocabulary) -> PlainTarget:
     try:
         inspect.signature(factory).bind()
     except TypeError:
-        raise TargetError(f"{name} is called without arguments; write a function that makes the object") from None
+        raise TargetError(f"{name} is called without arguments; write a function that creates the object") from None
     except ValueError:
         pass
     try:
@@ -325,7 +329,7 @@ def known_call(known: Mapping[tuple[str, int], MethodCall], name: str, arguments
     takes = [number for method_name, number in known if method_name == name]
     if not takes:
         raise FormatError(
-            f"there is no operation {shown(name)}; known are: {', '.join(dict.fromkeys(name for name, _ in known))}"
+            f"unknown operation {shown(name)}; known are: {', '.join(dict.fromkeys(name for name, _ in known))}"
         )
     if len(arguments) not in takes:
         numbers = " or ".join(map(str, takes))

@@ -144,8 +144,8 @@ class PlainDriver:
             raise
         except (Exception, SystemExit) as error:
             raise TargetError(
-                f"creating one more object raised {error_text(error)}; each run of the calls needs a new object, "
-                "however many were created before"
+                f"creating another object raised {error_text(error)}; every run of the calls needs a new object, so "
+                "their number must not be limited"
             ) from error
         self._untold = untold
         self._passing = passing

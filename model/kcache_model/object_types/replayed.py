@@ -226,7 +226,7 @@ class ReplaySpecification:
             self._explained[key] = self._replay.explains(history, pulse)  # type: ignore[attr-defined]
         found = self._explained[key]
         if found is None:
-            raise TooManyWaysError("threads of the class may go on in too many ways to try all of them")
+            raise TooManyWaysError("threads of the class may continue in too many ways; not all were tried")
         return found
 
     def outcome_of(self, state: Calls, position: int) -> Outcome:

@@ -53,7 +53,7 @@ class WaitsMayBeSlow:
         return found
 
 
-SLOW_WAITS: Final = "a call did not return in time on real threads, and virtual ones cannot tell whether it waits"
+SLOW_WAITS: Final = "a call did not return in time on real threads, and virtual threads cannot show whether it waits"
 
 
 def as_called(specification: Specification[Any, Any], operation: Any, thread: int) -> Any:

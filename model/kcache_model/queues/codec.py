@@ -40,7 +40,7 @@ def decode_program(data: Any) -> QueueProgram:
     fields = fields_of(data, "a program of a queue", {"kind"}, _PROGRAM_FIELDS)
     options = list_of(fields.get("options", []))
     if not set(map(text_of, options)) <= set(_OPTIONS):
-        raise FormatError(f"options of queues are {', '.join(_OPTIONS)}")
+        raise FormatError(f"unknown option of a queue; known are: {', '.join(_OPTIONS)}")
     return QueueProgram(
         member_of(QueueKind, fields["kind"], "kind of queue"),
         QueueOptions(**dict.fromkeys(options, True)),
@@ -128,5 +128,5 @@ def decode_thing(data: Any) -> Thing:
 def _version(data: Any) -> Version:
     thing = decode_thing(data)
     if not isinstance(thing, Version):
-        raise FormatError("an object was expected, not a tombstone")
+        raise FormatError("expected an object, not a tombstone")
     return thing

@@ -120,7 +120,7 @@ class Operation:
         if self.name is CallName.LENGTH:
             return "len(queue)"
         if self.name is CallName.KNOWN:
-            return "what the consumer has stored"
+            return "objects stored by the consumer"
         return f"queue.{self.name.value}({', '.join(self.arguments(str))})"
 
     def arguments(self, text_of: Callable[[Thing], str]) -> list[str]:

@@ -70,7 +70,7 @@ def read_deltas(item: Any, *, has_types: bool) -> Iterator[tuple[str, Change]]:
     try:
         deltas = list(item)
     except TypeError:
-        raise MalformedError(f"a {type(item).__name__} was handed out, which is no sequence of deltas") from None
+        raise MalformedError(f"expected a sequence of deltas, not a {type(item).__name__}") from None
     for delta in deltas:
         yield _read(delta)
 

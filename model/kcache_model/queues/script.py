@@ -101,7 +101,7 @@ def _call(operation: Operation, remark: str) -> Iterator[str]:
     if name is CallName.LENGTH:
         code = "len(queue)"
     elif name is CallName.KNOWN:
-        yield f"# here {remark or 'what the consumer has stored is read'}"
+        yield f"# here {remark or 'the objects stored by the consumer are read'}"
         return
     else:
         code = f"queue.{name.value}({arguments})"

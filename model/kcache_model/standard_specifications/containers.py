@@ -50,7 +50,7 @@ class SetOfValues(Specifies):
                 return state, len(state)
             case "items", ():
                 return state, tuple(sorted(state, key=repr))
-        raise TypeError(f"a set knows no {operation}")
+        raise TypeError(f"a set has no operation {operation}")
 
     def partition(self, operation: MethodCall) -> Hashable:
         """The value of the operation; ``None`` for operations on all values."""
@@ -96,7 +96,7 @@ class Multiset(Specifies):
                 return state, len(state)
             case "items", ():
                 return state, state
-        raise TypeError(f"a multiset knows no {operation}")
+        raise TypeError(f"a multiset has no operation {operation}")
 
     def partition(self, operation: MethodCall) -> Hashable:
         """The value of the operation; ``None`` for operations on all values."""
@@ -136,7 +136,7 @@ class _Emptied(Specifies):
                 return state, state[0] if state else None
             case "size", ():
                 return state, len(state)
-        raise TypeError(f"a {type(self).__name__} knows no {operation}")
+        raise TypeError(f"a {type(self).__name__} has no operation {operation}")
 
     def with_value(self, state: Any, value: Any) -> Any:
         """The state with one more value."""
@@ -144,7 +144,11 @@ class _Emptied(Specifies):
 
     def refusal(self, operation: MethodCall) -> str:
         """A fault if a value is null, because null as a result means that the container is empty."""
-        return "null cannot be put in: taken out, it says that there was nothing" if None in operation.arguments else ""
+        return (
+            "null cannot be put in: if null is taken out, it means that the container was empty"
+            if None in operation.arguments
+            else ""
+        )
 
     def is_read(self, operation: MethodCall, outcome: Outcome) -> bool:
         """Whether the operation changes nothing: also a removal from an empty container."""

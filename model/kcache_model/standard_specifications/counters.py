@@ -46,7 +46,7 @@ class Counter(Specifies):
                 return state + amount, state + amount
             case "get_and_add", (amount,):
                 return state + amount, state
-        raise TypeError(f"a counter knows no {operation}")
+        raise TypeError(f"a counter has no operation {operation}")
 
     def refusal(self, operation: MethodCall) -> str:
         """A fault if an argument is not a number."""
@@ -80,7 +80,7 @@ class Mutex(Specifies):
                 return False, None if state else RuntimeError()
             case "locked", ():
                 return state, state
-        raise TypeError(f"a mutex knows no {operation}")
+        raise TypeError(f"a mutex has no operation {operation}")
 
     def is_read(self, operation: MethodCall, outcome: Outcome) -> bool:
         """Whether the operation changes nothing: also a failed ``try_acquire``, and a ``release`` that raised."""

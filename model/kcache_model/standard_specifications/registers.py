@@ -35,7 +35,7 @@ class Register(Specifies):
                 return value, None
             case "cas", (old, new):
                 return (new, True) if state == old else (state, False)
-        raise TypeError(f"a register knows no {operation}")
+        raise TypeError(f"a register has no operation {operation}")
 
     def is_read(self, operation: MethodCall, outcome: Outcome) -> bool:
         """Whether the operation changes nothing: also a failed ``cas``."""
@@ -93,7 +93,7 @@ class MultiRegister(_Keyed):
                     else:
                         (held[key],) = value
                 return frozenset(held.items()), tuple(values)
-        raise TypeError(f"a multi-register knows no {operation}")
+        raise TypeError(f"a multi-register has no operation {operation}")
 
     def refusal(self, operation: MethodCall) -> str:
         """A fault if the argument of a ``txn`` is not a list of steps."""
@@ -168,7 +168,7 @@ class Map(_Keyed):
                 return state, len(held)
             case "keys", ():
                 return state, tuple(sorted(held, key=repr))
-        raise TypeError(f"a map knows no {operation}")
+        raise TypeError(f"a map has no operation {operation}")
 
     def refusal(self, operation: MethodCall) -> str:
         """A fault if ``append`` gets a value that is not a text."""

@@ -50,7 +50,7 @@ class _Discarded(io.TextIOBase):
         return len(text)
 
 
-_SUMMARY: Final = "a class whose results are those of calls in one thread"
+_SUMMARY: Final = "a class, compared with its results in one thread"
 _OWN_PHASES: Final = ("explorer", "stress")
 """Phases for a class without a model: in one thread, a class always agrees with itself."""
 
@@ -179,7 +179,9 @@ def _under_lock(kind: type) -> dict[str, str]:
     """Return the methods that the class itself calls with its lock held -> why threads should not call them."""
     if _is_machine(kind):
         return {}
-    return dict.fromkeys(methods_called_under_lock(kind), "needs the lock that the class holds when it calls it itself")
+    return dict.fromkeys(
+        methods_called_under_lock(kind), "needs a lock: the class itself calls it only while it holds that lock"
+    )
 
 
 def _argument(data: Any) -> Any:
@@ -202,7 +204,7 @@ def _of_machine(kind: Any, target: str, model: str) -> _Calls:
     from .machine_type import MachineDriver, machine_vocabulary
 
     if model:
-        raise TargetError(f"{kind.__name__} is a Machine: give it a model = ..., in place of --spec")
+        raise TargetError(f"{kind.__name__} is a Machine: leave out --spec, and write model = ... in the class")
     makes = kind.model
     invariants = frozenset(name for name, rule in rules_of(kind).items() if rule.is_invariant)
     replay = Replay(target, kind, partial(MachineDriver, makes=_compared_subject), invariants)
@@ -235,11 +237,11 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
     templates = tuple(template for template in templates if template.name not in probed.untried)
     named = (
         *left_out,
-        *(f"{name} (it is too slow to be tried as often as is needed)" for name in sorted(probed.untried)),
+        *(f"{name} (it is too slow to be tried often enough)" for name in sorted(probed.untried)),
         *words.left_out,
         *(f"what {name} returns (it differs from run to run)" for name in sorted(probed.unsteady)),
         *(f"{name} (it never returned in one thread)" for name in probed.endless()),
-        *(f"{name} (it raised {error} with all values that were tried)" for name, error in probed.refused()),
+        *(f"{name} (it raised {error} for all values that were tried)" for name, error in probed.refused()),
     )
     inherited = {call.name for call in offered if call.is_inherited}
     named = tuple(text for text in named if method_name(text) not in inherited)
@@ -276,7 +278,7 @@ def _require_methods(target: str, leave_out: Sequence[str], known: Sequence[str]
         if name not in names:
             close = difflib.get_close_matches(name, names, 1)
             hint = f"; did you mean {close[0]}?" if close else f"; its methods are {', '.join(names)}"
-            raise TargetError(f"{target} has no public method {name} that could be left out{hint}")
+            raise TargetError(f"{target} has no public method {name}, so it cannot be left out{hint}")
 
 
 def _specified(instance: object, target: str, name: str) -> _Calls:
@@ -285,8 +287,8 @@ def _specified(instance: object, target: str, name: str) -> _Calls:
     known: Vocabulary = getattr(specification, "vocabulary", ())
     offered = tuple(template for template in known if callable(getattr(instance, template.name, None)))
     if not offered:
-        calls = ", ".join(template.name for template in known) or "none: give it a vocabulary"
-        raise TargetError(f"{target} has none of the calls that {name} knows; these are: {calls}")
+        calls = ", ".join(template.name for template in known) or "none; add a vocabulary to it"
+        raise TargetError(f"{target} has none of the calls of {name}: {calls}")
     return _Calls(offered, (), PlainDriver, specification, has_checks=True)
 
 
@@ -301,7 +303,7 @@ def _loaded(name: str) -> tuple[type, Callable[[], Any]]:
     kind = type(_create(makes, name))
     if kind.__module__ == "builtins":
         raise TargetError(
-            f"{name} gives a {kind.__name__}, no object of a class that could be checked; a test is checked by "
+            f"{name} returns a {kind.__name__}, not an object of a class that can be checked; to check a test, add "
             "--type test"
         )
     return kind, makes
@@ -311,8 +313,8 @@ def _create(makes: Callable[[], Any], name: str, what: str = "an object") -> obj
     try:
         return makes()
     except (Exception, SystemExit) as error:
-        more = "" if name.endswith(")") else f"; if it needs arguments, name them: '{name}(2)'"
-        raise TargetError(f"making {what} of {name} raised {error_text(error)}{more}") from error
+        more = "" if name.endswith(")") else f"; if it needs arguments, write them: '{name}(2)'"
+        raise TargetError(f"creating {what} of {name} raised {error_text(error)}{more}") from error
 
 
 def _compared_subject(machine: Any) -> object:

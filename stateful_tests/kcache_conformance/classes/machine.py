@@ -51,7 +51,9 @@ class Machine(RuleBasedStateMachine):
 
     def subject(self) -> Any:
         """Return a new subject."""
-        raise NotImplementedError(f"{type(self).__name__} has no subject(): return a new object to be tested")
+        raise NotImplementedError(
+            f"{type(self).__name__} has no subject(); define it: it returns a new object under test"
+        )
 
     def __init__(self) -> None:
         super().__init__()

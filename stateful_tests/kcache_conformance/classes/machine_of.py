@@ -73,7 +73,9 @@ def machine_of(
         raise TargetError(f"{kind.__name__} has no public methods that can be called{what}; write rules of a Machine")
     if unknown:
         names = ", ".join(repr(text.partition("(")[0].strip()) for text in unknown)
-        text = f"machine_of({kind.__name__}) leaves out {', '.join(unknown)}: their values are not known; write rules "
+        text = (
+            f"machine_of({kind.__name__}) leaves out {', '.join(unknown)}: no values are known for them; write rules "
+        )
         warnings.warn(f"{text}in a subclass, and machine_of(..., leave_out=[{names}])", stacklevel=2)
     parameters = {call.name: [one.name for one in call.parameters or ()] for call in offered}
     if model is not None:
@@ -101,8 +103,8 @@ def _create(kind: type, arguments: Sequence[Any]) -> object:
     try:
         return kind(*arguments)
     except (Exception, SystemExit) as error:
-        more = "" if arguments else f"; if it needs arguments, give them: machine_of({kind.__name__}, 2)"
-        raise TargetError(f"making an object of {kind.__name__} raised {error_text(error)}{more}") from error
+        more = "" if arguments else f"; if it needs arguments, write them: machine_of({kind.__name__}, 2)"
+        raise TargetError(f"creating an object of {kind.__name__} raised {error_text(error)}{more}") from error
 
 
 def _require(modelled: object, kind: type, names: Sequence[str]) -> None:
@@ -114,8 +116,8 @@ def _require(modelled: object, kind: type, names: Sequence[str]) -> None:
     lacking = [name for name in names if not hasattr(modelled, name)]
     if lacking:
         raise TargetError(
-            f"the model {type(modelled).__name__} has no {', '.join(lacking)}, which {kind.__name__} has: add what is "
-            f"missing, or write machine_of(..., leave_out={lacking})"
+            f"the model {type(modelled).__name__} has no {', '.join(lacking)}, but {kind.__name__} has: add it, or "
+            f"write machine_of(..., leave_out={lacking})"
         )
 
 

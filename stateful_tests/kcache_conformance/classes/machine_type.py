@@ -65,8 +65,8 @@ def _values(where: str, argument: str, strategy: st.SearchStrategy[Any]) -> tupl
     def draw(value: Any) -> None:
         if plain_value(value) != value and not isinstance(value, (list, tuple)):
             raise TargetError(
-                f"{where}: {argument} may be {value!r}, which is not plain; draw a number or a text, and make of it in "
-                "the rule what the subject needs"
+                f"{where}: {argument} may be {value!r}, which is not plain; draw a number or a text, and create the "
+                "argument of the subject from it in the rule"
             )
         values[plain_value(value)] = None
 
@@ -74,8 +74,8 @@ def _values(where: str, argument: str, strategy: st.SearchStrategy[Any]) -> tupl
         draw()
     except InvalidArgument as error:
         raise TargetError(
-            f"{where}: {argument} cannot be drawn without a run of Hypothesis, which bundles and runner() belong to; "
-            "in threads, draw a number or a text, such as st.sampled_from('ab')"
+            f"{where}: {argument} cannot be drawn without a run of Hypothesis, which bundles and runner() need; for "
+            "threads, draw a number or a text, such as st.sampled_from('ab')"
         ) from error
     return tuple(list(values)[:_MOST_VALUES])
 

@@ -195,8 +195,8 @@ class Probed:
                     continue
                 raise TargetError(
                     f"objects of the class share state, so results cannot be compared: {call} returns {outcome} on a "
-                    f"new object, and {later} on another one after calls of others; write a kcache.testing.Machine "
-                    "whose subject() resets what they share"
+                    f"new object, but {later} on a new object after calls of other objects; write a "
+                    "kcache.testing.Machine whose subject() resets the shared state"
                 )
 
     def _differs(self, calls: Calls, times: int = 2) -> bool:

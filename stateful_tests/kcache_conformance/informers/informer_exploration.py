@@ -270,7 +270,7 @@ class InformerExplorationTarget:
         if RealInformer(load_informer_target(self._spec)).run(plainest) is None:
             self._is_controlled = False
             raise CannotExploreError(
-                "it waits for something outside of its own modules; name the packages that it is built on with "
+                "it waits for something outside of its own modules; name the packages that it uses with "
                 "--instrument, or in kcache_instrument of the factory"
             )
 

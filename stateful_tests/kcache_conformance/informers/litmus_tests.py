@@ -37,12 +37,12 @@ SEQUENTIAL: Final[Mapping[str, InformerProgram]] = {
     "lists refused": _program("create a, refuse_lists 2", "create b, settle, refuse_lists 1, miss, delete a"),
     "watches refused": _program("create a, refuse_watches 2", "create b, settle, refuse_watches 1, cut, delete a"),
     "too large": _program("create a", "settle, too_large, miss, delete a, create b, settle, update b"),
-    "told twice": _program("", "settle, create a, repeat, update a, repeat, delete a, repeat, create b"),
-    "told in another order": _program("create a", "settle, swap a, settle, swap b, cut, delete b, delete a"),
+    "reported twice": _program("", "settle, create a, repeat, update a, repeat, delete a, repeat, create b"),
+    "reported in another order": _program("create a", "settle, swap a, settle, swap b, cut, delete b, delete a"),
     "bookmarks": _program("create a", "settle, bookmark, cut, create b, bookmark, delete a"),
     "back in time": _program("create a, update a, create b, go_back 2", "create c, settle, delete a"),
     "late handler": _program("create a", "settle, add_handler, create b, await_handler_sync 1, delete a"),
-    "late handler after what was missed": _program(
+    "late handler after missed events": _program(
         "create a, create b", "settle, miss, delete a, update b, settle, add_handler"
     ),
     "handler synced": _program("create a, create b", "await_handler_sync 0, delete a"),

@@ -79,7 +79,7 @@ def stateful(context: PhaseContext) -> PhaseOutcome:
                 return PhaseOutcome(counts, real.finding("stateful", program, problem))
             finding = _once(context, virtual, "stateful", program)
             if finding is None:
-                summary = f"not every time: {problem.summary}; the same program passed when it was run again"
+                summary = f"only in one of two runs of the same program: {problem.summary}"
                 unsteady = Problem(FindingKind.NONDETERMINISM, summary)
                 finding = minimal_finding("stateful", unsteady, context.target.name, program)
             return PhaseOutcome(counts, finding)

@@ -50,12 +50,12 @@ def _searched(token: InformerToken, watch: ProgressListener) -> Replayed:
         problem = real.run(token.program)
         if problem is not None:
             finding = real.finding("replay", token.program, problem, is_small=True)
-            return Replayed(ReplayAnswer.REPRODUCED, "real threads still go wrong", finding)
+            return Replayed(ReplayAnswer.REPRODUCED, "real threads still fail", finding)
     try:
         exploration_target = informer_exploration_target(token.target, token.instrument)
         explored = explore(exploration_target, token.program, SEARCHES[1], watch)
     except CannotExploreError:
-        return Replayed(ReplayAnswer.UNKNOWN, "it did not fail again on real threads, which is no proof")
+        return Replayed(ReplayAnswer.UNKNOWN, "it did not fail again on real threads; that proves nothing")
     if explored.finding is not None:
         return Replayed(ReplayAnswer.REPRODUCED, "an interleaving of the same program still fails", explored.finding)
-    return Replayed(ReplayAnswer.UNKNOWN, "it did not fail again, which is no proof")
+    return Replayed(ReplayAnswer.UNKNOWN, "it did not fail again; that proves nothing")

@@ -31,7 +31,7 @@ def _stopped(stopped: Stopped) -> Finding:
     did = f"did not return within {stopped.options.patience_seconds:g} s" if stopped.is_hang else "ended the process"
     program = from_note(stopped.note)
     if program is None:
-        return Finding(kind, stopped.phase, f"making the informer {did}", detail=stopped.detail)
+        return Finding(kind, stopped.phase, f"creating the informer {did}", detail=stopped.detail)
     token = InformerToken(stopped.name, program, kind, instrument=stopped.options.instrument)
     return finding_of(stopped.phase, Problem(kind, f"a call of the informer {did}"), token, detail=stopped.detail)
 

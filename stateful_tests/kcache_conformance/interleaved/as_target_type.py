@@ -73,7 +73,7 @@ def _no_call(_: object) -> Any:
 
 
 def _nothing_small(*_: object) -> Any:
-    raise TargetError("a test is one program: kcache explore runs its interleavings, all of them if the budget allows")
+    raise TargetError("a test is one program: if the budget allows, kcache explore runs all its interleavings")
 
 
 TEST = TargetType(

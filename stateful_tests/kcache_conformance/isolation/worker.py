@@ -68,7 +68,9 @@ class Outlet:
             timer.cancel()
 
     def _never_loaded(self, target: str, seconds: float, thread: int) -> None:
-        message = f"{target} is still being imported after {seconds:g} s; it must not do its work at import\n"
+        message = (
+            f"{target} is still being imported after {seconds:g} s; move its work out of the import, into a function\n"
+        )
         self.send({"event": "target_error", "message": message + stacks([thread])})
         os._exit(0)
 

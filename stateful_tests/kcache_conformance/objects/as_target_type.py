@@ -138,7 +138,7 @@ def _stopped(object_type: ObjectType, stopped: Stopped) -> Finding:
     kind = FindingKind.HANG if stopped.is_hang else FindingKind.CRASH
     program = noted_program(object_type.codec, stopped.note)
     if program is None:
-        what = f"the {object_type.called} could not even be made"
+        what = f"creating the {object_type.called}"
     else:
         what = str(program.prefix[-1]) if not program.threads and program.prefix else "a call"
     if program is not None and program.threads and stopped.phase in (REPLAY, _EXPLORER):

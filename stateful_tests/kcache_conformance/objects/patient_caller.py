@@ -53,7 +53,7 @@ class PatientCaller:
         if self._pool.run([work], progress, patience_seconds):
             return ""
         self.outside = outside_wait(self._pool.idents[0])
-        stacks, self._pool = self._pool.stacks() or "a thread did not come back", None
+        stacks, self._pool = self._pool.stacks() or "a thread did not return", None
         return stacks
 
     def close(self) -> None:

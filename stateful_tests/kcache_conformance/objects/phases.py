@@ -71,7 +71,7 @@ class SequentialPhases:
         """Compare the object with recordings of another implementation."""
         recorded = self._type.recorded(context.target)
         if not recorded:
-            what = f"nothing was recorded of {self._type.name} with only what it offers"
+            what = f"no recording of a {self._type.name} uses only the calls that the target offers"
             return PhaseOutcome({}, refused=what)
         counts = Counter(programs=0, operations=0, of=len(recorded))
         coverage: Coverage = Counter()

@@ -139,7 +139,7 @@ def judge_specified(
     specification: Any = specification_named(name)
     if start is not None:
         if not isinstance(specification, Specifies) or not specification.has_start:
-            raise FormatError(f"objects of the specification {name} hold always the same at first: leave --initial out")
+            raise FormatError(f"the specification {name} has a fixed initial value: leave --initial out")
         specification = replace(specification, start=start)
     kept = list(lines)
     calls: tuple[Call[Any], ...] = ()

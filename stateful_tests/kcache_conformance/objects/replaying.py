@@ -104,11 +104,11 @@ def _again(
             mismatch = run_program(setup, program)
             if mismatch is not None:
                 finding = object_type.diagnose(finding_of(setting, "replay", mismatch), target, repeat)
-                return Replayed(ReplayAnswer.REPRODUCED, "the same calls still go wrong", finding)
+                return Replayed(ReplayAnswer.REPRODUCED, "the same calls still fail", finding)
     if program.is_unsteady:
         why = f"it did not fail in {runs} runs, which is no proof: it did not fail each time before either"
         return Replayed(ReplayAnswer.UNKNOWN, why)
-    return Replayed(ReplayAnswer.FIXED, "the same calls give what they should")
+    return Replayed(ReplayAnswer.FIXED, "the same calls return the expected results")
 
 
 def _searched(
@@ -128,11 +128,11 @@ def _searched(
         return Replayed(ReplayAnswer.REPRODUCED, "an interleaving of the same program still fails", explored.finding)
     finding = _stressed(target, setting, token, watch, _STRESS_SECONDS if seconds > 0 else _ALONE_SECONDS)
     if finding is not None:
-        return Replayed(ReplayAnswer.REPRODUCED, "real threads still go wrong", finding)
+        return Replayed(ReplayAnswer.REPRODUCED, "real threads still fail", finding)
     if explored is not None and explored.is_exhausted:
         note = f"no interleaving of the same program fails ({explored.executions} executions)"
         return Replayed(ReplayAnswer.FIXED, note)
-    return Replayed(ReplayAnswer.UNKNOWN, "it did not fail again on real threads, which is no proof")
+    return Replayed(ReplayAnswer.UNKNOWN, "it did not fail again on real threads; that proves nothing")
 
 
 def _stressed(

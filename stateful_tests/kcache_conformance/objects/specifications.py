@@ -25,14 +25,14 @@ def specification_named(name: str) -> Applies:
         return STANDARD_SPECIFICATIONS[name]
     if ":" not in name:
         known = ", ".join(STANDARD_SPECIFICATIONS)
-        raise TargetError(f"there is no specification {name}; known are {known}, or write package.module:SPEC")
+        raise TargetError(f"unknown specification {name}; known are {known}, or write package.module:SPEC")
     found: Any = load_object(name, wanted="SPEC")
     if isinstance(found, ObjectType):
-        raise TargetError(f"{name} is an object type; say --type {name}")
+        raise TargetError(f"{name} is an object type; write --type {name}")
     made = _made(name, found) if inspect.isclass(found) else found
     missing = [method for method in ("initial", "apply") if not callable(getattr(made, method, None))]
     if missing:
-        raise TargetError(f"{name} is no specification: it has no {' and no '.join(missing)}")
+        raise TargetError(f"{name} is not a specification: it has no {' and no '.join(missing)}")
     return made  # type: ignore[no-any-return]
 
 
@@ -41,7 +41,7 @@ def _made(name: str, found: Callable[[], Any]) -> Any:
         return found()
     except Exception as error:
         raise TargetError(
-            f"{name}() raised {type(error).__name__}: {error}; a specification is made without arguments"
+            f"{name}() raised {type(error).__name__}: {error}; a specification is created without arguments"
         ) from error
 
 

@@ -175,5 +175,5 @@ def _recorded(kind: QueueKind, target: QueueTarget) -> list[Any]:
 
 
 FIFO = _object_type(QueueKind.FIFO, "the newest object of each key", "kcache.queues:FIFO")
-DELTA_FIFO = _object_type(QueueKind.DELTA_FIFO, "changes, gathered by key", "kcache.queues:DeltaFIFO")
-REAL_FIFO = _object_type(QueueKind.REAL_FIFO, "changes in the order in which they came", "kcache.queues:RealFIFO")
+DELTA_FIFO = _object_type(QueueKind.DELTA_FIFO, "changes, grouped by key", "kcache.queues:DeltaFIFO")
+REAL_FIFO = _object_type(QueueKind.REAL_FIFO, "changes in the order of their arrival", "kcache.queues:RealFIFO")

@@ -19,7 +19,7 @@ CERTIFICATE_SCHEMA: Final = "kcache/certificate/1"
 def certificate_rows(certificate: Certificate, methods: MethodsReport | None = None) -> Mapping[str, str]:
     """Return the verified scope as name -> text; with the methods of a class, which were called and which not."""
     bound, tally = certificate.bound, certificate.tally
-    total = "more than could be counted in time" if certificate.programs is None else certificate.programs
+    total = "a number that could not be counted in time" if certificate.programs is None else certificate.programs
     generation = {} if certificate.semantics is None else {"semantics": certificate.semantics.value}
     tools = versions()
     named = f"fingerprint {fingerprint_of_digests(tally.sources)[:16]} of {len(tally.sources)} files"
@@ -31,9 +31,9 @@ def certificate_rows(certificate: Certificate, methods: MethodsReport | None = N
         "granularity": certificate.granularity,
         "reduction": certificate.reduction,
         "programs": f"{tally.programs} of {total}, modulo renaming and order of threads",
-        "exhausted": f"{tally.exhausted} programs: all interleavings",
+        "exhausted": f"{tally.exhausted} programs, in all interleavings",
         "executions": str(tally.executions),
-        "audited": f"{tally.audited} of them, of code as it is, switched at opcodes",
+        "audited": f"{tally.audited} of them, of unchanged code, switched at opcodes",
         **({"no proof": "; ".join(tally.notes)} if tally.notes else {}),
         **sources,
         "made with": f"kcache {tools['kcache']}, {tools['implementation']} {tools['python']}",

@@ -32,8 +32,8 @@ def _counted(phase: PhaseFinished) -> str:
     if phase.phase == "explorer":
         text = f"{counts.get('programs', 0)} programs, {counts.get('executions', 0)} executions"
         text += f", {counts['exhausted']} programs exhausted" if "exhausted" in counts else ""
-        text += f", {counts['alone']} left out that fail in one thread" if counts.get("alone") else ""
-        return f"{text}; some no proof: {phase.no_proof}" if phase.no_proof else text
+        text += f", {counts['alone']} skipped because they fail in one thread" if counts.get("alone") else ""
+        return f"{text}; no proof for some: {phase.no_proof}" if phase.no_proof else text
     if phase.phase == "smoke":
         return ""
     noun = _NOUNS.get(phase.phase, "programs")
@@ -44,7 +44,7 @@ def _counted(phase: PhaseFinished) -> str:
     if "overlapping" in counts:
         text += f", {phase.few_overlaps or str(counts['overlapping']) + ' rounds with overlapping calls'}"
     if phase.phase == "saved" and counts.get("undecided"):
-        text += f"; of {counts['undecided']} it is not known whether they still fail"
+        text += f"; unknown whether {counts['undecided']} of them still fail"
     if phase.phase in ("stress", "fuzz") and phase.skipped:
         text += f"; left out: {', '.join(phase.skipped)}"
     return text

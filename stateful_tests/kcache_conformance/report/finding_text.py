@@ -29,7 +29,7 @@ EXPLANATIONS = {
     FindingKind.HANG: "A call did not return.",
     FindingKind.NONDETERMINISM: "The same calls, one at a time, return different results from run to run.",
     FindingKind.DEADLOCK: "The threads wait for each other, or for something that no thread will do.",
-    FindingKind.LIVELOCK: "The threads run for ever without making progress.",
+    FindingKind.LIVELOCK: "The threads run forever without making progress.",
     FindingKind.CRASH: "The process of the implementation ended.",
     FindingKind.FAILURE: "The test fails.",
     FindingKind.DATA_RACE: "Nothing orders these two accesses: in another run, the second one may come first.",
@@ -37,14 +37,14 @@ EXPLANATIONS = {
 """Kind of a finding -> its text in reports."""
 
 
-_ADVICE = "Advice: client-go does not promise this; kcache's reference does, and --contract strict asks for it."
-_HARMLESS = "Advice: a data race need not do any harm; with --contract strict it is a violation."
+_ADVICE = "Advice: client-go does not promise this; kcache's reference does, and --contract strict requires it."
+_HARMLESS = "Advice: a data race may be harmless; with --contract strict it is a violation."
 
 PHASE_TITLES = {
     "saved": "saved failures",
     "smoke": "smoke test",
     "recorded": "recorded client-go behaviour",
-    "litmus": "telling scenarios",
+    "litmus": "litmus scenarios",
     "stateful": "state machine",
     "explorer": "explorer",
     "stress": "stress with real threads",

@@ -39,7 +39,7 @@ FORMATS: Final[Mapping[str, Format]] = {
     "json": Format("Write the result as JSON to a file.", imported_late(f"{__package__}.machine_formats:write_json")),
     "junit": Format("Write a JUnit report to a file.", imported_late(f"{__package__}.machine_formats:write_junit")),
     "html": Format(
-        "Write the outcome as a page that can be read offline: the calls in time, and the first that is wrong.",
+        "Write the outcome as a page that can be read offline: the calls over time, and the first wrong call.",
         imported_late(f"{__package__}.html_format:write_html"),
     ),
     "sarif": Format(

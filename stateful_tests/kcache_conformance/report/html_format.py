@@ -19,11 +19,11 @@ from .run_report import RunReport, lines_about_methods, tested_line
 _HEADLINES = {
     Status.OK: "Nothing wrong was found.",
     Status.VIOLATION: "Something is wrong.",
-    Status.UNKNOWN: "Nothing wrong was found, but not everything could be done.",
+    Status.UNKNOWN: "Nothing wrong was found, but some checks could not be finished.",
 }
 
 
-_SAMPLE = "An example: one of the rounds of stress, which some order of its calls explains."
+_SAMPLE = "An example: a round of stress that some sequential order of its calls explains."
 
 
 def write_html(report: RunReport, file: Path) -> None:
@@ -92,7 +92,7 @@ def _overlaps(result: SuiteResult) -> Table:
         if (count := phase.coverage.get(operation, {}).get(outcome, 0))
     )
     columns = ("call", "outcome", "calls", "overlapped another", "%")
-    return Table("Concurrency: how often calls really overlapped a call of another thread", columns, rows)
+    return Table("Concurrency: how often calls overlapped a call of another thread", columns, rows)
 
 
 def _coverage(result: SuiteResult) -> Table:
@@ -110,4 +110,4 @@ def _coverage(result: SuiteResult) -> Table:
         (operation, *(f"{outcomes[name]:,}" if name in outcomes else "" for name in names))
         for operation, outcomes in sorted(totals.items())
     )
-    return Table("Coverage: how often each call gave what", ("call", *names), rows)
+    return Table("Coverage: how often each call had each outcome", ("call", *names), rows)

@@ -15,10 +15,10 @@ _PAGE: Final = """\
 Every finding names the rule that is broken. `kcache rules` prints this list, `kcache rules ID` one rule. Ids are
 stable: waivers, baselines and reports use them.
 
-A rule of the contract *strict* is one that client-go does not promise and kcache's reference guarantees: under the
-default contract, `client-go`, breaking it is *advice*, which is shown apart and fails no run; `--contract strict` makes
-it a violation. What an implementation does otherwise on purpose it declares by name, `factory.kcache_unsupported =
-["NAME"]`; then it is spared that, and the report lists it.
+Rules of the contract *strict* are guaranteed by kcache's reference, but not promised by client-go. Under the default
+contract, `client-go`, a breach of such a rule is *advice*: it is shown separately and fails no run. With
+`--contract strict` it is a violation. If an implementation deviates on purpose, declare that by name:
+`factory.kcache_unsupported = ["NAME"]`. Then the rule is not checked, and the report lists the name.
 """
 
 _TITLES: Final = {
@@ -47,7 +47,7 @@ def rule_lines(rule: Rule) -> Iterator[str]:
     yield f"Usual cause: {rule.cause}"
     yield f"Usual cure: {rule.fix}"
     if rule.contract is Contract.STRICT:
-        yield "Contract: strict; advice otherwise."
+        yield "Contract: strict; under other contracts a breach is advice."
     if rule.declaration:
         yield f'Declared by: kcache_unsupported = ["{rule.declaration}"].'
     if rule.example:

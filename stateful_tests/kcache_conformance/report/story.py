@@ -292,7 +292,7 @@ def _waits(one: Waiting, waiting: dict[int, Waiting]) -> str:
     if one.holder == one.thread:
         return f"waits for {one.what}{at}, which it holds itself"
     holder = f"thread {one.holder + 1}" if one.holder >= 0 else "a call outside the threads"
-    holds = "holds" if one.holder in waiting else "took and never gave back"
+    holds = "holds" if one.holder in waiting else "took and did not release"
     return f"waits for {one.what}{at}, which {holder} {holds}"
 
 

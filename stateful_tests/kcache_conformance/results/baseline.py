@@ -45,4 +45,4 @@ def read_baseline(file: Path) -> dict[str, tuple[str, ...]]:
             raise FormatError(f"{file}: the schema must be {SCHEMA!r}, not {data['schema']!r}")
         return {str(target): tuple(map(str, findings)) for target, findings in data["targets"].items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise FormatError(f"{file} is no baseline: write one with --write-baseline ({error!r})") from None
+        raise FormatError(f"{file} is not a baseline: write a baseline with --write-baseline ({error!r})") from None

@@ -202,7 +202,7 @@ def incomplete_reasons(methods: MethodsReport) -> tuple[str, ...]:
         return ()
     names = ", ".join(f"{name} ({reason})" for name, reason in methods.missing)
     options = " ".join(f"--leave-out {name}" for name, _ in methods.missing[:_MOST_NAMED])
-    return (f"never returned, so nothing is known of: {names}. To accept that: {options}",)
+    return (f"these methods never returned, so nothing is known about them: {names}. To accept that: {options}",)
 
 
 _MOST_NAMED: Final = 3

@@ -235,13 +235,13 @@ class Certificate:
         if self.tally.are_sources_changed:
             return "the sources were changed while it ran; run it again"
         if self.programs == 0:
-            return "the bound has no program of calls that the target offers"
+            return "no program of the bound uses only calls that the target offers"
         if self.tally.exhausted == self.programs:
             return without_calls(uncalled(self.description.left_out))
         if self.tally.lost:
             return f"the executor lost work: {self.tally.lost}"
         advice = self.tally.note or "increase the budget or reduce the bound"
-        return f"not everything was covered; {advice}"
+        return f"not all interleavings were covered; {advice}"
 
     @property
     def reduction(self) -> str:
@@ -255,4 +255,4 @@ def without_calls(names: Sequence[str]) -> str:
         return ""
     options = " ".join(f"--leave-out {name}" for name in names)
     them = "it" if len(names) == 1 else "them"
-    return f"{' and '.join(names)} never returned, so nothing is proved of {them}; to accept that: {options}"
+    return f"{' and '.join(names)} never returned, so nothing is proved about {them}; to accept that: {options}"

@@ -104,7 +104,7 @@ def _read(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FormatError(f"{file} is no TOML file: {error}") from None
+        raise FormatError(f"{file} is not a TOML file: {error}") from None
 
 
 class _Table:
@@ -148,7 +148,7 @@ class _Table:
     def end(self, known: tuple[str, ...]) -> None:
         """Refuse the keys that were not taken."""
         for key in self._remaining:
-            raise self.wrong(key, f"is no setting; known are {', '.join(known)}{did_you_mean(key, known)}")
+            raise self.wrong(key, f"is not a setting; known are {', '.join(known)}{did_you_mean(key, known)}")
 
 
 _KINDS: Final = {str: "a text", int: "an integer", list: "a list of texts", dict: "a table"}
@@ -169,7 +169,7 @@ def _instead(key: str, kind: type, value: object) -> str:
 def _seconds(text: str) -> float:
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|)", text.strip())
     if match is None or float(match[1]) == 0:
-        raise ValueError(f"is {text!r}, no duration; write for example 30s, 2m or 1.5h")
+        raise ValueError(f"is {text!r}, not a duration; write for example 30s, 2m or 1.5h")
     return float(match[1]) * _UNITS[match[2]]
 
 

@@ -92,7 +92,7 @@ def target_type_named(name: str) -> TargetType:
     if name not in offered:
         known = ", ".join([*TARGET_TYPES, *offered])
         raise TargetError(
-            f"there is no target type {name}; known are {known}, or write package.module:TYPE"
+            f"unknown target type {name}; known are {known}, or write package.module:TYPE"
             f"{did_you_mean(name, [*TARGET_TYPES, *offered, CLASS])}"
         )
     return _as_target_type(name, offered[name].load())
@@ -107,7 +107,7 @@ def _as_target_type(name: str, declared: object) -> TargetType:
     if isinstance(declared, ObjectType):
         declared = _of_object_type(replace(declared, name=name), partial(queue_gallery, name))
     if not isinstance(declared, TargetType):
-        raise TargetError(f"{name} is a {type(declared).__name__}, neither a TargetType nor an ObjectType")
+        raise TargetError(f"{name} is a {type(declared).__name__}, not a TargetType or an ObjectType")
     return declared if declared.name == name else replace(declared, name=name)
 
 

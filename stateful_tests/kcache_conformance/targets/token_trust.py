@@ -94,7 +94,7 @@ def require_trusted(words: Collection[str], named: Collection[str] = ()) -> None
         first = module.partition(".")[0]
         is_loaded = module.startswith(TARGET_PREFIX) or first in locations | _OWN | _CLIENTS
         if not is_loaded and not _is_below_here(file_of_module(module)):
-            raise _untrusted(f"makes an instance of {name}")
+            raise _untrusted(f"creates an instance of {name}")
 
 
 def needs_trust(words: Collection[str]) -> bool:
@@ -194,7 +194,7 @@ def _require_project(target: TargetName, known: Collection[tuple[str, str]]) -> 
 
 def _untrusted(what: str) -> UntrustedError:
     return UntrustedError(
-        f"the replay token {what}, which is not defined in a file of this folder. If you trust whoever wrote the "
+        f"the replay token {what}, which is not defined in a file of this folder. If you trust the author of the "
         "token, add --trust"
     )
 

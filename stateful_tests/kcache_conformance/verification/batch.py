@@ -225,7 +225,7 @@ def exploring_of(name: str) -> Exploring:
     """
     target_type = target_type_named(name)
     if target_type.exploring is None:
-        raise TargetError(f"targets of type {name} are explored by kcache check only")
+        raise TargetError(f"only kcache check explores targets of type {name}")
     return target_type.exploring
 
 

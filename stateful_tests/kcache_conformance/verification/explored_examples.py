@@ -161,7 +161,7 @@ class Examples:
             self._exploration_target, finding.program, self._batch.options, self._watch, self._on_finding
         )
         if explored.finding is None:
-            again = "The explorer has found this once; when it explored the same program once more, it found nothing."
+            again = "The explorer has found this only once: it explored the same program again and found nothing."
             explored = replace(explored, finding=replace(finding, detail=again))
         return self.tally.plus(explored)
 

@@ -23,7 +23,7 @@ from .batch import Batch
 T = TypeVar("T")
 Sources: TypeAlias = frozenset[tuple[str, str]]
 
-_GIVE: Final = "give a file that kcache verify wrote with --json"
+_GIVE: Final = "use a file that kcache verify wrote with --json"
 _ANEW: Final = "or start again without --resume"
 
 
@@ -60,7 +60,7 @@ def read_part(file: Path, setting: Mapping[str, str], loaded: Sources) -> Part:
         data = json.loads(file.read_text(encoding="utf-8-sig"))
         certificate = data.get("certificate", data)
         if "resume" not in certificate:
-            raise FormatError("it has no certificate that tells where to go on")
+            raise FormatError("it has no certificate that can be continued")
         part = _decoded(certificate)
     except OSError as error:
         raise FormatError(f"{name} cannot be read ({error.strerror or error}): {_GIVE}") from None
@@ -69,12 +69,12 @@ def read_part(file: Path, setting: Mapping[str, str], loaded: Sources) -> Part:
     _refuse_over(name, certificate)
     changed = changed_files(part.loaded | part.tally.sources, loaded)
     if changed:
-        raise FormatError(f"{name} cannot be continued: {', '.join(changed)} changed since; restore it, {_ANEW}")
+        raise FormatError(f"{name} cannot be continued: {', '.join(changed)} changed since; undo the change, {_ANEW}")
     for key, now in setting.items():
         before = part.setting.get(key)
         if before != now:
-            differs = f"{key} was {before or 'nothing'}, and is {now or 'nothing'}"
-            raise FormatError(f"{name} cannot be continued: {differs}; make it what it was, {_ANEW}")
+            differs = f"{key} was {before or 'nothing'}, but is now {now or 'nothing'}"
+            raise FormatError(f"{name} cannot be continued: {differs}; restore it, {_ANEW}")
     return part
 
 
@@ -149,7 +149,7 @@ def _decoded(data: Any) -> Part:
     explored = joined((_count(start), _count(stop)) for start, stop in list_of(resume["done"]))
     ends = [number for both in explored for number in both]
     if ends != sorted(set(ends)) or size_of(explored) != tally.programs:
-        raise FormatError('"done" does not tell the programs that were explored')
+        raise FormatError('"done" does not match the programs that were explored')
     total = programs["all"]
     setting = {text_of(name): text_of(value) for name, value in resume["setting"].items()}
     size, digest = list_of(resume["signature"])
@@ -183,4 +183,4 @@ def _by_name(sources: Collection[tuple[str, str]]) -> Mapping[str, set[str]]:
 def _count(data: object) -> int:
     if isinstance(data, int) and is_integer(data) and data >= 0:
         return data
-    raise FormatError(f"expected a number of something, not {shown(data)}")
+    raise FormatError(f"expected a count, not {shown(data)}")

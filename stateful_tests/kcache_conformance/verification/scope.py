@@ -89,6 +89,6 @@ class Scope:
         size, digest = self._signature
         if self._count == size and digest != self._digest.hexdigest():
             raise FormatError(
-                "the programs of the bound differ from those of the earlier runs: their generator was changed, or "
-                "its order varies; start again without --resume"
+                "the programs of the bound differ from the programs of the earlier runs: their generator was changed, "
+                "or its order varies; start again without --resume"
             )

@@ -82,7 +82,7 @@ def audit(
     def compare(execution: Execution[A]) -> None:
         outcome = runner.outcome(execution)
         if outcome is not None and outcome not in known_outcomes and not lacking:
-            lacking.append("an execution switched at opcodes ends in a way that the search has not seen")
+            lacking.append("an execution switched at opcodes has an outcome that the search did not have")
 
     result = search(runner, strategy, judge, SearchLimits(executions, _SECONDS), on_execution=compare)
     return result, lacking[0] if lacking and result.problem is None else ""

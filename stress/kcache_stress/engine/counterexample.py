@@ -47,7 +47,7 @@ class Possible(enum.StrEnum):
     """Interpreters that can run into a counterexample."""
 
     WITH_GIL = "possible under the GIL"
-    FREE_THREADED = "this program needs free-threaded Python"
+    FREE_THREADED = "possible only in free-threaded Python"
     PAUSED = "free-threaded Python can switch there at any time, CPython with a GIL only if something pauses the thread"
     """Real threads with a GIL run into it if something pauses them there, such as a tracer or an added call."""
     UNKNOWN = "not known whether it is possible under the GIL"
@@ -269,11 +269,12 @@ def _differs(runner: Runner[A], schedule: Schedule) -> Problem | None:
         if len(first[0]) != len(second[0]):
             what = f"one run had {len(first[0])} steps and another {len(second[0])}"
         elif first[1] != second[1]:
-            what = f"the threads gave {first[1]} in one run and {second[1]} in another"
+            what = f"the results of the threads were {first[1]} in one run and {second[1]} in another"
         else:
             return None
     return Problem(
-        FindingKind.NONDETERMINISM, f"the same schedule does not do the same each time: {what}; it cannot be explored"
+        FindingKind.NONDETERMINISM,
+        f"the same schedule does not do the same each time: {what}. The program cannot be explored",
     )
 
 

@@ -97,7 +97,7 @@ class Dpor(Strategy):
         if self._segments:
             if scheduler.left > 0 and not scheduler.actors[running].finished:
                 if not scheduler.actors[running].enabled and not self._times_out(running):
-                    raise DivergedError(f"thread {running + 1} has to wait where it did not before")
+                    raise DivergedError(f"thread {running + 1} has to wait at a place where it did not wait before")
                 return running
             return self._repeat()
         if self._asleep:
@@ -136,7 +136,7 @@ class Dpor(Strategy):
             }
         if thread is None or not (thread.enabled or self._times_out(chosen)):
             if not is_last:
-                raise DivergedError(f"thread {chosen + 1} could not go on where it did before")
+                raise DivergedError(f"thread {chosen + 1} could not continue at a place where it did before")
             self.end(Ending.INFEASIBLE)
             return STOP
         scheduler.left = count

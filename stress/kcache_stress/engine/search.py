@@ -17,15 +17,15 @@ from .schedule import schedule_of
 from .schedule_replay import Replay
 from .strategy import Coverage, Ending, Step, Strategy
 
-_CUT = "runs forever under some schedules, which are followed for a limited number of steps"
-_WITHHELD = "this wait could time out at more moments than were tried: no more than two waits of an execution end early"
+_CUT = "runs forever under some schedules; only their first steps were run"
+_WITHHELD = "this wait could time out at more moments than were tried: at most two waits of an execution end early"
 _MOST_WORK = 3
 """The least number of executions may take at most this many times :attr:`SearchLimits.seconds` of CPU time, or
 :data:`_LONG_SECONDS` for each execution if that is more."""
 _LONG_SECONDS = 0.25
 """Seconds of CPU time; an execution that takes longer is long. In most searches, the least number of executions takes a
 second in all."""
-PATIENT = "waits with a long timeout end only when no other thread can run; other orders are possible"
+PATIENT = "waits with a long timeout end only if no other thread can run; other orders are possible"
 _LEAST_EVENTS = 80_000
 """Number of events of all executions together after which the least number of executions is no longer required."""
 _FAIR_STEPS = 50
@@ -156,4 +156,4 @@ def _livelock(runner: Runner[A], execution: Execution[A], most_events: int) -> P
     for seed in range(_FAIR_ATTEMPTS):
         if runner.run(Replay(begun, _FAIR_STEPS, seed)).ending is not Ending.ENDLESS:
             return None
-    return Problem(FindingKind.LIVELOCK, f"the threads run forever: {steps} steps, and each had its turns")
+    return Problem(FindingKind.LIVELOCK, f"the threads run forever: {steps} steps, with fair turns for each thread")

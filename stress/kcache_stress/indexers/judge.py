@@ -63,7 +63,9 @@ def judge_stretch(played: Played, *, strict_errors: bool = False) -> Judgement:
         verdict = check_linearizable(recording.history, strict_errors=strict_errors, budget=_BUDGET)
         if verdict.status is Status.VIOLATION:
             return _found(_unexplained(program, recording, verdict))
-        summary = "no order of these calls explains their results, given what the store held before"
+        summary = (
+            "no sequential order of these calls explains their results, if the earlier content of the store is known"
+        )
         return _found(_finding(FindingKind.NONLINEARIZABLE, summary, program, recording))
     if recording.broken:
         return _found(broken_rule(program, recording))
@@ -74,7 +76,7 @@ def hang(program: Program, recording: Recording) -> Finding:
     """Return the finding for threads that made no progress until the patience ended."""
     pending = [call.operation.name.value for call in recording.history.calls if call.returned is None]
     names = " and ".join(sorted(pending)) if pending else "their work"
-    summary = f"the threads stopped answering; {names} never returned"
+    summary = f"the threads made no progress; {names} did not return"
     return _finding(FindingKind.HANG, summary, program, recording, recording.hung)
 
 

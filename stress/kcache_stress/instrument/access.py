@@ -280,13 +280,13 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         if issubclass(type(item), type):
             unite(item, get_referents(item.__dict__)[0])
         elif type(item) is types.ModuleType:
-            foreign_code.doubt(f"gets hold of all names of the module {item.__name__}")
+            foreign_code.doubt(f"accesses the dictionary of the module {item.__name__}")
         elif "_kcache_local" in instance_variables(item):
-            foreign_code.doubt("gets hold of all that a thread keeps in its thread-local data")
+            foreign_code.doubt("accesses the dictionary of thread-local data")
         elif has_variables(item):
             unite(item, instance_variables(item))
         else:
-            report(item, accesses.imprecise("looks at all attributes"), 0)
+            report(item, accesses.imprecise("reads all attributes"), 0)
 
     def rebind(item: Any, variables: object) -> None:
         """Report the replacement of an object's dictionary; to be safe, old and new count as one object."""
@@ -315,7 +315,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         """Report the comparison of an object with patterns, which read its content."""
         read(item)
         if type(item) not in plain and not (type(item) in native and all(type(part) in plain for part in list(item))):  # type: ignore[call-overload]
-            report(item, accesses.imprecise("looks into an object by patterns"), 0)
+            report(item, accesses.imprecise("matches an object with patterns"), 0)
             accesses.look_through((item,))
 
     def attribute(item: Any, name: str) -> None:
@@ -350,7 +350,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
                 # Operators and code in C look these methods up in the class without a report.
                 foreign_code.doubt(f"binds the special method {name} of a class")
         if item is DefaultContext:
-            foreign_code.doubt("changes decimal.DefaultContext, which each thread copies unseen")
+            foreign_code.doubt("changes decimal.DefaultContext, which each thread copies without a visible access")
         if type(item) is types.ModuleType and item.__name__ == "builtins":  # the one of the sandbox
             foreign_code.doubt(f"binds the builtin {name}")
         report(item.__dict__ if type(item) is types.ModuleType else item, name, 1)

@@ -118,7 +118,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             meet_clock(callee.__objclass__, callee.__name__)
             use(arguments)
         elif kind is weakref.ref:
-            foreign_code.doubt("whether a weak reference still has its object depends on more than can be seen")
+            foreign_code.doubt("calls a weak reference, whose object may be deleted without a visible event")
         else:
             called_object(callee, kind, arguments)
 
@@ -155,7 +155,9 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         use(arguments)
         calls_back = any(map(callable, arguments)) or callee in functions.LENDING
         if calls_back and any(type(argument) in CONTAINERS or type(argument) is memoryview for argument in arguments):
-            foreign_code.doubt(f"{callee.__module__}.{callee.__qualname__} keeps a buffer while other code runs")
+            foreign_code.doubt(
+                f"calls {callee.__module__}.{callee.__qualname__}, which keeps a buffer while other code runs"
+            )
 
     def called_object(callee: Any, kind: type, arguments: tuple[Any, ...]) -> None:
         if known(kind) is None:
@@ -194,7 +196,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
                 if has_known_methods(kind):
                     silent_classes.add(kind)
             else:
-                foreign_code.note(f"makes a {kind.__module__}.{kind.__qualname__}, which is not instrumented")
+                foreign_code.note(f"creates a {kind.__module__}.{kind.__qualname__}, which is not instrumented")
                 hand_over(arguments)
         elif arguments:
             # Classes in C copy their arguments; `object` takes none.
@@ -205,9 +207,9 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             if kind not in functions.LAZY:
                 use(arguments, looks=kind not in copying)
             if kind in functions.LENDING and is_any(arguments[0], (bytearray, array.array)):
-                report(arguments[0], accesses.imprecise("lends its buffer: it cannot grow before the view is gone"), 0)
+                report(arguments[0], accesses.imprecise("lends its buffer: it cannot grow while the view exists"), 0)
         if not has_known_methods(kind):
-            foreign_code.enter(sys._getframe(1), f"makes a {kind.__module__}.{kind.__qualname__}", arguments)
+            foreign_code.enter(sys._getframe(1), f"creates a {kind.__module__}.{kind.__qualname__}", arguments)
 
     def native_function(callee: Any, arguments: tuple[Any, ...]) -> None:
         if callee in no_proof:
@@ -227,9 +229,9 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         if callee is next:
             advance(arguments[0])
         elif callee in functions.ATTRIBUTE_WRITERS:
-            report(arguments[0], accesses.imprecise(f"{callee.__name__} as a value"), 1)
+            report(arguments[0], accesses.imprecise(f"calls {callee.__name__} as a value"), 1)
         elif callee in functions.ATTRIBUTE_READERS:
-            report(arguments[0], accesses.imprecise("getattr as a value"), 0)
+            report(arguments[0], accesses.imprecise("calls getattr as a value"), 0)
         if any(map(reaches_by_name, arguments)):
             foreign_code.enter(
                 sys._getframe(1), f"{callee.__name__} reaches attributes by name", arguments, is_contained=True
@@ -265,9 +267,9 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             if kind is str and name in tables.FORMAT_NAMES:
                 for argument in arguments:
                     if type(argument) not in plain and "." in owner:
-                        report(argument, accesses.imprecise("shows attributes that a format names"), 0)
+                        report(argument, accesses.imprecise("formats attributes that a format string names"), 0)
         elif kind in tables.COROUTINES:
-            report(owner, accesses.imprecise("goes on in a coroutine"), WRITE)
+            report(owner, accesses.imprecise("continues a coroutine"), WRITE)
         elif has_known_methods(kind):
             learn(kind)
             changes = not issubclass(kind, bytearray)  # its methods that are not in the table are methods of bytes
@@ -276,7 +278,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             held = [each for each in kept if type(each) in METHOD_TYPES]
             use((*arguments, *held), _FOREIGN, also=[(int(changes), owner, None)] if kind in foreign or methods else [])
             if kind is contextvars.Context and name == "run":
-                report(owner, accesses.imprecise("enters a context, until what it calls returns"), WRITE)
+                report(owner, accesses.imprecise("enters a context during a call"), WRITE)
         else:
             foreign_code.enter(
                 sys._getframe(1), f"calls {kind.__module__}.{kind.__qualname__}.{name}", (owner, *arguments)

@@ -338,7 +338,7 @@ class Expressions(Rewriting):
         return self.iterated(node.generators[0].iter, later=later)
 
 
-_KEPT_VARIABLE: Final = "the variable of a comprehension in a function that is kept"
+_KEPT_VARIABLE: Final = "keeps a function that uses the variable of a comprehension"
 _FORMAT: Final = re.compile(r"%(?:%|([-+ #0]*)(\d{0,3})(?:(\.)(\d{0,3}))?([sra]))")
 
 

@@ -129,7 +129,7 @@ class Accesses:
                 return
             self.report_step(found)
             before = found
-        self.foreign_code.doubt("what one step looks at changes all the time")
+        self.foreign_code.doubt("one step reads objects that change all the time")
 
     def report_step(self, parts: tuple[Pending, ...]) -> None:
         """Report the accesses of one step together, or one by one if there is no `together`."""
@@ -230,7 +230,7 @@ class Accesses:
     def _within(self, arguments: Sequence[object], slot: object, *, through_objects: bool = False) -> Iterator[Pending]:
         within = Within(arguments, through_objects=through_objects)
         if not within.is_whole:
-            self.foreign_code.doubt("looks at more than can be followed")
+            self.foreign_code.doubt("reads more objects than can be reported")
         changes = int(not all(map(only_reads, arguments)))
         return ((writes or changes, place, slot) for place, writes in within.places)
 
@@ -327,7 +327,7 @@ class Accesses:
             throws: the generator continues with an exception, so that its code does not report the continuation.
         """
         if self.foreign_code.is_shared(generator):
-            slot = self.imprecise("goes on in a generator in which others may find it at work")
+            slot = self.imprecise("continues a generator that other threads may continue, too")
         self.report_all(lambda: [(1, each, slot if each is generator else None) for each in _delegates(generator)])
         chain = _delegates(generator)
         last = chain[-1]

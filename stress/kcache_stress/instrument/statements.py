@@ -160,7 +160,7 @@ class Statements(Assignments):
             elsewhere = not quiet and any(map(_stores_elsewhere, node.body))
             node.body = self.block(node.body)
             if elsewhere:  # classes have no temporaries, so these stores cannot be reported
-                doubt = build.call("reflect", ast.Constant(None), ast.Constant("a class body that stores elsewhere"))
+                doubt = build.call("reflect", ast.Constant(None), ast.Constant("changes other objects in a class body"))
                 node.body.insert(0, build.place(ast.Expr(doubt), node))
         return [*reports, *self.cleared(node)]
 

@@ -40,10 +40,10 @@ from .runner import MOST_TEST_EVENTS, InterleavedRunner, Shape, compared
 TOKENS: Final = TokenFormat[InterleavedProgram]("kt1.", encode_program, decode_program)
 """Format of the replay tokens of tests."""
 
-FAILS_ALWAYS: Final = "It fails without concurrency, too, and in every order that was tried."
-_FAILS_ALONE: Final = "It fails without concurrency, too: with the threads one after another."
+FAILS_ALWAYS: Final = "It also fails without concurrency, and in every order that was tried."
+_FAILS_ALONE: Final = "It also fails without concurrency: if the threads run one after another."
 
-_SMALLER: Final = "Shown with smaller numbers: those in the test that {0:,} divides are divided by it."
+_SMALLER: Final = "Shown with smaller numbers: numbers in the test that are multiples of {0:,} are divided by {0:,}."
 
 _LONG_EVENTS: Final = 500
 """Number of events above which a test is tried with smaller counts."""

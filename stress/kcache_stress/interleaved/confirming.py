@@ -129,7 +129,7 @@ def confirm(
         and not reproduction.overlapped()
     ):
         return Confirmation(
-            Answer.CONTRADICTED, f"{reproduction.symptom} with real threads that run one after another, too"
+            Answer.CONTRADICTED, f"{reproduction.symptom} even if the real threads run one after another"
         )
     text = f"confirmed on {interpreter.name()}: {reproduction.symptom} with real threads{how}"
     return Confirmation(Answer.CONFIRMED, text)
@@ -147,8 +147,8 @@ def run_freely(reproduction: Reproduction, pulse: Callable[[], None] = lambda: N
         runs += 1
         error = observed.error or reproduction.unusual(observed.failures)
         if error is not None:
-            return f"real threads, which nothing paused, failed in run {runs}: {error_text(error)}"
-    return f"real threads, which nothing paused, did not fail in {runs} runs"
+            return f"real threads, without pauses, failed in run {runs}: {error_text(error)}"
+    return f"real threads, without pauses, did not fail in {runs} runs"
 
 
 def _attempts(script: Script, run: Callable[[Script, Mapping[int, int], float], PausedRun]) -> Iterator[PausedRun]:
@@ -231,7 +231,7 @@ def _fails(reproduction: Reproduction, observed: PausedRun, kind: FindingKind, s
 def _why_not(interleaving: Interleaving) -> str:
     switches = (event.switch for event in interleaving.events)
     if interleaving.is_interrupted and not any(switch is not None and switch.is_preemption for switch in switches):
-        return ", and cannot be paused in code that is not instrumented"
+        return "; they cannot be paused in code that is not instrumented"
     return ""
 
 

@@ -70,7 +70,7 @@ class Patching(Watched):
             with self._real.context() as real:
                 yield Patching(real, self._module)
         finally:
-            unseen("monkeypatch undoes what it did")
+            unseen("monkeypatch undoes its changes")
 
     def _named(self, path: str) -> tuple[Any, str]:
         """Return the owner and the name of the attribute ``package.module.Class.attribute``; modules are imported."""
@@ -99,7 +99,7 @@ class Capturing(Watched):
 
     def readouterr(self) -> Any:
         """Return the text that was written to the streams since the last call."""
-        unseen("capsys.readouterr() reads what was written")
+        unseen("capsys.readouterr() reads the output")
         for capture, stream in self._streams:
             capture.tmpfile.write(stream.getvalue())
             stream.seek(0)
@@ -109,7 +109,7 @@ class Capturing(Watched):
     @contextlib.contextmanager
     def disabled(self) -> Iterator[None]:
         """Context in which the streams of the process are in place."""
-        unseen("capsys.disabled() puts streams in place")
+        unseen("capsys.disabled() replaces the streams")
         try:
             with self._real.disabled():
                 yield

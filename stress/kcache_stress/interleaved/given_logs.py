@@ -52,7 +52,7 @@ class Logs:
     @property
     def records(self) -> MutableSequence[logging.LogRecord]:
         """The records that were logged since the test began, or since :meth:`clear`."""
-        unseen("caplog.records reads what was logged")
+        unseen("caplog.records reads the log")
         return self._handler.records
 
     @property
@@ -110,4 +110,4 @@ class Logs:
 
     def __getattr__(self, name: str) -> Any:
         """Refuse the other attributes, such as ``filtering`` and ``force_enable_logging``: they need pytest."""
-        refuse(f"asks for caplog.{name}, which only pytest can give")
+        refuse(f"uses caplog.{name}, which only pytest itself offers")

@@ -170,7 +170,7 @@ def _loaded_test(spec: Any) -> InterleavedTest:
     location, _, attribute = spec.rpartition(":")
     function = load_object(spec, wanted="function")
     if isinstance(function, type) or not callable(function):
-        raise TargetError(f"{spec} is no test: name a function, or Class.method")
+        raise TargetError(f"{spec} is not a test: name a function, or Class.method")
     module = _module_of(spec)
     _require_no_maker(spec, function, _holder_of(module, attribute))
     named = named_packages(function, spec)
@@ -203,7 +203,7 @@ def _items(module: ModuleType, attribute: str, source: Path) -> PytestItems | No
     if inspect.iscoroutinefunction(function):
         raise TargetError(f"{attribute} is a coroutine: event loops cannot be scheduled")
     if isinstance(holder, type) and issubclass(holder, unittest.IsolatedAsyncioTestCase):
-        raise TargetError(f"{attribute} is of an IsolatedAsyncioTestCase: event loops cannot be scheduled")
+        raise TargetError(f"{attribute} belongs to an IsolatedAsyncioTestCase: event loops cannot be scheduled")
     is_taking = not _is_unittest(holder) and callable(function) and bool(required(function)[bool(owner) :])
     places = [place for place in (module, holder) if not _is_unittest(place)]
     is_set_up = any(hasattr(place, one) for place in places for one in _AROUND)
@@ -219,7 +219,7 @@ def _items(module: ModuleType, attribute: str, source: Path) -> PytestItems | No
         return _configured(module, attribute, source, (os.environ.get(ARGUMENTS), os.getcwd()))
     if is_taking or is_set_up:
         raise TargetError(
-            f'{attribute} takes arguments that pytest builds, which is not installed: pip install "kcache[pytest]"'
+            f'{attribute} needs pytest for its arguments, but pytest is not installed: pip install "kcache[pytest]"'
         )
     return None
 
@@ -239,7 +239,7 @@ def _require_no_maker(spec: str, function: object, holder: object) -> None:
         TargetError: the function is a class method that creates objects, or a method of a class that needs arguments.
     """
     if inspect.ismethod(function) and not function.__name__.startswith("test"):
-        raise TargetError(f"{spec} is a class method, no test; if it makes objects of a class, say --type class")
+        raise TargetError(f"{spec} is a class method, not a test; if it creates objects of a class, add --type class")
     if not isinstance(holder, type) or _is_unittest(holder):
         return
     try:
@@ -249,8 +249,8 @@ def _require_no_maker(spec: str, function: object, holder: object) -> None:
     except TypeError:
         name = spec.rpartition(".")[0]
         raise TargetError(
-            f"{spec} is no test, for {holder.__name__} is not made without arguments; to check the class, name it with "
-            f"them: '{name}(...)'"
+            f"{spec} is not a test, because {holder.__name__} needs arguments; to check the class, write its "
+            f"arguments: '{name}(...)'"
         ) from None
 
 

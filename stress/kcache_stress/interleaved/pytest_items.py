@@ -140,7 +140,7 @@ class PytestItems:
         missing = sorted(names - known - {"request"})
         if missing:
             name = ".".join(self._names)
-            raise TargetError(f"{name} takes {', '.join(missing)}: pytest finds no fixture of that name")
+            raise TargetError(f"{name} takes {', '.join(missing)}: pytest has no such fixture")
         used = [definitions[-1] for item in items for definitions in item._fixtureinfo.name2fixturedefs.values()]
         is_open = any("request" in item._fixtureinfo.argnames for item in items) or any(
             "request" in fixture.argnames and not _is_of_pytest(fixture) for fixture in used
@@ -168,8 +168,8 @@ class PytestItems:
         matches = equal or fitting
         if len(matches) != 1:
             raise TargetError(
-                f"{'.'.join(self._names)} is parametrized: {len(matches)} of its {len(self._sets)} sets of values fit; "
-                "kcache run pytest explores each set"
+                f"{'.'.join(self._names)} is parametrized: {len(matches)} of its {len(self._sets)} sets of values "
+                "match; kcache run pytest explores each set"
             )
         return matches[0]
 

@@ -276,9 +276,9 @@ class InterleavedRunner(ScenarioRunner):
             return self._as_thread(strategy)
         threads = self.sandbox.scheduler.actors.values()
         if strategy.ending is Ending.COMPLETE and not all(thread.finished for thread in threads):
-            self.sandbox.scheduler.proof_obstacles[
-                f"{self._test.attribute}: threads go on beside the end of the test"
-            ] = None
+            self.sandbox.scheduler.proof_obstacles[f"{self._test.attribute}: threads still run when the test ends"] = (
+                None
+            )
         return self._parts, self._problem_of(strategy, error)
 
     def _as_thread(self, strategy: Strategy) -> tuple[Sequence[Part], Problem | None]:
@@ -290,7 +290,7 @@ class InterleavedRunner(ScenarioRunner):
     def _require_threads(self, end: Ended) -> None:
         if end.error is None:
             raise UncontrolledError(
-                f"{self._test.attribute} starts no threads: there is nothing to interleave; start some with "
+                f"{self._test.attribute} starts no threads: there is nothing to interleave; start threads with "
                 "kcache.testing.run(...) or threading.Thread"
             )
 
@@ -332,7 +332,7 @@ class InterleavedRunner(ScenarioRunner):
             self._shape.orders = None
             raise CannotExploreError(
                 f"{self._test.attribute} compares its results with more than {_MOST_ORDERS} orders of its threads: "
-                "compare those of fewer threads, or check the results in the test"
+                "compare the results of fewer threads, or check the results in the test"
             )
 
     def _compared(self) -> Problem | None:
@@ -344,14 +344,16 @@ class InterleavedRunner(ScenarioRunner):
         outcome = compared(ends, self._state)
         text = ", ".join(map(str, ends))
         if self._request.state is not None:
-            text += f", and left {short(self._state)}"
+            text += f", and the state was {short(self._state)}"
         if self._is_learning:
             orders.setdefault(outcome, text)
             return None
         if outcome in orders:
             return None
         some = "; or ".join(list(orders.values())[:_MOST_ORDERS_REPORTED])
-        return Problem(FindingKind.NONLINEARIZABLE, f"the threads gave {text}; one after another, they return {some}")
+        return Problem(
+            FindingKind.NONLINEARIZABLE, f"the threads returned {text}; one after another, they return {some}"
+        )
 
 
 def compared(ends: Sequence[Ended], state: object) -> object:

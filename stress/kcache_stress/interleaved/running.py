@@ -192,7 +192,7 @@ def run(*works: Work, serializable: bool = False, state: Callable[[], Any] | Non
             f"run() takes functions, one for each thread, not {wrong!r}; write run(lambda: ..., lambda: ...)"
         )
     if state is not None and not serializable:
-        raise TypeError("state= is compared where serializable=True says so")
+        raise TypeError("state= needs serializable=True")
     request = ParallelRequest(works, sys._getframe(1), serializable, state)
     if _control is not None:
         return _control.together(request)

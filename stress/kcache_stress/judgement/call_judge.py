@@ -227,7 +227,7 @@ class CallJudge:
         orders = linear_extensions(_marks(shape), nothing, _followed)
         for count, (order, _) in enumerate(orders):
             if count == _MOST_ORDERS:
-                raise TooManyWaysError("calls may overlap in too many ways to try all of them")
+                raise TooManyWaysError("calls may overlap in too many ways; not all were tried")
             unexplained = self._first_unexplained(self._plain, execution, outcomes, order)
             if unexplained is None or self._fits(execution, order, given_up):
                 continue

@@ -30,7 +30,7 @@ class Race:
         first, second = (f"thread {thread + 1}" for thread in self.threads)
         if len(self.places) == 2:
             first, second = (f"{who} at {place}" for who, place in zip((first, second), self.places, strict=True))
-        return f"{self.location} is accessed by {first} and by {second}, and nothing orders them"
+        return f"{self.location} is accessed by {first} and by {second}, and nothing orders these accesses"
 
 
 def frame_of_access() -> FrameType | None:

@@ -65,7 +65,7 @@ class Row(_Data):
             except (ImportError, AttributeError) as error:
                 raise KnowledgeError(
                     f"{self.place}: Python {_PYTHON} has no {self.module}.{name}; correct the name, or "
-                    "say by `since` or `until` which versions have it"
+                    "write the versions that have it in `since` or `until`"
                 ) from error
 
 
@@ -203,7 +203,7 @@ def names(rows: Iterable[Row]) -> frozenset[str]:
 def _row(kind: type[R], place: str, columns: dict[str, Any], allowed: dict[str, tuple[object, ...]]) -> R:
     for column, value in columns.items():
         if column not in allowed:
-            raise KnowledgeError(f"{place}: there is no column {column}, only {', '.join(sorted(allowed))}")
+            raise KnowledgeError(f"{place}: unknown column {column}; known are: {', '.join(sorted(allowed))}")
         values = allowed[column]
         if not (value in values if values else isinstance(value, str)):
             choice = ", ".join(str(each).lower() for each in values if each != "") or "a text"

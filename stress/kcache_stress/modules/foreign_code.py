@@ -311,7 +311,7 @@ def _name(frame: FrameType) -> str:
 
 def _why_unseen(frame: FrameType) -> str:
     module = frame.f_globals.get("__name__", "?")
-    advice = f": its package has parts in C; --instrument {module} looks into this one"
+    advice = f": its package has parts in C; to instrument this module, add --instrument {module}"
     return f"which is not instrumented{advice if parts_in_c(module.partition('.')[0]) else ''}"
 
 

@@ -139,7 +139,7 @@ class Sandbox:
             # Later modules write names that were assumed to be constant in earlier ones: load again with these facts.
             self._is_scouting, self._grown = self._grown, False
             self._start_over()
-        raise CannotExploreError("its modules never read the same twice")
+        raise CannotExploreError("its modules differ each time they are loaded")
 
     def _metaclasses(self) -> Iterator[tuple[str, str]]:
         """Yield ``(name, "type")`` for each metaclass in the instrumented modules."""
@@ -250,7 +250,7 @@ class Sandbox:
         else:
             unseen = unseen_code(trace) if self.is_strict else next(iter(self.foreign_code.entered), "")
         return (
-            f"code that is not seen may hold locks: {unseen}"
+            f"code that is not instrumented may hold locks: {unseen}"
             if unseen
             else made_time(trace) or late_finalizer(trace, self._classes() if self.granularity.is_of_opcodes else ())
         )
@@ -403,7 +403,7 @@ class Sandbox:
         replaced = self._world.replaced()
         if replaced or self._modules.private.get("threading") not in (None, self._world.module("threading")):
             raise CannotExploreError(
-                f"it replaces threading{replaced and '.'}{replaced}, and with it what is controlled"
+                f"it replaces threading{replaced and '.'}{replaced}, so its threads are not controlled"
             )
 
     def _load(self, module: str | Path) -> ModuleType:

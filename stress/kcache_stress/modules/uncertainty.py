@@ -62,7 +62,7 @@ def late_finalizer(trace: Trace, classes: Iterable[type] = ()) -> str:
     objects = {id(obj): obj for event in trace for _, obj, _ in parts_of(*event[1:])}.values()
     of_classes = (f"{kind.__qualname__}.__del__" for kind in classes if _has_finalizer(kind))
     what = next((what for obj in objects for what in _finalizers(obj)), "") or next(of_classes, "")
-    return what and f"{what} {LATE}, for the explorer keeps what a thread has used"
+    return what and f"{what} {LATE}, because the explorer keeps the objects that a thread has used"
 
 
 def _has_finalizer(kind: type) -> bool:

@@ -185,7 +185,7 @@ class ObjectStress:
                     # Exceptions of calls are outcomes. If a thread of the pool has ended, the harness has an error.
                     is_known = not self._pool.is_whole or self._waits_outside(stuck) or self._is_kept(program, stuck)
                     self.undecided += is_known
-                    hung = "" if is_known else self._pool.stacks() or "a thread did not come back"
+                    hung = "" if is_known else self._pool.stacks() or "a thread did not return"
                     self._pool = ThreadPool(self._size)
                     self._watch.rest()
                     return Round(tuple(stuck.calls), CallsVerdict(Status.UNKNOWN), hung)
@@ -248,7 +248,7 @@ class ObjectStress:
             self._setting,
             "stress",
             kind,
-            best.verdict.reason or "a thread did not come back although nothing keeps it",
+            best.verdict.reason or "a thread did not return although it waits for nothing",
             program,
             best.calls,
             best.verdict,

@@ -231,7 +231,7 @@ class World:
         """Refuse ``Thread.join`` of a program thread: its end is no event, as the harness waits for it."""
         if joined.ident == self.module("_thread").get_ident():
             raise RuntimeError("cannot join current thread")
-        why = "joins a thread of the program whose end cannot be observed: start it with threading.Thread in the test"
+        why = "joins a thread of the program, whose end is no event: start it with threading.Thread in the test"
         refuse(self.scheduler, why, sys._getframe(1))
 
     def _note_failure(self, failed: Any) -> None:

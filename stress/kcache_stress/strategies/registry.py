@@ -91,12 +91,14 @@ def strategy_named(name: str) -> CreateStrategy:
         offered = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
         if name not in offered:
             known = ", ".join(dict.fromkeys([*NAMES, *offered]))
-            raise TargetError(f"there is no strategy {name}; known are {known}, or write package.module:STRATEGY")
+            raise TargetError(f"unknown strategy {name}; known are {known}, or write package.module:STRATEGY")
         factory = offered[name].load()
     return lambda options: _checked(name, factory(options))
 
 
 def _checked(name: str, strategy: object) -> Strategy:
     if not isinstance(strategy, Strategy):
-        raise TargetError(f"{name}(options) gave a {type(strategy).__name__}; it must be a kcache.extending.Strategy")
+        raise TargetError(
+            f"{name}(options) returned a {type(strategy).__name__}; it must return a kcache.extending.Strategy"
+        )
     return strategy

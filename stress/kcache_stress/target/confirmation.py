@@ -18,7 +18,7 @@ from ..engine.counterexample import Possible
 ENDLESS: Final = (FindingKind.DEADLOCK, FindingKind.LIVELOCK, FindingKind.HANG)
 """Kinds of failures after which threads do not end."""
 _NOT_REPEATABLE: Final = (
-    "the explorer cannot repeat a schedule, which is no fault of code that keeps something in a module, as caches do"
+    "the explorer cannot repeat a schedule; if the cause is state in a module, such as a cache, that is not a fault"
 )
 _NEEDS_FREE_THREADS: Final = " (this Python has a GIL; free-threaded Python may fail)"
 
@@ -62,7 +62,9 @@ def answer_of_runs(kind: FindingKind, observed: FindingKind | None) -> Confirmat
     if observed is None:
         return Confirmation(Answer.NOT_CONFIRMED, "real threads did not fail in the same program")
     if (observed in ENDLESS) != (kind in ENDLESS):
-        return Confirmation(Answer.NOT_CONFIRMED, "real threads failed in the same program, but in another way")
+        return Confirmation(
+            Answer.NOT_CONFIRMED, "real threads failed in the same program, but with another kind of failure"
+        )
     return Confirmation(Answer.CONFIRMED, f"confirmed on {interpreter.name()}: real threads fail in the same program")
 
 

@@ -42,7 +42,7 @@ class _Stopping(Replay):
             frame: FrameType | None = sys._getframe(2)
             while frame is not None and frame.f_code.co_filename not in self._files:
                 frame = frame.f_back
-            print(f"thread {event[0] + 1}, after the last switch of the schedule, right before the access")
+            print(f"thread {event[0] + 1}is paused before its access, after the last switch of the schedule")
             if frame is not None:
                 _interact(pdb.Pdb(), frame)
 

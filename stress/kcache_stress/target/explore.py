@@ -45,7 +45,7 @@ _SHALLOW_EXECUTIONS: Final = 30
 _DEEP_EVERY: Final = 5
 
 _NOT_TRIED: Final = Confirmation(Answer.NOT_TRIED)
-_ENDED: Final = Confirmation(Answer.NOT_TRIED, "not tried with real threads to the end: the process ended, or froze")
+_ENDED: Final = Confirmation(Answer.NOT_TRIED, "not tried with real threads to the end: the process ended or froze")
 
 _SLICED_EXECUTIONS: Final = 40
 """The most executions in time slices, if executions are long: a bug that they all miss needs a rarer schedule."""
@@ -339,8 +339,8 @@ class _Exploration(Generic[P, A]):
         if problem.kind is FindingKind.DATA_RACE:
             return replace(exploration_target.finding(program, problem, counterexample), location=problem.location)
         count = counterexample.preemptions
-        interrupted = f"{count} preemption{'s' if count > 1 else ''}" if count else "no thread has to be interrupted"
-        fewest = " (no schedule with fewer does it)" if counterexample.is_minimal else ""
+        interrupted = f"{count} preemption{'s' if count > 1 else ''}" if count else "no preemption needed"
+        fewest = " (no schedule with fewer fails)" if counterexample.is_minimal else ""
         possible = Possible.UNKNOWN
         if not result.is_long:
             possible = self._possible(program, counterexample, result.granularity, min(seconds, _POSSIBLE_SECONDS))

@@ -35,14 +35,14 @@ _LEAST_SHARE: Final = 0.2
 """A restarted search gets at least this share of the investigation's time, even if the time is spent."""
 _MOST_BEGINNINGS: Final = 3
 """Maximum number of restarts of a search: for unexpected code, to restore modules, and to reload modules."""
-_INHERITED: Final = "only after other programs have changed its modules"
+_INHERITED: Final = "it fails only after other programs have changed its modules"
 _UNSEEN: Final = (
-    "calls depend on each other in code that cannot be seen (C, eval, another package): what looks independent is not; "
-    "name the package with --instrument, or rely on --strategy naive and on stress"
+    "calls depend on each other in code that the explorer cannot see (C, eval, another package), although they look "
+    "independent; name the package with --instrument, or use --strategy naive and stress"
 )
 _UNSETTLED: Final = (
-    "some orders of calls that the happens-before relation admits could not be settled: steps of this granularity are "
-    "too long; --granularity free settles them"
+    "some orders of calls that the happens-before relation allows could not be judged, because the steps of this "
+    "granularity are too long; use --granularity free"
 )
 
 
@@ -322,7 +322,7 @@ def _investigated(
                 result = _with_counterexample(runner_and_judge, result, search_result, seconds)
         except DivergedError as error:
             why = "; ".join(filter(None, (str(error), runner.reset.leftover)))
-            summary = f"the same schedule does not do the same each time: {why}; it cannot be explored"
+            summary = f"the same schedule does not do the same each time: {why}. The program cannot be explored"
             result = replace(result, problem=Problem(FindingKind.NONDETERMINISM, summary))
         except UncontrolledError as error:
             result = replace(result, coverage=Coverage.BUDGET_SPENT, refused=str(error))

@@ -20,8 +20,8 @@ from .explore import ExploreOptions, explore, seeking_data_races
 from .replay_answer import SEARCH_SECONDS, ReplayAnswer, Replayed
 from .replay_token import ReplayToken
 
-_MORE = "not all were tried: a longer time (--budget) tries more"
-_SAME = "the sources are the same, so the target does not do the same each time"
+_MORE = "not all were tried: increase --budget to try more"
+_SAME = "the sources have not changed, so the target does not do the same each time"
 
 
 def follow(
@@ -69,7 +69,7 @@ def follow(
     except UncontrolledError as error:
         raise CannotExploreError(str(error)) from error
     # If the target was fixed, its threads may take steps that the schedule does not contain.
-    unfit = "" if followed else "; its schedule does not fit any more"
+    unfit = "" if followed else "; its schedule no longer applies"
     covered = -1
     others, rest = 0, ""
     for search in searches:
@@ -77,7 +77,7 @@ def follow(
         explored = explore(exploration_target, program, options, watch)
         others += explored.executions
         if explored.finding is not None:
-            note = "the schedule does not fail any more, but another one of the same program does"
+            note = "the schedule does not fail any more, but another schedule of the same program does"
             return Replayed(ReplayAnswer.REPRODUCED, note, explored.finding)
         if explored.coverage is Coverage.EXHAUSTED:
             which = f"no interleaving of its program fails ({explored.executions} executions)"

@@ -322,8 +322,8 @@ def _endless(scheduler: Scheduler) -> str:
         greenlet = scheduler.actors[thread].greenlet
         if greenlet is not None and greenlet.gr_frame is not None:
             places.append(f"thread {thread + 1} at {place_of(traceback.walk_stack(greenlet.gr_frame))[0]}")
-    text = "all threads run forever, and none makes progress"
-    return f"{text}; in the end: {', '.join(places)}" if places else text
+    text = "all threads run forever without progress"
+    return f"{text}; at the end: {', '.join(places)}" if places else text
 
 
 def _impatient(strategy: Strategy, scheduler: Scheduler, alive: Callable[[], None]) -> Callable[[int], int]:

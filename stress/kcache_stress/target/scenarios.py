@@ -100,7 +100,9 @@ def explore_scenario(
     copies = copies or Copies(scenario.instrument, granularity)
     granularity = copies.sandbox.granularity
     if strategy == "dpor" and granularity.is_of_opcodes:
-        raise ValueError('what an opcode accesses is not known; at this granularity, say strategy="opcodes"')
+        raise ValueError(
+            'dpor needs the accesses of each step, which are not known for opcodes; write strategy="opcodes"'
+        )
     chosen: dict[str, Callable[[], Strategy]] = {
         "dpor": Dpor,
         "pos": lambda: PartialOrderSampling(seed),

@@ -23,8 +23,8 @@ def waits_for_ever(error: SetupDeadlockError, root: object, failed: str) -> str:
     if any(frame.name == "wait" and os.path.basename(frame.filename) == "threading.py" for frame in trace):
         return "waits for a notification that never comes"
     if not isinstance(lock, (VirtualLock, VirtualRLock)):
-        return "waits for something that nothing will ever bring about"
+        return "waits for something that never happens"
     names = Names()
     names.root = root
-    suffix = f"; {failed} had raised before it, and seems to have kept it" if failed else ""
+    suffix = f"; {failed} raised an error before, and seems to have kept the lock" if failed else ""
     return f"waits for {names.of(lock)}, held by {holder_text(lock.owner)}{suffix}"

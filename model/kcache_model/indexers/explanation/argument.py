@@ -128,7 +128,7 @@ class _Teller:
         if option.key is not None:
             ((source, read),) = option.edges
             explained = f"{self._name(read)} {said(clause.fact)} because of"
-            return f"{explained} what {self._name(source)} put under key {name_text(option.key)}"
+            return f"{explained} the object that {self._name(source)} put under key {name_text(option.key)}"
         return " and ".join(f"{self._name(first)} came before {self._name(second)}" for first, second in option.edges)
 
     def _contradiction(self, order: Precedence, clause: Clause) -> str:
@@ -189,14 +189,14 @@ class _Teller:
             first, second = next(edge for edge in option.edges if order.forbids(edge))
             reasons.append(f"{self._name(first)} came later, as {self._why(order, second, first)}")
         if reasons:
-            return f"nothing of the kind was there: {_listed(reasons)}"
+            return f"there was no such object: {_listed(reasons)}"
         gone = last_explaining_write(fact, self._writes)
         if gone is None:
-            return "no write that had begun by then put it there"
+            return "no write that had begun before put it there"
         write, remover = gone
         return (
             f"{self._name(remover)} had returned before {self._name(fact.read)} began, and came after "
-            f"{self._name(write)}, the last to put it there"
+            f"{self._name(write)}, the last write that put it there"
         )
 
     def _not_between(self, order: Precedence, option: Option, write: Write) -> str:
@@ -236,7 +236,7 @@ class _Teller:
         because = [self._excluded(order, option, number) for option in others if option.edges]
         as_ = f" (as {_listed(because)})" if because else ""
         earlier = "it" if first is fact.read else self._name(first)
-        return f"{read} {said(fact)}, so that {earlier} came before {self._name(second)}{as_}"
+        return f"{read} {said(fact)}, so {earlier} came before {self._name(second)}{as_}"
 
     def _excluded(self, order: Precedence, option: Option, number: int) -> str:
         """Explain why another option was already impossible when the step of ``number`` was deduced."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ...anomaly import Anomaly
 from ...history import Call
-from ...render import brief_text, name_text, outcome_text
+from ...render import brief_text, name_text, outcome_text, result_text
 from ..indexer_model import IndexerModel
 from ..just_in_time.contents import Version
 from ..operations import Operation, OperationName
@@ -28,11 +28,11 @@ def wrong_outcome(
     assert outcome is not None
     model = IndexerModel(history.semantics)
     _, due = model.apply(model.initial(history.indexes), call.operation)
-    gave = f"{text} gave {outcome_text(outcome)}"
+    gave = f"{text} {result_text(outcome)}"
     if due.error is not None and not strict_errors:
-        return Anomaly.WRONG_OUTCOME, f"{gave}; it has to fail, whatever the store holds"
+        return Anomaly.WRONG_OUTCOME, f"{gave}; it must fail, whatever the store holds"
     if due.error is not None or call.operation.is_write or _has_no_values(call.operation):
-        return Anomaly.WRONG_OUTCOME, f"{gave}; it has to give {outcome_text(due)}, whatever the store holds"
+        return Anomaly.WRONG_OUTCOME, f"{gave}; expected: {outcome_text(due)}, whatever the store holds"
     if outcome.error is not None:
         return Anomaly.WRONG_OUTCOME, f"{gave}; it must not fail, whatever the store holds"
     stamps = outcome.value if isinstance(outcome.value, tuple) else (outcome.value,)
@@ -43,13 +43,13 @@ def wrong_outcome(
                 anomaly, why = strange
                 return anomaly, f"{gave}, but {why}"
     if isinstance(outcome.value, tuple) and len(set(outcome.value)) < len(outcome.value):
-        return Anomaly.WRONG_OUTCOME, f"{gave}, the same more than once"
+        return Anomaly.WRONG_OUTCOME, f"{gave}, with duplicates"
     if isinstance(outcome.value, tuple) and list(outcome.value) != sorted(outcome.value):
         return Anomaly.WRONG_OUTCOME, f"{gave}, which is not sorted"
     if isinstance(outcome.value, tuple) == (call.operation.name in _SINGLE):
         kind = "one object or none" if call.operation.name in _SINGLE else "a list"
-        return Anomaly.WRONG_OUTCOME, f"{gave}; it has to give {kind}"
-    return Anomaly.WRONG_OUTCOME, f"{gave}, which it never gives, whatever the store holds"
+        return Anomaly.WRONG_OUTCOME, f"{gave}; it must return {kind}"
+    return Anomaly.WRONG_OUTCOME, f"{gave}, which is impossible, whatever the store holds"
 
 
 _SINGLE = frozenset({OperationName.GET, OperationName.GET_BY_KEY})
@@ -69,13 +69,13 @@ def _strange(call: Call, stamp: str | None, versions: Mapping[str, Version]) -> 
         return None
     name, version = name_text(stamp), versions.get(stamp)
     if version is None:
-        return Anomaly.PHANTOM, f"no write that had begun by then, and did not fail, wrote {name}"
+        return Anomaly.PHANTOM, f"no successful write that had begun before wrote {name}"
     if version.written > (call.returned or 0):
-        return Anomaly.PHANTOM, f"the write of {name} had not begun by then"
+        return Anomaly.PHANTOM, f"the write of {name} began only later"
     operation = call.operation
     key = operation.key if operation.item is None else operation.item.key
     if operation.name in (OperationName.GET, OperationName.GET_BY_KEY) and version.key != key:
-        return Anomaly.PHANTOM, f"{name} is the object of another key, {name_text(version.key)}"
+        return Anomaly.PHANTOM, f"{name} is the object of another key: {name_text(version.key)}"
     if operation.name in (OperationName.BY_INDEX, OperationName.INDEX):
         return _elsewhere(call, version, versions)
     return None
@@ -98,4 +98,4 @@ def _elsewhere(call: Call, version: Version, versions: Mapping[str, Version]) ->
     ]
     if not others:
         return Anomaly.PHANTOM, why
-    return Anomaly.GHOST_INDEX_VALUE, f"{why}; {name_text(others[-1])}, of the same key, was there"
+    return Anomaly.GHOST_INDEX_VALUE, f"{why}; {name_text(others[-1])}, of the same key, was under it"

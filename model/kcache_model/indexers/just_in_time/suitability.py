@@ -26,7 +26,7 @@ def why_not(history: History, *, strict_errors: bool = False) -> str:
         strict_errors: whether errors must be of kcache's types.
     """
     if history.may_evict:
-        return "objects may be gone at any moment"
+        return "objects may disappear at any moment"
     indexes = frozenset(history.indexes)
     stamps: set[str] = set()
     for call in history.calls:
@@ -37,7 +37,7 @@ def why_not(history: History, *, strict_errors: bool = False) -> str:
             return reason
         for item in call.operation.written:
             if item.stamp in stamps:
-                return f"the stamp {item.stamp!r} is written twice, so a result does not tell which write it saw"
+                return f"the stamp {item.stamp!r} is written twice, so a result does not show which write it saw"
             stamps.add(item.stamp)
     return ""
 
@@ -50,11 +50,11 @@ def why_not_operation(
         return ""
     match operation.name:
         case OperationName.MUTATE:
-            return "objects are changed in place, behind the store's back"
+            return "objects are changed in place, without a call of the store"
         case OperationName.LAST_SYNC_RESOURCE_VERSION:
-            return "resource versions are read, which carry no unique stamps"
+            return "resource versions are read, but they have no unique stamps"
         case OperationName.ADD_INDEXERS if not _surely_adds_nothing(operation, indexes, semantics, strict_errors):
-            return "add_indexers may change which indices there are"
+            return "add_indexers may add indices"
         case _:
             return ""
 

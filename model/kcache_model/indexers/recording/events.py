@@ -154,7 +154,7 @@ def _decode_thread(data: Any) -> int:
     for thread, name in _ALONE.items():
         if data == name:
             return thread
-    raise FormatError(f'"thread" must be an integer from 1 on, or "before" or "after", not {shown(data)}')
+    raise FormatError(f'"thread" must be an integer of at least 1, "before" or "after", not {shown(data)}')
 
 
 def encode_event(event: Event) -> Json:
@@ -176,7 +176,9 @@ def dump_events(history: History) -> Iterator[str]:
     events: list[tuple[tuple[int, int, int, int], Event]] = []
     for position, call in enumerate(sorted(history.calls, key=lambda call: call.invoked)):
         if ends.get(call.thread, float("-inf")) > call.invoked:
-            raise ValueError(f"{thread_text(call.thread)} makes two calls at once at {call.invoked}")
+            raise ValueError(
+                f"{thread_text(call.thread)} begins a second call at {call.invoked} before its first call has returned"
+            )
         ends[call.thread] = float("inf") if call.returned is None else call.returned
         events.append(((call.invoked, 1, position, 0), Begin(call.invoked, call.thread, call.operation)))
         if call.returned is not None and call.outcome is not None:

@@ -98,7 +98,7 @@ def _judged(
     if result.status is Status.UNKNOWN:
         reason = (
             f"the checker gave up after {result.tried} configurations; it had judged {result.judged} of "
-            f"{stream.calls} calls. Give it a larger budget, or record with fewer threads"
+            f"{stream.calls} calls. Use a larger budget, or record with fewer threads"
         )
     return stream.verdict(Verdict(result.status, reason=reason, steps=result.tried))
 
@@ -165,8 +165,8 @@ def _explained(lines: OpenLines, stream: _Stream, result: HistoryVerdict, *, str
     history, where = _history(recording.header, located)
     (call,) = history.calls
     reason = (
-        f"{brief_text(call.operation)} {result_text(call.outcome)}, which no sequential order of the calls gives: it "
-        f"is the first such response among {result.judged} calls; more than {MOST_EXPLAINED} are too many to say why"
+        f"{brief_text(call.operation)} {result_text(call.outcome)}. No sequential order of the calls gives that. It is "
+        f"the first impossible response among {result.judged} calls. More than {MOST_EXPLAINED} calls are not explained"
     )
     verdict = Verdict(Status.VIOLATION, core=(call,), reason=reason, steps=result.tried)
     return stream.verdict(verdict, history, where)

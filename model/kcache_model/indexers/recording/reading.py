@@ -60,8 +60,8 @@ def _header(data: object) -> tuple[str, History]:
         )
     if schema == HISTORY_SCHEMA and isinstance(data, dict) and "indexes" not in data:
         raise FormatError(
-            "the first line lacks indexes, which those of an indexed cache have; of calls on anything else, say with "
-            "--spec what it is: map, register, queue, ..."
+            "the first line lacks indexes, which a recording of an indexed cache has; for anything else, add "
+            "--spec: map, register, queue, ..."
         )
     optional = {"semantics", "may_evict"} if schema == HISTORY_SCHEMA else {"semantics"}
     fields = fields_of(data, "the first line", {"schema", "indexes"}, optional)
@@ -86,13 +86,13 @@ def _events(documents: Iterator[tuple[int, object]]) -> Iterator[Event]:
             if isinstance(event, Begin):
                 if since is not None:
                     raise FormatError(
-                        f"{thread_text(event.thread)} begins a call before that of line {since} has returned; "
-                        "give each thread that calls a number of its own"
+                        f"{thread_text(event.thread)} begins a call before its call of line {since} has returned; "
+                        "write a different number for each thread that calls"
                     )
                 open_since[event.thread] = number
                 written.add(event.operation)
             elif since is None:
-                raise FormatError(f"{thread_text(event.thread)} returns from a call that it has not begun")
+                raise FormatError(f"{thread_text(event.thread)} returns from a call that did not begin")
         except FormatError as error:
             raise FormatError(f"line {number}: {error}") from None
         yield event
@@ -123,7 +123,7 @@ class _Stamps:
             number = hash(item.stamp)
             if number in self._hashes:
                 raise FormatError(
-                    f"the stamp {shown(item.stamp)} was written before; each version of each object that is written "
-                    "needs a stamp of its own, so that a result tells which write it saw"
+                    f"the stamp {shown(item.stamp)} was written before; each written version of each object needs its "
+                    "own stamp, so that a result shows which write it saw"
                 )
             self._hashes.add(number)

@@ -26,5 +26,5 @@ def cut_note(picture: Picture, drawn: int) -> str:
     count = len(picture.history.calls)
     if drawn == count:
         return ""
-    where = "the first" if picture.first_error is None else "those around the first error"
+    where = "the first calls" if picture.first_error is None else "the calls around the first error"
     return f"Only {drawn:,} of {count:,} calls are drawn: {where}."

@@ -51,7 +51,7 @@ def page_of_finding(
     paragraphs = [argument(finding.summary, finding.anomaly)]
     if finding.observed is not None and finding.expected is not None and finding.observed != finding.expected:
         paragraphs.append(
-            f"It gave {outcome_text(finding.observed)}; the model gives {outcome_text(finding.expected)}."
+            f"Outcome: {outcome_text(finding.observed)}. Expected by the model: {outcome_text(finding.expected)}."
         )
     paragraphs.append(f"Rule: {finding.rule}; kind: {finding.kind.value}" + (f"; found by: {phase}." if phase else "."))
     if finding.unconfirmed:
@@ -91,7 +91,7 @@ def picture_of_finding(finding: Finding, *, strict_errors: bool = False) -> Pict
     added = len(history.calls) - len(finding.calls)
     if finding.core:
         core = tuple(added + position for position in finding.core)
-        note = "Of the other calls, only those that may matter are drawn."
+        note = "The other calls are drawn only if they may matter."
         return picture_of_history(history, Status.VIOLATION, core=core, note=note, strict_errors=strict_errors)
     return picture_of_history(history, Status.OK, strict_errors=strict_errors)
 

@@ -15,8 +15,8 @@ from .picture import DrawnHistory, Page, Picture, Table
 from .texts import limited_text, sentences, tick_text
 
 _MOST_ROWS = 200
-_NO_ORDER = "No order is drawn, because none was found in time. The verdict does not depend on it."
-_ELSEWHERE = "The first error is not one of the calls that the argument names: it came before the last of them."
+_NO_ORDER = "No order is drawn, because no order was found in time. The verdict does not depend on it."
+_ELSEWHERE = "The argument does not name the first error, which came before the last call that the argument names."
 HEADLINES = {
     Status.OK: "These results are possible if the calls run one at a time, in some order.",
     Status.VIOLATION: "These results are impossible if the calls run one at a time, in any order.",
@@ -48,7 +48,7 @@ def picture_of_history(
         remark = _NO_ORDER if drawn.expected is None else _ELSEWHERE if core and drawn.stuck not in core else ""
         return Picture(history, drawn.order, tuple(core), drawn.stuck, sentences(note, remark), drawn.expected)
     if status is Status.UNKNOWN:
-        return Picture(history, note=sentences(note, "No order is drawn, because the checker found none."))
+        return Picture(history, note=sentences(note, "No order is drawn, because the checker found no order."))
     found = order or explaining_order(history, strict_errors=strict_errors)
     if found is None:
         return Picture(history, note=sentences(note, _NO_ORDER))

@@ -85,7 +85,7 @@ class CanonicalState:
         try:
             self._walk(roots)
         except RecursionError:
-            self.opaque = "a structure that is too deep"
+            self.opaque = "an object nested too deeply"
 
     def add_reader(self, kind: type, reader: Reader) -> None:
         """Let objects of exactly this type be read by ``reader``, which adds their tokens."""

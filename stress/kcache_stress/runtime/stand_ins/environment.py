@@ -106,7 +106,7 @@ class Environment(Replaced):
     def _doubted(self, real: Any) -> Callable[..., Any]:
         def started(*args: Any, **kwargs: Any) -> Any:
             if self._scheduler.live:
-                why = "starts another process, of which nothing is seen"
+                why = "starts another process, which the explorer cannot see"
                 self._scheduler.proof_obstacles[f"{where(sys._getframe(1))}: {why}"] = None
             return real(*args, **kwargs)
 

@@ -367,7 +367,7 @@ class Network:
 
     def _doubt(self, what: str) -> None:
         if self.scheduler.live and not self.scheduler.steps_are_events:
-            why = f"uses {what}: what they stand for is no part of the states that are compared at this granularity"
+            why = f"uses {what}: at this granularity their content is not part of the compared states"
             self.scheduler.proof_obstacles[f"{where(sys._getframe(2))}: {why}"] = None
 
     def set_default_timeout(self, timeout: float | None) -> None:

@@ -73,7 +73,7 @@ def ready(network: Network, requests: Iterable[DescriptorUse], timeout: float | 
         make_wakeup = partial(kind, outside)
         timeout = 0 if any(map(_is_ready, outside)) else timeout
         if scheduler.live:
-            scheduler.proof_obstacles[f"{where(sys._getframe(2))}: looks at a descriptor of the system"] = None
+            scheduler.proof_obstacles[f"{where(sys._getframe(2))}: polls a descriptor of the system"] = None
     things = [network.end_of(descriptor) for descriptor, _ in within]
     readiness = network.ready(things, [is_read for _, is_read in within], timeout, make_wakeup)
     are_ready = {one for one, is_ready in zip(within, readiness, strict=True) if is_ready}

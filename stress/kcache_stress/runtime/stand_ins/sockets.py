@@ -73,7 +73,7 @@ class Socket:
         if self._descriptor < 0:
             raise system_error(errno.EBADF)
         if self._type & 0xF != _socket.SOCK_STREAM or (self._family not in _LOOPBACK and self._family != _UNIX):
-            refuse(self.network.scheduler, f"uses a socket of a kind that is not there: {WHY}", sys._getframe(1))
+            refuse(self.network.scheduler, f"uses a socket of an unsupported kind: {WHY}", sys._getframe(1))
         return self._end
 
     def _connected(self) -> End:
@@ -295,7 +295,7 @@ def make_socket_module(network: Network) -> ModuleType:
     ) -> list[tuple[Any, ...]]:
         del flags
         if host is not None and not _is_here(host):
-            refuse(scheduler, f"asks for the address of {host}: {WHY}", sys._getframe(1))
+            refuse(scheduler, f"looks up the address of {host}: {WHY}", sys._getframe(1))
         number = int(port) if port and str(port).isdigit() else 0
         kind = type or int(_socket.SOCK_STREAM)
         address_family = family or (int(_socket.AF_INET6) if host in ("::1", "::") else int(_socket.AF_INET))

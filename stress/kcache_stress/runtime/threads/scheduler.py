@@ -214,7 +214,7 @@ class Scheduler:
             if other is not None:
                 self.run_idle(other)
             elif not let_time_pass(self, deadline):
-                raise SetupDeadlockError("a call waits for something that nothing will ever bring about", waitable)
+                raise SetupDeadlockError("a call waits for something that never happens", waitable)
             elif deadline is not None and self.now >= deadline:
                 break
         return waitable.free

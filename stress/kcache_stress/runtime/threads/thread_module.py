@@ -166,7 +166,7 @@ def make_thread_module(scheduler: Scheduler) -> ModuleType:
         return joinable
 
     def count() -> int:
-        scheduler.proof_obstacles["asks for the number of running threads, which no event determines"] = None
+        scheduler.proof_obstacles["reads the number of running threads, which changes without an event"] = None
         started = [thread for number, thread in scheduler.actors.items() if number >= scheduler.program_actors]
         return sum(not thread.finished for thread in started)
 

@@ -63,7 +63,7 @@ function fillPanel(panel, data, number, layout, states, select) {
   const fact = (name, value, kind) => facts.append(node('dt', null, name), node('dd', kind ? {class: kind} : null, value));
   const wrong = number === data.firstError && data.expected !== '';
   fact('result', resultText(call), wrong ? 'wrong' : '');
-  if (wrong) fact('the model gives', data.expected);
+  if (wrong) fact('expected by the model', data.expected);
   fact('thread', data.lanes[call.lane].name);
   if (!call.arguments.length) fact('arguments', 'none');
   for (const [name, value] of call.arguments) fact(name, value);
