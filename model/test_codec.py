@@ -152,6 +152,7 @@ def test_malformed_history_says_where_and_what(lines: list[str], message: str) -
     [
         ("hello", 'begins with "kc1."'),
         ("kc1.", "copy all of it"),
+        (encode_blob(Program(("node",))) + "AAAA", "more characters than it should"),
         ("kc1.!!!!", "damaged"),
         (encode_blob(Program())[:-8], "copy all of it"),
         ("kc1.eJwDAAAAAAE", "damaged"),

@@ -5,11 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kcache_conformance.indexers.strategies import INDEXES, index_values, shapes
+from kcache_conformance.indexers.strategies import index_values, shapes
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.indexer_model import IndexerModel, State
 from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.operations import Operation, WriteKind
+from kcache_model.indexers.vocabulary import ALL_INDEXES
 from kcache_model.outcomes import ErrorKind, raised, returned
 
 items = st.builds(lambda shape, number: shape.stamped(f"v{number}"), shapes(), st.integers(0, 10**9))
@@ -23,7 +24,7 @@ writes = st.one_of(
 
 
 def run(model: IndexerModel, operations: list[Operation]) -> State:
-    state = model.initial(INDEXES)
+    state = model.initial(ALL_INDEXES)
     for operation in operations:
         state, _ = model.apply(state, operation)
     return state
@@ -34,7 +35,7 @@ def test_add_then_get(model: IndexerModel, before: list[Operation], item: Item) 
     state, outcome = model.apply(run(model, before), op.add(item))
     if outcome.error is None:
         assert model.apply(state, op.get(item))[1] == returned(item.stamp)
-        for index in INDEXES:
+        for index in ALL_INDEXES:
             for value in item.values.get(index) or ():
                 found = model.apply(state, op.by_index(index, value))[1].value
                 assert isinstance(found, tuple)
@@ -59,7 +60,7 @@ def test_replace_forgets_what_was_before(model: IndexerModel, before: list[Opera
         assert state == run(model, [operation])
 
 
-@given(models, st.lists(writes, max_size=6), st.sampled_from(INDEXES), index_values())
+@given(models, st.lists(writes, max_size=6), st.sampled_from(ALL_INDEXES), index_values())
 def test_lookups_agree(model: IndexerModel, before: list[Operation], index: str, value: str) -> None:
     state = run(model, before)
     keys = model.apply(state, op.index_keys(index, value))[1].value

@@ -110,7 +110,7 @@ def test_misuse_of_such_a_method_is_advice_with_the_reason(tmp_path: Path) -> No
     findings = found_in(tmp_path, "Buffer")
     assert findings
     assert {finding.status for finding in findings} == {Status.OK}
-    assert all(finding.advice.startswith("advance() needs the lock") for finding in findings)
+    assert all(finding.advice.startswith("advance() needs a lock") for finding in findings)
 
 
 def test_a_method_that_forgets_the_lock_is_wrong(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import kcache
 from kcache_conformance.indexers.concurrent_programs import concurrent_programs
+from kcache_conformance.indexers.token_replay import replay_token
 from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.targets.gallery import gallery
 from kcache_conformance.verification.batch import Batch
@@ -23,7 +24,8 @@ from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.operations import INDEX_OPERATIONS, OperationName
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import INDEXES, Target, make_target
-from kcache_stress.indexers.exploration import explored_indexer, replay_token
+from kcache_model.progress import NoProgress
+from kcache_stress.indexers.exploration import explored_indexer
 from kcache_stress.indexers.program_tokens import PROGRAM_TOKENS
 from kcache_stress.indexers.programs.footprints import some_calls_meet
 from kcache_stress.target.explore import ExploreOptions
@@ -166,7 +168,7 @@ def test_what_is_left_is_explained_and_can_be_repeated() -> None:
     assert tally.finding.program is not None
     assert len(tally.finding.program) <= 3
     assert "1 preemption (no schedule with fewer fails); possible under the GIL." in tally.finding.detail
-    assert replay_token(PROGRAM_TOKENS.decode(tally.finding.schedule)).answer is ReplayAnswer.REPRODUCED
+    assert replay_token(PROGRAM_TOKENS.decode(tally.finding.schedule), NoProgress()).answer is ReplayAnswer.REPRODUCED
 
 
 @pytest.mark.nightly

@@ -12,10 +12,10 @@ from kcache_conformance.results.events import SuiteResult
 from kcache_conformance.runs.suite import run_suite
 from kcache_conformance.targets.class_names import class_type_name
 from kcache_model.verdict import Status
-from stateful_tests.material.front_door import giving_up, kinds, newcomers, optional, own_threads
+from stateful_tests.material.front_door import afterwards, giving_up, kinds, newcomers, optional, own_threads
 
 KINDS = Path(kinds.__file__)
-MODULES = (newcomers, giving_up, optional, own_threads)
+MODULES = (newcomers, giving_up, optional, own_threads, afterwards)
 _FEW = {"GoodPool": 4}
 """Of the programs with an executor, each takes a second or more."""
 NAMES = [name.removeprefix("Bad") for name in vars(kinds) if name.startswith("Bad")]

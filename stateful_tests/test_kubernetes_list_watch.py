@@ -180,7 +180,7 @@ def test_other_errors_pass_through(server: ScriptedHttpServer) -> None:
 
 
 def test_a_function_that_is_no_method_of_an_api_is_refused() -> None:
-    with pytest.raises(TypeError, match="is no method of an API object"):
+    with pytest.raises(TypeError, match="is not a method of an API object"):
         list_watch_from_client(lambda: None)
 
 

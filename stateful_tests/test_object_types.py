@@ -161,7 +161,7 @@ def test_the_type_of_an_exception_counts(stacks: Path) -> None:
     (finding,) = checked("WrongException", phases=("smoke", "stateful")).findings
     assert finding.kind is FindingKind.DIVERGENCE
     assert [str(call) for call in finding.program.prefix] == ["pop()"]
-    assert "gave KeyError error" in finding.summary
+    assert "raised KeyError" in finding.summary
     assert "expected: IndexError error" in finding.summary
 
 

@@ -150,7 +150,7 @@ def test_a_replay_that_never_ends_says_what_may_help() -> None:
         return TARGET_TYPES["indexer"].stopped(stopped).summary
 
     assert "name it with --instrument" in summary(REPLAY)
-    assert summary("stress") == "a call did not return within 3 s"
+    assert summary("stress") == "creating the indexer did not return within 3 s"
 
 
 def test_an_unknown_type_phase_or_token_is_refused_with_what_is_known() -> None:

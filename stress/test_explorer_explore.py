@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import kcache
+from kcache_conformance.indexers.token_replay import replay_token
 from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.report.interleaving import interleaving_text
 from kcache_conformance.targets.gallery import gallery
@@ -28,13 +29,14 @@ from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.operations import OperationName, WriteKind
 from kcache_model.indexers.program import Program
+from kcache_model.progress import NoProgress
 from kcache_model.verdict import Status
 from kcache_stress.engine.counterexample import replayed
 from kcache_stress.engine.dpor import Dpor
 from kcache_stress.engine.granularity import REWRITTEN, Granularity
 from kcache_stress.engine.search import search
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.indexers.exploration import explored_indexer, replay_token
+from kcache_stress.indexers.exploration import explored_indexer
 from kcache_stress.indexers.program_tokens import PROGRAM_TOKENS
 from kcache_stress.indexers.programs.random_programs import explorer_program
 from kcache_stress.strategies import registry
@@ -85,7 +87,7 @@ def test_a_finding_is_small_explained_and_repeatable() -> None:
     assert "1 preemption (no schedule with fewer fails); possible under the GIL." in finding.detail
     assert finding.interleaving is not None
     assert "lookup_in_two_steps.py" in interleaving_text(finding.interleaving)
-    found = replay_token(PROGRAM_TOKENS.decode(finding.schedule))
+    found = replay_token(PROGRAM_TOKENS.decode(finding.schedule), NoProgress())
     assert found.answer is ReplayAnswer.REPRODUCED
     assert found.note == "the same schedule still fails"
 
@@ -240,11 +242,11 @@ def test_a_fixed_target_is_told_from_a_changed_one(tmp_path: Path) -> None:
     assert finding is not None
     token = PROGRAM_TOKENS.decode(finding.schedule)
     target.write_text("# a comment on top\n" + source, encoding="utf-8")
-    moved = replay_token(token)
+    moved = replay_token(token, NoProgress())
     assert moved.answer is ReplayAnswer.REPRODUCED
     assert "the sources have changed since" in moved.note
     target.write_text("from textbook import new_indexer\n", encoding="utf-8")
-    fixed = replay_token(token)
+    fixed = replay_token(token, NoProgress())
     assert fixed.answer is ReplayAnswer.FIXED
     assert fixed.note.startswith("it does not fail any more: no interleaving of its program fails")
     assert fixed.note.endswith("; its schedule no longer applies")

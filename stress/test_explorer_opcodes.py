@@ -6,15 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from kcache_conformance.indexers.token_replay import replay_token
 from kcache_conformance.report.interleaving import interleaving_text
 from kcache_conformance.targets.gallery import gallery
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.items import Item
 from kcache_model.indexers.program import Program
+from kcache_model.progress import NoProgress
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.engine.strategy import Coverage
-from kcache_stress.indexers.exploration import explored_indexer, replay_token
+from kcache_stress.indexers.exploration import explored_indexer
 from kcache_stress.indexers.program_tokens import PROGRAM_TOKENS
 from kcache_stress.runtime.threads.opcode_tracer import switch_points
 from kcache_stress.strategies.opcode_sampling import OpcodeSampling
@@ -269,7 +271,7 @@ def test_indexers() -> None:
     assert finding.interleaving is not None
     assert "is interrupted here" in interleaving_text(finding.interleaving)
     assert "lookup_in_two_steps.py:" in interleaving_text(finding.interleaving)
-    assert replay_token(PROGRAM_TOKENS.decode(finding.schedule)).answer is ReplayAnswer.REPRODUCED
+    assert replay_token(PROGRAM_TOKENS.decode(finding.schedule), NoProgress()).answer is ReplayAnswer.REPRODUCED
     subject = subjects["sequence_lock"]
     runner = subject.runner(MOVE)
     result = search(runner, OpcodeSampling(0), subject.judge(MOVE, runner), SearchLimits(100))

@@ -103,5 +103,5 @@ def test_other_code_is_refused(project: Path) -> None:
     sys.path.insert(0, str(project / "tests"))
     importlib.import_module("recorded_shop")
     use_imports(record_import_path(sys.path), files)
-    with pytest.raises(TargetError, match=r"recorded_shop from src/.*, and the explorer .* tests/recorded_shop/"):
+    with pytest.raises(TargetError, match=r"recorded_shop from src/.*, but the explorer .* tests/recorded_shop/"):
         require_recorded_files()

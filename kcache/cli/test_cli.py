@@ -354,7 +354,7 @@ def test_files_for_machines(tmp_path: Path) -> None:
     assert failure is not None
     assert "Smallest example" in (failure.text or "")
     assert " ".join(replay_line(done.stdout)) in (failure.text or "")
-    assert "--strict-errors" in (failure.text or "")
+    assert PROGRAM_TOKENS.decode(replay_line(failure.text or "")[1]).strict_errors
 
 
 HOSTILE = """

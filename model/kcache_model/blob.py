@@ -34,6 +34,8 @@ def unpack(prefix: str, word: str, name: str) -> Any:
         text = decompressor.decompress(packed, _LARGEST)
         if not decompressor.eof:
             raise FormatError(f"the {name} is incomplete; copy all of it")
+        if decompressor.unused_data:
+            raise FormatError(f"the {name} has more characters than it should; copy nothing but it")
         return json.loads(text)
     except FormatError:
         raise

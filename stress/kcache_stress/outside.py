@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import os
 import sys
+from pathlib import Path
 from types import CodeType, FrameType
 from typing import Final
 
@@ -12,6 +13,9 @@ from kcache_model.places import file_name
 
 from .stacks import is_harness
 
+_FILE_LOCK: Final = "a lock of the file system"
+_LOCKS: Final = Path("/proc/locks")
+"""The file locks of all processes, on Linux; a line with an arrow is a wait for the lock with the same number."""
 _CALLS: Final = {
     **dict.fromkeys(("recv", "recv_into", "recvfrom", "recvfrom_into", "recvmsg", "accept", "_accept"), "the network"),
     **dict.fromkeys(("connect", "connect_ex", "send", "sendall", "sendto", "sendmsg", "do_handshake"), "the network"),
@@ -20,7 +24,7 @@ _CALLS: Final = {
     **dict.fromkeys(("select", "poll", "epoll", "kqueue", "control", "devpoll"), "a socket, a pipe or a process"),
     **dict.fromkeys(("wait4", "waitpid", "wait3", "waitid", "fork_exec", "system"), "another process"),
     **dict.fromkeys(("read", "readline", "readinto", "write", "open", "input"), "a file, a pipe or a terminal"),
-    **dict.fromkeys(("flock", "lockf", "fcntl"), "a lock of the file system"),
+    **dict.fromkeys(("flock", "lockf", "fcntl"), _FILE_LOCK),
 }
 """Name of a function in C that waits for the outside world -> text that describes the awaited object."""
 _FILES: Final = {
@@ -54,7 +58,24 @@ def outside_wait(thread: int | None) -> str:
 def _awaited(frame: FrameType) -> str:
     """Return the object that the current call in C of the innermost frame waits for; empty if none is known."""
     operation = _CALLS.get(_called(frame.f_code, frame.f_lasti), "")
+    if operation == _FILE_LOCK and _holds_awaited_file_lock():
+        return ""
     return operation or _FILES.get(os.path.realpath(frame.f_code.co_filename), "")
+
+
+def _holds_awaited_file_lock() -> bool:
+    """Whether this process waits for a file lock that it holds itself: then no other process can end the wait."""
+    own, holders = str(os.getpid()), dict[str, str]()
+    try:
+        lines = [line.split() for line in _LOCKS.read_text(encoding="ascii").splitlines()]
+    except OSError:
+        return False
+    for number, *words in lines:
+        if words[0] != "->":
+            holders[number] = words[3]
+        elif words[4] == own == holders.get(number):
+            return True
+    return False
 
 
 def _called(code: CodeType, offset: int) -> str:

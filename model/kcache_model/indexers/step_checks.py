@@ -102,7 +102,7 @@ class IndexerChecks:
                     f"{operation_text(operation)} returned {outcome_text(before)}, but after {operation_text(write)} "
                     f"the same result shows {outcome_text(now)}: it is a live view"
                 )
-                yield StepProblem(FindingKind.DIVERGENCE, summary, "result-is-no-list", is_of_state=False)
+                yield StepProblem(FindingKind.DIVERGENCE, summary, rule="result-is-no-list", is_of_state=False)
                 return
 
     def _broken_rule(self, learn: Callable[[Any, Outcome], States]) -> Iterator[StepProblem]:

@@ -168,6 +168,7 @@ def object_type(
     called: str = "",
     litmus_tests: Sequence[Sequence[Sequence[MethodCall]]] = (),
     compares_results: bool = False,
+    reads: frozenset[str] = frozenset(),
 ) -> ObjectType:
     """Create an object type whose objects ``factory()`` creates, and whose calls take and return plain data.
 
@@ -180,6 +181,7 @@ def object_type(
         called: the noun for an object in texts; by default the name.
         litmus_tests: programs to try first: for each thread, its calls.
         compares_results: whether programs compare which calls return the same object.
+        reads: the names of calls that read the object back at the end, in addition to those that change nothing.
     """
     words: Vocabulary = tuple(vocabulary)
     given: Any = specification
@@ -198,7 +200,7 @@ def object_type(
         ways=lambda _: (ObjectProgram(),),
         usual_ways=lambda _: (ObjectProgram(),),
         smoke=tuple(alphabet(words, 0)),
-        read_back=lambda _: _reads(words, compares_results),
+        read_back=lambda _: _reads(words, reads, compares_results),
         exact_errors=True,
         codec=codec,
         script=_script,
@@ -268,8 +270,10 @@ def _offers(made: Any, template: OperationTemplate) -> bool:
     return callable(getattr(made, operation.attribute, None))
 
 
-def _reads(vocabulary: Vocabulary, compares_results: bool) -> ReadBack:
-    reads = [operation for operation in alphabet(vocabulary, 0) if not operation.is_write]
+def _reads(vocabulary: Vocabulary, names: frozenset[str], compares_results: bool) -> ReadBack:
+    # Reading a property may change the object, too, but the specification then reads the same properties.
+    every = alphabet(vocabulary, 0)
+    reads = [call for call in every if not call.is_write or call.form is Form.READ or call.name in names]
     return [*reads, RESULTS] if compares_results else reads
 
 

@@ -66,6 +66,7 @@ class _Calls:
         specification: the specification that judges the results.
         has_checks: whether runs in one thread are compared with something else than the class itself.
         compares_results: whether some call returns an object, so that returning the same object counts as a result.
+        reads: the names of calls that read the object back at the end, in addition to those that change nothing.
     """
 
     vocabulary: Vocabulary
@@ -74,6 +75,7 @@ class _Calls:
     specification: Applies | ReplaySpecification
     has_checks: bool
     compares_results: bool = False
+    reads: frozenset[str] = frozenset()
 
 
 def class_type(name: str) -> TargetType:
@@ -144,6 +146,7 @@ def _whole_type(name: str) -> TargetType:
                 summary=_SUMMARY,
                 called=kind.__name__.lower(),
                 compares_results=calls.compares_results,
+                reads=calls.reads,
             ),
             driver=calls.driver,
             codec=plain_codec(calls.vocabulary, _argument),
@@ -247,7 +250,9 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
     named = tuple(text for text in named if method_name(text) not in inherited)
     timing = Replay(target, makes, PlainDriver)
     replayed = ReplaySpecification(replay, is_of_target=not model, timing=timing if model else None)
-    return _Calls(templates, named, replay.driver, replayed, bool(model), probed.returns_objects)
+    return _Calls(
+        templates, named, replay.driver, replayed, bool(model), probed.returns_objects, frozenset(probed.reads())
+    )
 
 
 def _calls_of_shared_state(kind: type, makes: Callable[[], Any], target: str) -> list[PublicCall]:

@@ -30,6 +30,8 @@ _SLOW_SECONDS: Final = 0.15
 """A call that takes longer is left out: judging one small program makes dozens of calls within a budget of seconds."""
 _LEAST_TRIED: Final = 4
 """The number of calls that are kept however slow all are: the quickest calls."""
+_MOST_READS: Final = 6
+"""Calls that read the object at the end of each execution: each of them prolongs all executions."""
 _MOST_WRITES: Final = 12
 """Calls that are made on other objects to see whether objects share state."""
 _REPETITIONS: Final = 12
@@ -101,6 +103,27 @@ class Probed:
             outcomes = (sparing((*earlier, *self._with_needed(call))) for earlier, call in tried)
             if all(outcome.error is not None for outcome in outcomes) and not self._succeeds_beside(own[0], own):
                 yield own[0].name, str(first.error)
+
+    def reads(self) -> Iterator[str]:
+        """Yield the calls without arguments that only read, as far as trials show.
+
+        They return a value, return the same value again, and change the outcome of no other call. A call for which this
+        is wrong does no harm: the specification makes it, too.
+        """
+        steady = [call for call in self.first if call.name not in self.unsteady | self.untried]
+        sparing = Sparing(self._tries)
+        count = 0
+        for call in steady:
+            outcome = self.first[call]
+            is_plain = call.form is Form.CALL and call.is_write and not call.arguments and not call.needs
+            if count == _MOST_READS or not is_plain or outcome.waits or outcome.value is None:
+                continue
+            before = [(), *((write,) for write in self._writes[:_MOST_BEFORE] if write != call)]
+            others = [call, *(other for other in steady if other != call)]
+            tried = itertools.product(before, map(self._with_needed, others))
+            if all(_is_same(sparing((*calls, call, *own)), sparing((*calls, *own))) for calls, own in tried):
+                count += 1
+                yield call.name
 
     def _succeeds_beside(self, call: MethodCall, others: Iterable[MethodCall]) -> bool:
         """Whether a waiting call on a new object returns if another call is made meanwhile."""
@@ -209,6 +232,10 @@ class Probed:
         needed = [name for name in (*call.needs, *_begun(call)) if name in self._firsts]
         before = [one for name in needed for one in self._with_needed(self._firsts[name])]
         return (*before, call)
+
+
+def _is_same(one: Outcome, other: Outcome) -> bool:
+    return one == other and not one.waits
 
 
 def _begun(call: MethodCall) -> tuple[str, ...]:

@@ -29,8 +29,16 @@ _OPERATORS: Final = frozenset(
         "__enter__",
     }
 )
+_OWN_OPERATORS: Final = frozenset(
+    {
+        *("__bool__", "__reversed__"),
+        *("__iadd__", "__isub__", "__imul__", "__ior__", "__iand__", "__ixor__", "__ilshift__", "__irshift__"),
+    }
+)
+"""Further operators, called only if the class itself defines them: those of containers take containers like themselves,
+and others, such as comparisons and sums, create new objects."""
 _ASYNC_OPERATORS: Final = frozenset({"__aenter__", "__aiter__", "__anext__", "__await__"})
-_READS: Final = frozenset({"__len__", "__contains__"})
+_READS: Final = frozenset({"__len__", "__contains__", "__bool__"})
 """Methods that change nothing in any class. Other reads may change something: a cache counts its lookups."""
 _MIXINS: Final = frozenset({"_collections_abc", "typing", "contextlib"})
 """Modules whose classes call methods of the class itself: several such calls in one method are a race of the class."""
@@ -137,7 +145,9 @@ def _members(kind: type) -> Iterator[tuple[str, Any]]:
     """Yield the public members as their classes declare them, sorted by name, without the members of ``object``."""
     for name in sorted({name for base in kind.__mro__ for name in vars(base)}):
         owner = next(base for base in kind.__mro__ if name in vars(base))
-        is_public = not name.startswith("_") or name in _OPERATORS or name in _ASYNC_OPERATORS
+        is_own = owner.__module__.partition(".")[0] not in sys.stdlib_module_names
+        is_operator = name in _OPERATORS or name in _ASYNC_OPERATORS or (name in _OWN_OPERATORS and is_own)
+        is_public = not name.startswith("_") or is_operator
         declared = vars(owner)[name]
         is_of_object = declared is not None and not isinstance(declared, (staticmethod, classmethod, type))
         if is_public and is_of_object and owner is not object:
@@ -171,10 +181,15 @@ def _calls_of(kind: type, name: str, declared: Any) -> Iterator[PublicCall]:
     if name == "__enter__" or _makes_context(declared):
         yield PublicCall(f"{name}.enter", Form.ENTER, parameters, optional=optional)
         yield PublicCall(f"{name}.exit", Form.EXIT)
-    elif inspect.isgeneratorfunction(inspect.unwrap(declared)) or (name == "__iter__" and not _is_iterator(kind)):
+    elif inspect.isgeneratorfunction(inspect.unwrap(declared)) or _starts_loop(kind, name):
         yield PublicCall(name, Form.ITERATE, parameters, optional=optional)
     else:
         yield PublicCall(name, Form.CALL, parameters, is_write=name not in _READS, optional=optional)
+
+
+def _starts_loop(kind: type, name: str) -> bool:
+    """Whether a method returns the iterator of a loop over an object of the class."""
+    return name == "__reversed__" or (name == "__iter__" and not _is_iterator(kind))
 
 
 def _makes_context(function: Any) -> bool:

@@ -141,28 +141,34 @@ def _stopped(object_type: ObjectType, stopped: Stopped) -> Finding:
         what = f"creating the {object_type.called}"
     else:
         what = str(program.prefix[-1]) if not program.threads and program.prefix else "a call"
-    if program is not None and program.threads and stopped.phase in (REPLAY, _EXPLORER):
-        return _execution_stopped(stopped, kind, program)
+    if stopped.phase == REPLAY or (stopped.phase == _EXPLORER and program is not None and program.threads):
+        return _execution_stopped(object_type, stopped, kind, program)
     did = f"did not return within {stopped.options.patience_seconds:g} s" if stopped.is_hang else "ended the process"
     finding = Finding(kind, stopped.phase, f"{what} {did}", observed=Outcome(value=did), detail=stopped.detail)
     if program is None:
         return finding
     program = _smaller(object_type, stopped, program)
-    setting = Setting(object_type, stopped.name, stopped.options.strict_errors, stopped.options.instrument)
-    token = token_format(object_type).encode(setting.token(program, kind))
+    token = _token(object_type, stopped, program, kind)
     rule = object_type.rule_of_outcome(program, WAITS, WAITS) if stopped.is_hang and program.is_sequential else ""
     script = object_type.script(program, stopped.name, {})
     return replace(finding, program=program, schedule=token, script=script, rule=rule or finding.rule)
 
 
-def _execution_stopped(stopped: Stopped, kind: FindingKind, program: Any) -> Finding:
+def _token(object_type: ObjectType, stopped: Stopped, program: Any, kind: FindingKind) -> str:
+    options = stopped.options
+    setting = Setting(object_type, stopped.name, options.strict_errors, options.instrument, options.is_strict)
+    return token_format(object_type).encode(setting.token(program, kind))
+
+
+def _execution_stopped(object_type: ObjectType, stopped: Stopped, kind: FindingKind, program: Any) -> Finding:
     """Return the finding of an execution under the explorer that did not end, or that ended the process."""
     hint = (
         "; it waits for something real, or spins without touching anything shared (`while True: pass`); if that is in "
         "another package, name it with --instrument"
     )
     summary = f"an execution did not end{hint}" if stopped.is_hang else "an execution ended the process"
-    return Finding(kind, _EXPLORER, summary, program, detail=stopped.detail)
+    finding = Finding(kind, _EXPLORER, summary, program, detail=stopped.detail)
+    return finding if program is None else replace(finding, schedule=_token(object_type, stopped, program, kind))
 
 
 def _smaller(object_type: ObjectType, stopped: Stopped, program: Any) -> Any:
@@ -170,13 +176,12 @@ def _smaller(object_type: ObjectType, stopped: Stopped, program: Any) -> Any:
     if stopped.spec is None or stopped.phase == REPLAY or program.threads or len(program.prefix) < 2:
         return program
     how = "hang" if stopped.is_hang else "crash"
-    setting = Setting(object_type, stopped.name, stopped.options.strict_errors, stopped.options.instrument)
     last = program.prefix[-1].name
 
     def fails(candidate: Any) -> bool:
         if not candidate.prefix or candidate.prefix[-1].name != last:
             return False
-        word = token_format(object_type).encode(setting.token(candidate, FindingKind.CRASH))
+        word = _token(object_type, stopped, candidate, FindingKind.CRASH)
         ended = run_job(
             _REPLAY_JOB,
             {"target_type": object_type.name, "word": word},

@@ -33,6 +33,7 @@ from .programs import (
     random_program,
     scope_by_size,
     shapes_within,
+    woken,
 )
 
 _EXECUTIONS: Final = 400
@@ -50,6 +51,8 @@ _LEAST_LARGER: Final = 60
 """Larger programs that are explored even if the bound is proved: some faults need a third thread, or call."""
 _MOST_FILLED: Final = 60
 """The most programs on an object that holds two things; a class with twenty methods has hundreds."""
+_MOST_WOKEN: Final = 12
+"""The most programs with a wait that is overtaken; most classes have one waiting call, and one that ends its wait."""
 _BESIDE_FILLED: Final = 2
 """Random programs for each of these programs."""
 _PROGRESS_SECONDS: Final = 0.2
@@ -227,6 +230,7 @@ def _programs(object_type: ObjectType, context: PhaseContext) -> Iterator[Any]:
     """Yield litmus tests, then random programs. Turns with odd seeds reverse the litmus tests."""
     litmus = list(litmus_tests(object_type, context.target))
     yield from litmus if context.seed % 2 == 0 else reversed(litmus)
+    yield from itertools.islice(woken(object_type, context.target), _MOST_WOKEN)
     of_two = itertools.islice(filled(object_type, context.target), _MOST_FILLED)
     for number in itertools.count():
         if number % _BESIDE_FILLED == 0:

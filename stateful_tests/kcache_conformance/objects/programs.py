@@ -115,22 +115,57 @@ def _returns(specification: Specification[Any, Any], program: Any, call: Any) ->
     return is_normal
 
 
-def filled(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
-    """Yield programs of one call in each of two threads, after two calls that add something for them to use.
+def woken(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
+    """Yield programs in which a call that waits with a limit is overtaken: the thread that ends the wait calls it, too.
 
-    Many faults show only if an object holds two things: a loop skips one, or the wrong one is removed.
+    They show a wait in an ``if`` instead of a ``while``, and what a wait loses that ends in the moment of its limit.
+    """
+    way = object_type.usual_ways(target)[0]
+    specification = object_type.specification(way)
+    new: States = (specification.initial(way),)
+    small = [list(template.smallest(0)) for template in made_by_threads(object_type, target)]
+
+    def waits(states: States, call: Any) -> bool:
+        return follow(specification, states, call)[1].waits
+
+    for calls in small:
+        endless = next((call for call in calls if waits(new, call)), None)
+        limited = next((call for call in calls if not waits(new, call)), None)
+        if endless is None or limited is None:
+            continue
+        for other in (others[0] for others in small if others is not calls and not waits(new, others[0])):
+            if waits(follow(specification, new, other)[0], endless):
+                continue
+            for threads in (((limited,), (other, limited)), ((limited,), (limited,), (other,))):
+                program = object_type.completed(way.with_calls((), threads))
+                if _is_explorable(object_type, target, program):
+                    yield program
+
+
+def filled(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
+    """Yield programs of one call in each of two threads, after two calls, one of which adds something for them to use.
+
+    Many faults show only if an object holds two things: a loop skips one, or the wrong one is removed. Others show only
+    if something else has happened to what the object holds: it has expired, or has been used.
     """
     way = object_type.usual_ways(target)[0]
     small = [list(template.smallest(0)) for template in made_by_threads(object_type, target)]
     for puts in (calls for calls in small if getattr(calls[0], "puts_in", False)):
         first, *others = puts
-        second = max(others, key=lambda one: _in_common(one, first), default=first)
+        same = max(others, key=lambda one: _in_common(one, first), default=first)
         about = [max(calls, key=lambda one: _in_common(one, first)) for calls in small]
-        for pair in itertools.combinations_with_replacement(about, 2):
-            program = object_type.completed(way.with_calls((first, second), tuple((one,) for one in pair)))
-            is_wanted = object_type.is_valid(program) and any(operation.is_write for operation in pair)
-            if is_wanted and _is_allowed(target, program) and not _may_wait_for_ever(object_type, program):
-                yield program
+        seconds = (same, *(call for call in about if call.is_write and not getattr(call, "puts_in", False)))
+        pairs = itertools.combinations_with_replacement(about, 2)
+        for pair in sorted(pairs, key=lambda pair: (sum(not call.is_write for call in pair), pair[0] == pair[1])):
+            for second in seconds:
+                program = object_type.completed(way.with_calls((first, second), tuple((one,) for one in pair)))
+                if any(call.is_write for call in pair) and _is_explorable(object_type, target, program):
+                    yield program
+
+
+def _is_explorable(object_type: ObjectType, target: ObjectTarget, program: Any) -> bool:
+    is_possible = object_type.is_valid(program) and _is_allowed(target, program)
+    return is_possible and not _may_wait_for_ever(object_type, program)
 
 
 def _in_common(one: Any, other: Any) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.object_types.plain import ObjectProgram
+from kcache_model.interleaved_program import InterleavedProgram
 
 from ..isolation import STARTUP_SECONDS, run_job
 
@@ -34,7 +34,7 @@ def hangs_alone(finding: Finding, target_type: TargetType, target: str | None, p
     patience, answers = _MORE_PATIENCE * patience_seconds, list[Any]()
     if finding.schedule:
         # Under the explorer, C code waits forever for a lock that another virtual thread holds: real threads decide.
-        seconds = 0.0 if isinstance(finding.program, ObjectProgram) else _SEARCH_SECONDS
+        seconds = _SEARCH_SECONDS if isinstance(finding.program, InterleavedProgram) else 0.0
         end = run_job(
             "kcache_conformance.runs.replays:replay_job",
             {"target_type": target_type.name, "word": finding.schedule, "seconds": seconds},

@@ -1,0 +1,184 @@
+"""Classes whose faults show in what is read after the threads, in a wait that is overtaken, or in what has expired."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections import deque
+
+
+class GoodFair:
+    """A semaphore that gives a permit to the caller who waits longest."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._permits = 1
+        self._waiters: deque[threading.Event] = deque()
+
+    def release(self) -> None:
+        with self._lock:
+            if self._waiters:
+                self._waiters.popleft().set()
+            else:
+                self._permits += 1
+
+    @property
+    def free(self) -> int:
+        with self._lock:
+            return self._permits
+
+    def acquire(self, timeout: float | None = None) -> bool:
+        with self._lock:
+            if self._permits and not self._waiters:
+                self._permits -= 1
+                return True
+            event = threading.Event()
+            self._waiters.append(event)
+        return event.wait(timeout) or self._given_up(event)
+
+    def _given_up(self, event: threading.Event) -> bool:
+        with self._lock:
+            if event not in self._waiters:
+                return True
+            self._waiters.remove(event)
+            return False
+
+
+class BadFair(GoodFair):
+    """A permit that comes in the moment of the timeout is lost."""
+
+    def _given_up(self, event: threading.Event) -> bool:
+        super()._given_up(event)
+        return False
+
+
+class GoodCatalog:
+    """Each page is loaded once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loads = 0
+        self._page = functools.lru_cache(maxsize=None)(self._load)
+
+    def _load(self, name: str) -> str:
+        self._loads += 1
+        return f"page {name}"
+
+    def get(self, name: str) -> str:
+        with self._lock:
+            return self._page(name)
+
+    @property
+    def loads(self) -> int:
+        with self._lock:
+            return self._loads
+
+
+class BadCatalog(GoodCatalog):
+    """Two threads that miss a page both load it."""
+
+    def get(self, name: str) -> str:
+        return self._page(name)
+
+
+class GoodTally:
+    """A sum with an operator."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sum = 0
+
+    def __iadd__(self, number: int) -> GoodTally:
+        with self._lock:
+            self._sum += number
+        return self
+
+    def __bool__(self) -> bool:
+        with self._lock:
+            return self._sum != 0
+
+    def sum(self) -> int:
+        with self._lock:
+            return self._sum
+
+
+class BadTally(GoodTally):
+    def __iadd__(self, number: int) -> GoodTally:
+        self._sum += number
+        return self
+
+
+class GoodMailbox:
+    """take() waits for a letter, and raises TimeoutError if none comes in time."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._letters: deque[str] = deque()
+
+    def put(self, letter: str) -> None:
+        with self._changed:
+            self._letters.append(letter)
+            self._changed.notify()
+
+    def take(self, timeout: float | None = None) -> str:
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._letters, timeout):
+                raise TimeoutError("no letter")
+            return self._letters.popleft()
+
+    def __len__(self) -> int:
+        with self._changed:
+            return len(self._letters)
+
+
+class BadMailbox(GoodMailbox):
+    """The letter for which take() was woken may be gone: ``if`` instead of ``while``."""
+
+    def take(self, timeout: float | None = None) -> str:
+        with self._changed:
+            if not self._letters and not self._changed.wait(timeout):
+                raise TimeoutError("no letter")
+            return self._letters.popleft()
+
+
+class GoodExpiring:
+    """A cache whose entries live until its clock has ticked."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._now = 0
+        self._entries: dict[str, tuple[int, int]] = {}
+
+    def tick(self) -> None:
+        with self._lock:
+            self._now += 1
+
+    def __setitem__(self, key: str, value: int) -> None:
+        with self._lock:
+            self._entries[key] = (value, self._now + 1)
+
+    def __getitem__(self, key: str) -> int:
+        with self._lock:
+            value, end = self._entries[key]
+            if end <= self._now:
+                del self._entries[key]
+                raise KeyError(key)
+            return value
+
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self._entries)
+
+
+class BadExpiring(GoodExpiring):
+    """The entry that is dropped may be a newer one than the one that has expired."""
+
+    def __getitem__(self, key: str) -> int:
+        with self._lock:
+            value, end = self._entries[key]
+            is_over = end <= self._now
+        if is_over:
+            with self._lock:
+                self._entries.pop(key, None)
+            raise KeyError(key)
+        return value
