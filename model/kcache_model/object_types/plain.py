@@ -271,9 +271,7 @@ def _offers(made: Any, template: OperationTemplate) -> bool:
 
 
 def _reads(vocabulary: Vocabulary, names: frozenset[str], compares_results: bool) -> ReadBack:
-    # Reading a property may change the object, too, but the specification then reads the same properties.
-    every = alphabet(vocabulary, 0)
-    reads = [call for call in every if not call.is_write or call.form is Form.READ or call.name in names]
+    reads = [call for call in alphabet(vocabulary, 0) if not call.is_write or call.name in names]
     return [*reads, RESULTS] if compares_results else reads
 
 

@@ -300,7 +300,7 @@ class ReplaySpecification:
         ``None`` if the last step is not :class:`Overtaken`, or if the call does not give up.
         """
         last = state[-1] if state else None
-        if not isinstance(last, Overtaken):
+        if not isinstance(last, Overtaken) or not isinstance(operation, CalledBy):  # or it comes after the threads
             return None
         operations = (*last.calls, operation)
         after = (*state[:-1], replace(last, calls=operations))

@@ -250,9 +250,9 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
     named = tuple(text for text in named if method_name(text) not in inherited)
     timing = Replay(target, makes, PlainDriver)
     replayed = ReplaySpecification(replay, is_of_target=not model, timing=timing if model else None)
-    return _Calls(
-        templates, named, replay.driver, replayed, bool(model), probed.returns_objects, frozenset(probed.reads())
-    )
+    # What a thread of the class does may be read before it is done: then the calls decide, which can wait for it.
+    reads = frozenset() if replay.starts_threads else frozenset(probed.reads())
+    return _Calls(templates, named, replay.driver, replayed, bool(model), probed.returns_objects, reads)
 
 
 def _calls_of_shared_state(kind: type, makes: Callable[[], Any], target: str) -> list[PublicCall]:

@@ -105,11 +105,12 @@ class Probed:
                 yield own[0].name, str(first.error)
 
     def reads(self) -> Iterator[str]:
-        """Yield the calls without arguments that only read, as far as trials show.
+        """Yield properties, and the calls without arguments that only read, as far as trials show.
 
-        They return a value, return the same value again, and change the outcome of no other call. A call for which this
-        is wrong does no harm: the specification makes it, too.
+        These return a value, return the same value again, and change the outcome of no other call. A call for which
+        this is wrong does no harm: the specification makes it, too.
         """
+        yield from (call.name for call in self.first if call.form is Form.READ)
         steady = [call for call in self.first if call.name not in self.unsteady | self.untried]
         sparing = Sparing(self._tries)
         count = 0
