@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ import kcache
 import kcache_conformance
 import kcache_model
 import kcache_stress
+from kcache_conformance.phases.suite_options import SuiteOptions
 
 PACKAGES = {
     package.__name__: Path(str(package.__file__)).parent
@@ -385,3 +387,29 @@ def test_an_operation_of_an_indexer_is_added_in_few_files(operation: str) -> Non
     assert len(named) <= 8, named
     assert "kcache_model.indexers.operations" in named
     assert not any(module.startswith("kcache_conformance.report") for module in named)
+
+
+PASSED_ON = {"strict_errors": 39, "patience_seconds": 12, "seed": 10, "instrument": 8}
+"""Options of a run that many modules pass on as arguments of their own: in how many. The numbers only shrink.
+
+A new option is a field of ``SuiteOptions`` and a line in ``kcache/cli/options.py``; whoever uses it finds it in the
+options of its context.
+"""
+
+_MOST_PASSED_ON = 4
+
+
+def passed_on(names: set[str]) -> Counter[str]:
+    """Option -> the number of modules that pass it on by its own name: ``seed=seed`` or ``seed=options.seed``."""
+    found: Counter[str] = Counter()
+    for module in MODULES:
+        keywords = (node for node in ast.walk(tree_of(module)) if isinstance(node, ast.keyword) and node.arg in names)
+        found.update(
+            {str(one.arg) for one in keywords if getattr(one.value, "id", getattr(one.value, "attr", "")) == one.arg}
+        )
+    return found
+
+
+def test_an_option_of_all_commands_is_added_in_three_files() -> None:
+    counts = passed_on({field.name for field in fields(SuiteOptions)})
+    assert {name: count for name, count in counts.items() if count > _MOST_PASSED_ON} == PASSED_ON
