@@ -45,6 +45,11 @@ def test_a_faulty_class_is_found(name: str) -> None:
     assert result.status is Status.VIOLATION, [finding.unconfirmed for finding in result.findings]
 
 
+@pytest.mark.parametrize(("name", "programs"), [("BadMailbox", 16), ("BadExpiring", 24)])
+def test_overtaken_waits_and_what_has_changed_are_tried_early(name: str, programs: int) -> None:
+    assert checked(name, programs, file=Path(afterwards.__file__)).status is Status.VIOLATION
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_its_right_twin_is_ok_and_each_of_its_methods_has_returned(name: str) -> None:
     result = checked(f"Good{name}", 12)
