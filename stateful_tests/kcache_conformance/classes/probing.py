@@ -108,9 +108,10 @@ class Probed:
         """Yield properties, and the calls without arguments that only read, as far as trials show.
 
         These return a value, return the same value again, and change the outcome of no other call. A call for which
-        this is wrong does no harm: the specification makes it, too.
+        this is wrong does no harm: the specification makes it, too. Calls that return objects are not among them, as
+        objects are compared by the calls that returned them.
         """
-        yield from (call.name for call in self.first if call.form is Form.READ)
+        yield from (call.name for call in self.first if call.form is Form.READ and self._returns_plain_data(call))
         steady = [call for call in self.first if call.name not in self.unsteady | self.untried]
         sparing = Sparing(self._tries)
         count = 0
@@ -119,12 +120,22 @@ class Probed:
             is_plain = call.form is Form.CALL and call.is_write and not call.arguments and not call.needs
             if count == _MOST_READS or not is_plain or outcome.waits or outcome.value is None:
                 continue
+            if not self._returns_plain_data(call):
+                continue
             before = [(), *((write,) for write in self._writes[:_MOST_BEFORE] if write != call)]
             others = [call, *(other for other in steady if other != call)]
             tried = itertools.product(before, map(self._with_needed, others))
             if all(_is_same(sparing((*calls, call, *own)), sparing((*calls, *own))) for calls, own in tried):
                 count += 1
                 yield call.name
+
+    def _returns_plain_data(self, call: MethodCall) -> bool:
+        outcome = self.first[call]
+        if outcome.waits or outcome.error is not None:
+            return False
+        result = self._tries.result(self._with_needed(call))
+        items = list(result) if isinstance(result, (list, set, frozenset)) else [result]
+        return not any(map(has_identity, items))
 
     def _succeeds_beside(self, call: MethodCall, others: Iterable[MethodCall]) -> bool:
         """Whether a waiting call on a new object returns if another call is made meanwhile."""

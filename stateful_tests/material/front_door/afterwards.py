@@ -182,3 +182,29 @@ class BadExpiring(GoodExpiring):
                 self._entries.pop(key, None)
             raise KeyError(key)
         return value
+
+
+class GoodFactory:
+    """Its property and its method return the same object each time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._tally: GoodTally | None = None
+        self._uses = 0
+
+    @property
+    def tally(self) -> GoodTally:
+        with self._lock:
+            self._tally = self._tally or GoodTally()
+            return self._tally
+
+    def shared(self) -> GoodTally:
+        return self.tally
+
+    def use(self) -> None:
+        with self._lock:
+            self._uses += 1
+
+    def uses(self) -> int:
+        with self._lock:
+            return self._uses
