@@ -49,11 +49,6 @@ class CallProgram(Generic[Op_co]):
         return None
 
     @property
-    def word(self) -> str:
-        """This program as one word for a command line, if findings of its type may have no replay token; else empty."""
-        return ""
-
-    @property
     def creation(self) -> str:
         """A line of Python that creates the object, if findings of its type have no script; else empty."""
         return ""

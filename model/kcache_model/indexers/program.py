@@ -43,13 +43,6 @@ class Program(CallProgram[Operation]):
         return History(self.indexes, calls, self.semantics, self.may_evict)
 
     @property
-    def word(self) -> str:
-        """This program as one word for a command line, see :func:`.codec.encode_blob`."""
-        from .codec import encode_blob  # the codec imports this module
-
-        return encode_blob(self)
-
-    @property
     def creation(self) -> str:
         """A line of Python that creates the Indexer."""
         indexes = "{" + ", ".join(f"{name!r}: ..." for name in self.indexes) + "}"

@@ -179,7 +179,7 @@ def smallest_mismatch(
     object_type: ObjectType,
     mismatch: Mismatch,
     run_again: Callable[[Any], Mismatch | None],
-    is_same: Callable[[Mismatch], bool] | None = None,
+    is_same: Callable[[Mismatch], bool],
     *,
     seconds: float = _SMALLER_SECONDS,
 ) -> Mismatch | None:
@@ -189,7 +189,7 @@ def smallest_mismatch(
         object_type: of the target.
         mismatch: the mismatch.
         run_again: runs a program and returns its mismatch.
-        is_same: whether a mismatch is the same; by default if it has the same kind.
+        is_same: whether another mismatch is the same.
         seconds: limit of wall-clock time.
     """
     best = None
@@ -197,7 +197,7 @@ def smallest_mismatch(
     def fails(candidate: Any) -> bool:
         nonlocal best
         found = run_again(candidate)
-        if found is None or not (found.kind is mismatch.kind if is_same is None else is_same(found)):
+        if found is None or not is_same(found):
             return False
         best = found
         return True

@@ -98,8 +98,7 @@ def _again(
             found = run_program(replace(setup, target=other), candidate)
             return None if found is None else finding_of(setting, "replay", found)
 
-        most, least = (_MOST_RUNS, _RUNS) if program.is_unsteady else (_RUNS, _RUNS)
-        for _ in work_steps(seconds, most, least=least):
+        for _ in work_steps(seconds, _MOST_RUNS if program.is_unsteady else _RUNS, least=_RUNS):
             runs += 1
             mismatch = run_program(setup, program)
             if mismatch is not None:

@@ -29,19 +29,16 @@ def hangs_alone(finding: Finding, target_type: TargetType, target: str | None, p
         target: its name.
         patience_seconds: the patience after which the call was given up.
     """
-    if finding.kind is not FindingKind.HANG or target is None:
+    if finding.kind is not FindingKind.HANG or target is None or not finding.schedule:
         return True
     patience, answers = _MORE_PATIENCE * patience_seconds, list[Any]()
-    if finding.schedule:
-        # Under the explorer, C code waits forever for a lock that another virtual thread holds: real threads decide.
-        seconds = _SEARCH_SECONDS if isinstance(finding.program, InterleavedProgram) else 0.0
-        end = run_job(
-            "kcache_conformance.runs.replays:replay_job",
-            {"target_type": target_type.name, "word": finding.schedule, "seconds": seconds},
-            on_event=answers.append,
-            deadline_seconds=STARTUP_SECONDS + _DEADLINE_SECONDS,
-            patience_seconds=patience,
-        )
-    else:
-        return True
+    # Under the explorer, C code waits forever for a lock that another virtual thread holds: real threads decide.
+    seconds = _SEARCH_SECONDS if isinstance(finding.program, InterleavedProgram) else 0.0
+    end = run_job(
+        "kcache_conformance.runs.replays:replay_job",
+        {"target_type": target_type.name, "word": finding.schedule, "seconds": seconds},
+        on_event=answers.append,
+        deadline_seconds=STARTUP_SECONDS + _DEADLINE_SECONDS,
+        patience_seconds=patience,
+    )
     return end.how != "done" or any(answer.get("finding") is not None for answer in answers)
