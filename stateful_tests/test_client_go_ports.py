@@ -24,7 +24,6 @@ from kcache_model.indexers.target import Target, make_target
 from kcache_model.rules import Contract
 from kcache_model.verdict import Status
 from kcache_stress.indexers.exploration import explored_indexer
-from kcache_stress.indexers.stress import StressOptions, stress
 from kcache_stress.target.explore import ExploreOptions, explore
 from stateful_tests.material import client_go_ports
 from stateful_tests.material.client_go_ports import NewestStore, StoreOf018, StoreOf036, ThreadSafeStore
@@ -65,9 +64,9 @@ def found_by_one_thread(target: Target, semantics: Semantics) -> Finding | None:
 def test_a_port_of_client_go_is_not_accused(port: Port, semantics: Semantics) -> None:
     target = target_of(port, semantics)
     assert found_by_one_thread(target, semantics) is None
-    report = stress(target, semantics, StressOptions(seconds=240.0, rounds=STRESS_ROUNDS))
-    assert report.finding is None
-    assert report.rounds == STRESS_ROUNDS
+    outcome = PHASES["stress"](PhaseContext(with_changes(target, semantics=semantics), programs=STRESS_ROUNDS))
+    assert outcome.finding is None
+    assert outcome.counts["programs"] == STRESS_ROUNDS
 
 
 @pytest.mark.parametrize(("port", "semantics"), PORTS[1:])

@@ -21,7 +21,6 @@ from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import make_target
 from kcache_model.verdict import Status
 from kcache_stress.indexers.exploration import explored_indexer
-from kcache_stress.indexers.stress import StressOptions, stress
 from kcache_stress.target.explore import ExploreOptions, explore
 from stateful_tests.material import evicting_targets
 from stateful_tests.material.indexer_runs import replay, run_machine, smoke
@@ -56,8 +55,8 @@ def test_a_right_one_passes_the_recordings(name: str) -> None:
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_one_passes_real_threads(name: str) -> None:
-    report = stress(target(name), Semantics.CLASSIC, StressOptions(seconds=60, rounds=40))
-    assert (report.finding, report.undecided) == (None, 0)
+    outcome = PHASES["stress"](PhaseContext(target(name), programs=40))
+    assert (outcome.finding, outcome.counts["undecided"]) == (None, 0)
 
 
 def test_long_sessions_are_left_out_and_that_is_said() -> None:

@@ -9,14 +9,15 @@ from dataclasses import replace
 import pytest
 
 from kcache.testing import ConformanceError, Target, run_conformance
+from kcache_conformance.indexers.phases import PHASES
 from kcache_conformance.indexers.recorded.corpus import scenarios
 from kcache_conformance.indexers.recorded.scenario import Scenario
+from kcache_conformance.phases.phase import PhaseContext
 from kcache_conformance.results.events import SuiteResult
 from kcache_conformance.runs.suite import SuiteOptions, run_suite
 from kcache_conformance.targets.gallery import Example, gallery
 from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.probing import probe
-from kcache_stress.indexers.stress import StressOptions, stress
 from kcache_stress.indexers.target_loading import load_target
 from stateful_tests.material.indexer_runs import replay, run_machine, smoke
 
@@ -128,6 +129,7 @@ def test_a_correct_design_passes(example: Example, effort: Effort) -> None:
         assert replay(target, scenario, strict_errors=True).finding is None
     assert run_machine(target, effort(4, 300), strict_errors=True) is None
     rounds = effort(6, 2000)
-    report = stress(target, Semantics.CLASSIC, StressOptions(seconds=240.0, rounds=rounds, strict_errors=True))
-    assert report.finding is None
-    assert report.rounds == rounds
+    options = SuiteOptions(strict_errors=True)
+    outcome = PHASES["stress"](PhaseContext(target, options=options, programs=rounds))
+    assert outcome.finding is None
+    assert outcome.counts["programs"] == rounds

@@ -115,7 +115,7 @@ def test_the_threads_go_from_object_to_object() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "kind", "calls"), [("waits", FindingKind.HANG, 0), ("loses", FindingKind.NONLINEARIZABLE, 2)]
+    ("fault", "kind", "calls"), [("waits", FindingKind.HANG, 2), ("loses", FindingKind.NONLINEARIZABLE, 2)]
 )
 def test_what_goes_wrong_with_one_of_the_objects_is_told(fault: str, kind: FindingKind, calls: int) -> None:
     stress, _ = stress_of(**{fault: 6})
@@ -123,6 +123,7 @@ def test_what_goes_wrong_with_one_of_the_objects_is_told(fault: str, kind: Findi
         found = stress._together(BOTH, 8)
     assert found.kind is kind
     assert len(found.calls) == calls
+    assert sum(call.returned is None for call in found.calls) == (2 if kind is FindingKind.HANG else 0)
 
 
 def test_a_thread_that_a_fault_of_the_harness_has_ended_does_not_hang(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +149,7 @@ def test_a_real_thread_that_meets_virtual_ones_accuses_nobody(error: Exception, 
     call = Call(0, MethodCall("get"), 0, 1, raised(type(error).__name__, error_text(error)))
     verdict = CallsVerdict(Status.VIOLATION, "reason", call, Outcome())
     stress, _ = stress_of()
-    shown: Any = SimpleNamespace(calls=[call], judged=lambda: verdict)
+    shown: Any = SimpleNamespace(calls=[call], history=[call], broken=(), judged=lambda: verdict)
     with stress.underway():
         assert stress._judged(shown).kind is kind
 

@@ -17,11 +17,9 @@ from kcache_model.indexers.recording import dump_events, judge_recording
 from kcache_model.linearizability import SearchBudget
 from kcache_model.linearizability.search import search_linearization
 from kcache_model.verdict import Status
-from kcache_stress.indexers.recorder import record
 from kcache_stress.indexers.target_loading import load_target
 from kcache_stress.indexers.workload import Shape, random_program
-from kcache_stress.real_threads.noise import Level, Noise
-from kcache_stress.real_threads.thread_pool import ThreadPool
+from stress.material.indexer_stress import stress_of
 
 PATHS = {example.name: f"{example.path}:new_indexer" for example in gallery()}
 ROUNDS = 60
@@ -40,23 +38,20 @@ def searched(history: History) -> Status:
 def test_all_judges_agree_on_what_threads_saw(name: str) -> None:
     target = load_target(PATHS[name])
     rng = random.Random(name)
-    pool, noise = ThreadPool(4), Noise(7)
     verdicts: Counter[Status] = Counter()
-    try:
+    with stress_of(target) as stress:
         for _ in range(ROUNDS):
             program = random_program(rng.getrandbits(48), target, Semantics.CLASSIC, Shape())
-            level = Level(0.3) if rng.random() < 0.7 else None
-            history = record(target, program, pool, noise, level, 10.0).history
+            found = stress.run(program)
+            history = History(program.indexes, found.calls, program.semantics)
             if why_not(history):
                 continue
             status = judge_history(history).status
+            assert found.verdict.status is status
             by_search = searched(history)
             assert by_search in (status, Status.UNKNOWN), history
             assert check_linearizable(history).status is status
             lines = list(dump_events(history))
             assert judge_recording(lambda lines=lines: lines).verdict.status is status  # type: ignore[misc]
             verdicts[status] += 1
-    finally:
-        noise.close()
-        pool.close()
     assert verdicts[Status.OK] > ROUNDS // 4

@@ -1,4 +1,4 @@
-"""The parts of a stress run: pool, noise, recorder, workload, judge."""
+"""The parts of a stress run of Indexers: pool, noise, real runs, workload, findings."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import kcache
+from kcache_conformance.indexers.phases import PHASES
+from kcache_conformance.phases.budget_slices import LEAST_PROGRAMS
+from kcache_conformance.phases.phase import PhaseContext, PhaseOutcome
 from kcache_model.finding import FindingKind
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD
 from kcache_model.indexers import operations as op
@@ -19,11 +22,11 @@ from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.operations import INDEX_OPERATIONS, OPTIONAL_OPERATIONS, OperationName
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import Target, make_target
-from kcache_stress.indexers.recorder import record
-from kcache_stress.indexers.stress import StressOptions, repeat, stress
 from kcache_stress.indexers.workload import Shape, random_program
+from kcache_stress.objects.threads import ObjectStress
 from kcache_stress.real_threads.noise import Level, Noise
 from kcache_stress.real_threads.thread_pool import ThreadPool
+from stress.material.indexer_stress import stress_of
 
 REFERENCE = make_target(kcache.new_indexer, "reference")
 A, B = Item("a", "v1", {"node": ("n1",)}), Item("b", "v2", {"node": ("n1",)})
@@ -56,15 +59,19 @@ def test_a_crew_gives_up_when_nothing_moves_but_not_while_something_does() -> No
     gate.set()
 
 
+def stressed(target: Target, seed: int = 0, programs: int | None = None, seconds: float = 60.0) -> PhaseOutcome:
+    return PHASES["stress"](PhaseContext(target, seed=seed, programs=programs, seconds=seconds))
+
+
 def test_a_recording_holds_every_call_in_order() -> None:
     program = Program(
         ("node",), (op.add(A),), ((op.update(A), op.by_index("node", "n1")), (op.add(B), op.get_by_key("missing")))
     )
-    with closing(Noise(0)) as noise:
-        recording = record(REFERENCE, program, ThreadPool(2), noise, None, 5.0)
-    assert recording.hung == ""
-    assert recording.broken == ()
-    calls = recording.history.calls
+    with stress_of(REFERENCE) as stress:
+        found = stress.run(program)
+    assert found.is_fine
+    assert found.broken == ()
+    calls = found.calls
     assert [call.operation for call in calls if call.thread == PREFIX_THREAD] == [op.add(A)]
     for number, thread in enumerate(program.threads):
         assert tuple(call.operation for call in calls if call.thread == number) == thread
@@ -79,12 +86,12 @@ def test_a_hang_is_recorded_with_the_call_that_is_pending() -> None:
             threading.Event().wait()
 
     program = Program((), (), ((op.list_objects(), op.list_keys()), (op.list_keys(),)))
-    report = repeat(target_of(Hanging), program, StressOptions(seconds=5, patience_seconds=0.3))
-    assert report.finding is not None
-    assert report.finding.kind is FindingKind.HANG
-    assert "list did not return" in report.finding.summary
-    assert "in list" in report.finding.detail
-    pending = [call.operation.name for call in report.finding.calls if call.returned is None]
+    with stress_of(target_of(Hanging), 0.3) as stress:
+        finding = stress.finding(program, stress.run(program))
+    assert finding.kind is FindingKind.HANG
+    assert "list() did not return" in finding.summary
+    assert "in list" in finding.detail
+    pending = [call.operation.name for call in finding.calls if call.returned is None]
     assert pending == [OperationName.LIST]
 
 
@@ -117,19 +124,19 @@ def test_noise_reaches_the_implementation_and_its_threads_only(
 
     program = Program((), (), ((op.list_keys(),), (op.list_keys(),)))
     before = sys.gettrace(), threading.gettrace()
-    noise = Spying(1)
-    pool = ThreadPool(2)
-    for _ in range(20):
-        record(target_of(Own), program, pool, noise, Level(0.5), 5.0)
-    noise.close()
-    pool.close()
+    monkeypatch.setattr("kcache_stress.objects.threads.Noise", Spying)
+    monkeypatch.setattr(ObjectStress, "_level", lambda _: Level(0.5))
+    with stress_of(target_of(Own)) as stress:
+        for _ in range(20):
+            stress.run(program)
     assert (sys.gettrace(), threading.gettrace()) == before
     assert __file__ in seen
     assert any(name.endswith("thread_safe_store.py") for name in seen)
     assert not any("kcache_stress" in name or "kcache_model" in name for name in seen)
     assert threading.__file__ not in seen
-    assert {"own", "thread 1", "thread 2"} <= threads
-    assert threading.current_thread().name not in threads, "what is read back afterwards is left alone"
+    assert {"own", "thread 2", "thread 3"} <= threads
+    assert threading.current_thread().name not in threads
+    assert "thread 1" not in threads, "what is read back afterwards is left alone"
 
 
 def test_noise_is_rarer_at_a_place_the_more_often_it_was_passed() -> None:
@@ -178,26 +185,28 @@ def test_lost_updates_are_found_and_explained() -> None:
 
         update = add
 
-    report = stress(target_of(Racy), Semantics.CLASSIC, StressOptions(seconds=60, seed=1))
-    assert report.finding is not None
-    assert report.finding.kind in (FindingKind.NONLINEARIZABLE, FindingKind.EXCEPTION)
-    assert report.finding.core
-    assert "order" in report.finding.summary
-    assert report.finding.program is not None
-    assert len(report.finding.calls) <= 40
+    finding = stressed(target_of(Racy), seed=1).finding
+    assert finding is not None
+    assert finding.kind in (FindingKind.NONLINEARIZABLE, FindingKind.EXCEPTION)
+    assert finding.core
+    assert "order" in finding.summary
+    assert finding.program is not None
+    assert len(finding.calls) <= 40
 
 
 def test_the_reference_survives(effort: Callable[[int, int], int]) -> None:
     rounds = effort(150, 400)
-    report = stress(REFERENCE, Semantics.CURRENT, StressOptions(seconds=60, rounds=rounds, seed=7))
-    assert report.finding is None, report.finding
-    assert report.rounds == rounds
-    assert report.undecided == 0
-    assert report.overlapping > rounds / 4, "threads must really meet"
+    outcome = stressed(replace(REFERENCE, semantics=Semantics.CURRENT), seed=7, programs=rounds)
+    assert outcome.finding is None, outcome.finding
+    assert outcome.counts["programs"] == rounds
+    assert outcome.counts["undecided"] == 0
+    assert outcome.counts["overlapping"] > rounds / 4, "threads must really meet"
+    assert outcome.sample is not None
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.2])
 def test_a_run_ends_when_its_time_is_up(seconds: float) -> None:
-    report = stress(REFERENCE, Semantics.CLASSIC, StressOptions(seconds=seconds))
-    assert report.rounds >= 1, "the first round is run in any case"
-    assert report.rounds == 1 or seconds
+    programs = stressed(REFERENCE, seconds=seconds).counts["programs"]
+    least = LEAST_PROGRAMS["stress"]
+    assert programs >= least, "the first rounds are run in any case"
+    assert programs == least or seconds

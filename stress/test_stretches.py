@@ -9,71 +9,78 @@ import random
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import pytest
 from rich.console import Console
 
 import kcache
 from kcache_conformance.report.coverage_table import coverage_table
+from kcache_model.call_program import own_hash_seed
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import Call
 from kcache_model.indexers import operations as op
 from kcache_model.indexers.check import check_linearizable
+from kcache_model.indexers.excerpt import calls_to_show, cut_down
 from kcache_model.indexers.items import Item, Semantics
 from kcache_model.indexers.just_in_time import why_not
 from kcache_model.indexers.operations import INDEX_OPERATIONS, OPTIONAL_OPERATIONS, Operation, OperationName
 from kcache_model.indexers.program import History, Program
 from kcache_model.indexers.target import Target, make_target
+from kcache_model.object_types.checking import CallsVerdict
 from kcache_model.outcomes import ErrorKind, returned
-from kcache_model.progress import NoProgress
 from kcache_model.verdict import Status
-from kcache_stress.indexers.evidence import calls_to_show, cut_down
-from kcache_stress.indexers.judge import judge_stretch
-from kcache_stress.indexers.session import Played, Session
-from kcache_stress.indexers.shrinking import smaller
-from kcache_stress.indexers.stress import StressOptions, stress
+from kcache_stress.indexers.rounds import stress_rounds
+from kcache_stress.indexers.session import Session
 from kcache_stress.indexers.workload import Length, Stretch, stretches
+from kcache_stress.objects.threads import ObjectStress, Round
 from kcache_stress.real_threads.coverage import Coverage, overlapping
-from kcache_stress.real_threads.noise import Level, Noise
-from kcache_stress.real_threads.thread_pool import ThreadPool
+from stress.material.indexer_stress import PATIENCE_SECONDS, setting_of, stress_of
 
 REFERENCE = make_target(kcache.new_indexer, "reference")
 SHORT = Length(calls=(4, 12), stretches=6)
-PATIENCE_SECONDS = 20.0
 
 
 def target_of(indexer_class: type[kcache.Cache[Any]]) -> Target:
     return make_target(lambda key_func, indexers: indexer_class(key_func, kcache.new_thread_safe_store(indexers)))
 
 
+class Played(NamedTuple):
+    """A stretch as a program, and its round."""
+
+    program: Program
+    round: Round
+
+
 class Stage:
     """A session with what it needs."""
 
-    def __init__(self, target: Target = REFERENCE, semantics: Semantics = Semantics.CLASSIC) -> None:
-        self.noise = Noise(0)
-        self.pool = ThreadPool(4)
-        self.session = Session(target, ("node", "tags"), semantics, self.noise)
+    def __init__(self, stress: ObjectStress, target: Target) -> None:
+        self.stress = stress
+        self.session = Session(stress, target, setting_of(target))
 
-    def play(self, stretch: Stretch, patience_seconds: float = PATIENCE_SECONDS) -> Played:
-        return self.session.play(stretch, self.pool, Level(0.01), patience_seconds, NoProgress())
+    def play(self, stretch: Stretch) -> Played:
+        return Played(*self.session.play(stretch))
 
-    def close(self) -> None:
-        self.noise.close()
-        self.pool.close()
+    def finding(self, played: Played) -> Finding | None:
+        return None if played.round.kind is None else self.stress.finding(*played)
 
 
 @pytest.fixture
 def stage() -> Any:
-    opened = []
+    with ExitStack() as opened:
 
-    def new(*arguments: Any) -> Stage:
-        opened.append(Stage(*arguments))
-        return opened[-1]
+        def new(
+            target: Target = REFERENCE,
+            semantics: Semantics = Semantics.CLASSIC,
+            patience_seconds: float = PATIENCE_SECONDS,
+        ) -> Stage:
+            target = replace(target, semantics=semantics)
+            return Stage(opened.enter_context(stress_of(target, patience_seconds)), target)
 
-    yield new
-    for each in opened:
-        each.close()
+        yield new
 
 
 Stages = Callable[..., Stage]
@@ -139,8 +146,7 @@ def whole(played: Sequence[Played]) -> History:
     """Everything that happened on one Indexer as one history."""
     calls: dict[int, Call] = {}
     for each in played:
-        history = each.recording.history
-        calls |= {id(call): call for call in history.calls[len(each.program.prefix) :]}
+        calls |= {id(call): call for call in each.round.calls[len(each.program.prefix) :]}
     ordered = sorted(calls.values(), key=lambda call: call.invoked)
     return History(("node", "tags"), tuple(ordered), played[0].program.semantics)
 
@@ -151,10 +157,12 @@ def test_a_session_is_judged_as_its_whole_history_is(seed: int, stage: Stages) -
     semantics = list(Semantics)[seed % 2]
     on = stage(REFERENCE, semantics)
     played = [on.play(stretch) for stretch in stretches(seed, REFERENCE, semantics, SHORT)]
-    assert {each.status for each in played} == {Status.OK}
+    assert {each.round.verdict.status for each in played} == {Status.OK}
     assert check_linearizable(whole(played)).status is Status.OK
-    assert {check_linearizable(each.recording.history).status for each in played} == {Status.OK}
-    assert not any(each.recording.broken or each.recording.hung for each in played)
+    assert {check_linearizable(History(("node", "tags"), each.round.calls, semantics)).status for each in played} == {
+        Status.OK
+    }
+    assert all(each.round.is_fine for each in played)
 
 
 class Forgetful(kcache.Cache[Any]):
@@ -175,13 +183,13 @@ def test_a_violation_ends_the_session_and_is_one_of_its_whole_history(stage: Sta
     for number in range(30):
         first = 100 * number
         played.append(on.play(scripted(updates(6, first), [op.get_by_key("k0")] * 6)))
-        if played[-1].status is not Status.OK:
+        if not played[-1].round.is_fine:
             break
-    assert played[-1].status is Status.VIOLATION
+    assert played[-1].round.verdict.status is Status.VIOLATION
     assert len(played) > 5
     assert check_linearizable(whole(played)).status is Status.VIOLATION
     assert all(check_linearizable(whole(played[:-1])).status is Status.OK for _ in played[1:2])
-    finding = judge_stretch(played[-1]).finding
+    finding = on.finding(played[-1])
     assert finding is not None
     assert finding.kind is FindingKind.NONLINEARIZABLE
     assert finding.core
@@ -198,8 +206,7 @@ def test_a_long_session_keeps_no_calls(stage: Stages) -> None:
         return sum(issubclass(type(thing), Call) for thing in gc.get_objects())  # objects of other tests may lie
 
     def play(number: int) -> None:
-        played = on.play(scripted(updates(20, 100 * number), [op.list_objects()] * 20))
-        assert played.status is Status.OK
+        assert on.play(scripted(updates(20, 100 * number), [op.list_objects()] * 20)).round.is_fine
 
     before = alive()
     for number in range(60):
@@ -241,16 +248,16 @@ LISTINGS = scripted([op.list_keys()] * 40, [*updates(20), *[op.list_keys()] * 20
 
 def test_nothing_is_said_of_a_stretch_in_which_nothing_happens(stage: Stages) -> None:
     played = stage(target_of(Gated)).play(LISTINGS)
-    assert judge_stretch(played).finding is None
-    assert played.status is Status.OK
-    assert len(played.calls) == 80
+    assert played.round.is_fine
+    assert sum(call.thread >= 0 for call in played.round.calls) == 80
 
 
 def test_a_hang_in_the_middle_of_a_stretch(stage: Stages) -> None:
-    finding = judge_stretch(stage(target_of(Hanging)).play(LISTINGS, 0.5)).finding
+    on = stage(target_of(Hanging), Semantics.CLASSIC, 0.5)
+    finding = on.finding(on.play(LISTINGS))
     assert finding is not None
     assert finding.kind is FindingKind.HANG
-    assert "list_keys did not return" in finding.summary
+    assert "list_keys() did not return" in finding.summary
     assert "in happen" in finding.detail
     assert [call.operation.name for call in finding.calls if call.returned is None] == [OperationName.LIST_KEYS]
     assert finding.program is not None
@@ -258,7 +265,8 @@ def test_a_hang_in_the_middle_of_a_stretch(stage: Stages) -> None:
 
 
 def test_an_exception_in_the_middle_of_a_stretch(stage: Stages) -> None:
-    finding = judge_stretch(stage(target_of(Raising)).play(LISTINGS)).finding
+    on = stage(target_of(Raising))
+    finding = on.finding(on.play(LISTINGS))
     assert finding is not None
     assert finding.kind is FindingKind.EXCEPTION
     (position,) = finding.core
@@ -300,7 +308,7 @@ def test_a_broken_rule_after_a_stretch(indexer_class: type[Snapshotted], stage: 
     on = stage(target_of(indexer_class))
     kinds = []
     for number in range(4):
-        finding = judge_stretch(on.play(scripted(updates(10, 100 * number), [op.list_keys()] * 5))).finding
+        finding = on.finding(on.play(scripted(updates(10, 100 * number), [op.list_keys()] * 5)))
         kinds.append(None if finding is None else finding.kind)
     wrong = FindingKind.INVARIANT if indexer_class.wrong else None
     assert kinds == [None, None, wrong, wrong]
@@ -312,12 +320,12 @@ def test_a_slow_implementation_is_not_accused_however_long_a_stretch_takes(stage
             time.sleep(0.1)
             return super().list_keys()
 
-    on = stage(target_of(Slow))
-    played = on.play(scripted([op.list_keys()] * 200, [op.list_keys()] * 200), 2.0)
-    assert played.recording.hung == ""
-    assert played.status is Status.OK
-    assert 0 < len(played.calls) < 400, "what does not fit into a second is left out"
-    assert on.play(scripted([op.list_keys()], [op.list_objects()]), 2.0).status is Status.OK
+    on = stage(target_of(Slow), Semantics.CLASSIC, 2.0)
+    played = on.play(scripted([op.list_keys()] * 200, [op.list_keys()] * 200))
+    assert played.round.is_fine
+    made = sum(call.thread >= 0 for call in played.round.calls)
+    assert 0 < made < 400, "what does not fit into a second is left out"
+    assert on.play(scripted([op.list_keys()], [op.list_objects()])).round.is_fine
 
 
 def test_an_indexer_that_cannot_be_listed_is_new_for_each_stretch() -> None:
@@ -328,16 +336,17 @@ def test_an_indexer_that_cannot_be_listed_is_new_for_each_stretch() -> None:
         return kcache.new_indexer(key_func, indexers)
 
     target = Target("t", factory, frozenset({"list"}))
-    report = stress(target, Semantics.CLASSIC, StressOptions(seconds=60, rounds=30, length=SHORT))
-    assert report.finding is None
-    assert len(made) == report.rounds
+    with stress_of(target) as stress:
+        for _, found in itertools.islice(stress_rounds(stress, target, setting_of(target), 0, length=SHORT), 30):
+            assert found.is_fine
+        assert len(made) == stress.rounds
 
 
 def test_nothing_is_said_of_the_reference_in_sessions_with_many_threads() -> None:
-    options = StressOptions(seconds=120, rounds=12, length=SHORT).with_threads(16)
-    report = stress(REFERENCE, Semantics.CURRENT, options)
-    assert report.finding is None
-    assert report.undecided == 0
+    target = replace(REFERENCE, semantics=Semantics.CURRENT)
+    with stress_of(target, threads=16) as stress:
+        for _, found in itertools.islice(stress_rounds(stress, target, setting_of(target), 0, 16, length=SHORT), 12):
+            assert found.is_fine
 
 
 # What is shown of a violation
@@ -365,9 +374,10 @@ def test_the_calls_of_a_long_violation_are_few(stage: Stages) -> None:
             return found
 
     gets = [op.get_by_key("k0")] * 200
-    played = stage(target_of(Stale)).play(scripted([*updates(150), *gets], gets))
-    assert played.status is Status.VIOLATION
-    finding = judge_stretch(played).finding
+    on = stage(target_of(Stale))
+    played = on.play(scripted([*updates(150), *gets], gets))
+    assert played.round.verdict.status is Status.VIOLATION
+    finding = on.finding(played)
     assert finding is not None
     assert len(finding.calls) <= 24
     assert finding.program is not None
@@ -395,32 +405,37 @@ def test_a_program_cut_down_begins_with_what_the_store_held_then() -> None:
     assert len(program) <= 24
 
 
-def test_a_finding_is_made_smaller_by_repeating() -> None:
+def test_a_finding_is_made_smaller_by_repeating(monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = updates(2)
     noise = [op.list_keys()] * 5
     program = Program((), (), ((*noise, a, *noise), (*noise, b, *noise)))
-    finding = Finding(FindingKind.NONLINEARIZABLE, "stress", "large", program)
-    tried = []
+    large, small = (Round((), CallsVerdict(Status.VIOLATION, reason)) for reason in ("large", "small"))
 
-    def repeat(candidate: Program, seconds: float) -> Finding | None:
+    def repeat(_: ObjectStress, candidate: Program, seconds: float, kind: FindingKind) -> Round | None:
         assert seconds > 0
-        tried.append(candidate)
+        assert kind is FindingKind.NONLINEARIZABLE
         names = [{operation.name for operation in thread} for thread in candidate.threads]
-        shows = sum(OperationName.UPDATE in thread for thread in names) == 2
-        return Finding(FindingKind.NONLINEARIZABLE, "stress", "small", candidate) if shows else None
+        return small if sum(OperationName.UPDATE in thread for thread in names) == 2 else None
 
-    found = smaller(finding, repeat, 60.0)
+    monkeypatch.setattr(ObjectStress, "repeat", repeat)
+    with stress_of(REFERENCE) as stress:
+        found = stress.finding(program, large, seconds=60.0)
     assert found.summary == "small"
     assert found.program is not None
     assert len(found.program) == 2
-    assert tried[0] == program
 
 
 @pytest.mark.parametrize("kind", [FindingKind.HANG, FindingKind.NONLINEARIZABLE])
-def test_a_finding_that_cannot_be_repeated_stays_as_it_is(kind: FindingKind) -> None:
+def test_a_finding_that_cannot_be_repeated_stays_as_it_is(kind: FindingKind, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ObjectStress, "repeat", lambda *_: None)
     program = Program((), (), (tuple(updates(5)), tuple([op.list_keys()] * 5)))
-    finding = Finding(kind, "stress", "seen once", program)
-    assert smaller(finding, lambda _program, _seconds: None, 60.0) is finding
+    is_hang = kind is FindingKind.HANG
+    verdict = CallsVerdict(Status.UNKNOWN if is_hang else Status.VIOLATION, "seen once")
+    with stress_of(REFERENCE) as stress:
+        found = stress.finding(program, Round((), verdict, "the stacks" if is_hang else ""), seconds=60.0)
+    assert found.kind is kind
+    assert found.program == program.with_hash_seed(own_hash_seed())
+    assert found.schedule
 
 
 # How often calls met
@@ -449,12 +464,12 @@ def test_overlaps_are_those_of_every_pair() -> None:
 def test_calls_are_counted_by_outcome_and_overlap(stage: Stages) -> None:
     played = stage().play(scripted(updates(5), [op.by_index("missing", "n0")] * 5))
     coverage = Coverage()
-    coverage.add(played.recording.history.calls)
+    coverage.add(played.round.calls)
     assert coverage.counts == {("update", "ok"): 5, ("by_index", "index_not_found"): 5}
     assert all(coverage.overlapped[entry] <= count for entry, count in coverage.counts.items())
     alone = stage().play(scripted(updates(5)))
     coverage = Coverage()
-    assert not coverage.add(alone.recording.history.calls)
+    assert not coverage.add(alone.round.calls)
     assert coverage.overlapped.total() == 0
 
 

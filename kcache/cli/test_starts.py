@@ -10,7 +10,7 @@ import pytest
 
 RICHER = {"hypothesis", "jinja2", "xml.etree", "kcache_conformance.fuzzing"}
 """Needed by a later phase, by a file that is written, or by nobody."""
-EXPLORER = {"kcache_stress.modules.sandbox", "kcache_stress.target.explore", "kcache_stress.indexers.stress"}
+EXPLORER = {"kcache_stress.modules.sandbox", "kcache_stress.target.explore", "kcache_stress.indexers.rounds"}
 
 _PARENT = """
 import sys
@@ -61,6 +61,6 @@ def test_a_child_imports_the_explorer_for_phases_with_threads_alone(phase: str, 
     assert "kcache_conformance.objects.sequential" in loaded
     assert "hypothesis" not in loaded
     if phase == "stress":
-        assert loaded >= {"kcache_stress.indexers.stress"}
+        assert loaded >= {"kcache_stress.indexers.rounds"}
     else:
         assert not loaded & (RICHER | EXPLORER | {"subprocess", "rich", "click"})

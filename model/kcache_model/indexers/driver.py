@@ -12,13 +12,14 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import kcache
 from kcache import Indexer, Transaction, TransactionType
 
 from ..errors import UnwindError
 from ..history import PREFIX_THREAD
+from ..object_types.object_type import PreparedCall
 from ..outcomes import ErrorKind, Outcome, Value, error_text, raised, returned
 from ..places import place_of
 from .items import Item, Semantics
@@ -51,14 +52,6 @@ _TRANSACTION_TYPES = {
 }
 
 
-class Prepared(NamedTuple):
-    """A prepared call: only the call itself remains to be run between the two readings of the clock."""
-
-    operation: Operation
-    function: Callable[..., object]
-    arguments: tuple[object, ...]
-
-
 class Driver:
     """One Indexer of a target, and the objects that are passed to it.
 
@@ -73,6 +66,7 @@ class Driver:
     Attributes:
         made: the Indexer.
         indexes: the names of the indices that it was created with.
+        passing: types of exceptions that are no outcomes of calls.
     """
 
     def __init__(
@@ -87,7 +81,7 @@ class Driver:
     ) -> None:
         self._target = target
         self._make_index_func = make_index_func
-        self._passing: tuple[type[BaseException], ...] = (*passing, KeyboardInterrupt, UnwindError)
+        self.passing: tuple[type[BaseException], ...] = (*passing, KeyboardInterrupt, UnwindError)
         self._things: dict[str, Thing] = {}
         self.indexes = tuple(indexes)
         indexers = {name: make_index_func(name) for name in indexes}
@@ -101,13 +95,10 @@ class Driver:
 
     def call(self, operation: Operation, thread: int = PREFIX_THREAD) -> Outcome:  # noqa: ARG002 - of all threads alike
         """Call the operation and return its outcome."""
-        if operation.name is OperationName.MUTATE:
-            self._mutate(operation)
-            return returned()
         prepared = self.prepare(operation)
         try:
             result = prepared.function(*prepared.arguments)
-        except self._passing:
+        except self.passing:
             raise
         except BaseException as error:
             return self.outcome_of_error(error)
@@ -117,17 +108,19 @@ class Driver:
         """The method that a call of the operation runs; ``None`` if it has none."""
         return getattr(self.made, operation.name.value, None)
 
-    def prepare(self, operation: Operation) -> Prepared:
+    def prepare(self, operation: Operation) -> PreparedCall:
         """Look up the method and build the arguments of a call; if the lookup fails, the call raises its error."""
+        if operation.name is OperationName.MUTATE:
+            return PreparedCall(operation, self._mutate, (operation,))
         try:
             method = getattr(self.made, operation.name.value)
         except Exception as error:
             method = _raiser(error)
         if operation.name is OperationName.GET_INDEXERS and not self._target.shares_nothing:
             method = _snapshot(method)
-        return Prepared(operation, method, self.arguments(operation))
+        return PreparedCall(operation, method, self.arguments(operation))
 
-    def outcome(self, prepared: Prepared, result: object) -> Outcome:
+    def outcome(self, prepared: PreparedCall, result: object) -> Outcome:
         """The outcome of a call that returned ``result``; then clear the containers that it received and returned."""
         name = prepared.operation.name
         outcome = self.outcome_so_far(name, result)

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from .driver import Driver
     from .step_checks import IndexerChecks
 
-_BUDGET: Final = SearchBudget(seconds=2.0)
-"""The history of a failing execution is short. If this is too little, the finding has no argument."""
+_BUDGET: Final = SearchBudget(seconds=600.0, steps=200_000)
+"""The limit of steps comes first, so that no verdict depends on the machine. The limit of time is a safeguard."""
 
 
 class IndexerSpecification:
@@ -87,6 +87,12 @@ def _decide(program: Program, calls: Sequence[Call[Any]], /, *, strict_errors: b
     core = {id(call) for call in verdict.core}
     shown = (call for call in calls if call.thread >= 0 or id(call) in core or (core and call.operation.is_write))
     return CallsVerdict(verdict.status, verdict.reason, shown=tuple(shown), core=verdict.core, anomaly=verdict.anomaly)
+
+
+def _excerpt(program: Program, calls: Sequence[Call], core: Sequence[Call]) -> tuple[Program, Sequence[Call]]:
+    from .excerpt import excerpt
+
+    return excerpt(program, calls, core)
 
 
 def _broken_rules(driver: Driver, target: Target) -> Sequence[BrokenRule]:
@@ -171,6 +177,7 @@ INDEXER_OBJECTS: Final = ObjectType(
     broken_rules=_broken_rules,
     for_target=_for_target,
     decide=_decide,
+    excerpt=_excerpt,
     step_checks=_step_checks,
     rule_of_outcome=_rule_of_outcome,
     has_own_thread=_index_function_fails,

@@ -11,7 +11,7 @@ from ..history import Call
 from ..linearizability import SearchBudget
 from ..linearizability.search import search_linearization
 from ..linearizability.waiting import TooManyWaysError, are_explained
-from ..outcomes import Outcome
+from ..outcomes import ErrorKind, Outcome
 from ..render import no_order_text
 from ..verdict import Status
 from .specification import SLOW_WAITS, Specification, States, WaitsMayBeSlow, as_called, follow
@@ -48,6 +48,8 @@ class CallsVerdict:
     @property
     def is_error(self) -> bool:
         """Whether the wrong call raised an exception although it should have returned."""
+        if any(call.outcome is not None and call.outcome.error is ErrorKind.OTHER for call in self.core):
+            return True
         raises = self.wrong is not None and self.wrong.outcome is not None and self.wrong.outcome.error is not None
         return raises and self.expected is not None and self.expected.error is None
 

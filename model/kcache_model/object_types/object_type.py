@@ -7,16 +7,17 @@ import json
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from ..call_program import CallProgram
 from ..codec import Codec
 from ..finding import Finding
 from ..history import Call
+from ..linearizability.budget import SearchBudget
 from ..outcomes import WAITS, Outcome
 from ..progress import ProgressListener
 from ..rules import BrokenRule
-from .checking import CallsVerdict
+from .checking import CallsVerdict, check_calls
 from .specification import Specification
 from .step_checks import StepChecks
 from .vocabulary import Vocabulary
@@ -32,6 +33,14 @@ Repeat: TypeAlias = Callable[[Any, Any], Finding | None]
 
 Load: TypeAlias = Callable[[str], ModuleType]
 """A function that returns a module by its name; under the explorer, it returns the private copy of the module."""
+
+
+class PreparedCall(NamedTuple):
+    """A prepared call: only the call itself remains to be run between the two readings of the clock."""
+
+    operation: Any
+    function: Callable[..., object]
+    arguments: tuple[object, ...]
 
 
 class Driver(Protocol):
@@ -50,6 +59,28 @@ class Driver(Protocol):
             operation: the call.
             thread: the calling thread: 0 for the first thread; by default the caller before and after the threads.
         """
+        ...
+
+
+class PreparingDriver(Driver, Protocol):
+    """A driver that prepares calls: stress tests then make one call right after another, and read the outcomes later.
+
+    Attributes:
+        passing: types of exceptions that are no outcomes of calls.
+    """
+
+    passing: tuple[type[BaseException], ...]
+
+    def prepare(self, operation: Any, /) -> PreparedCall:
+        """Look up the method and build the arguments of a call."""
+        ...
+
+    def outcome(self, prepared: Any, result: object, /) -> Outcome:
+        """Return the outcome of a prepared call that returned ``result``."""
+        ...
+
+    def outcome_of_error(self, error: BaseException, /) -> Outcome:
+        """Return the outcome of a call that raised."""
         ...
 
 
@@ -125,6 +156,10 @@ def _nothing(_: Any) -> Sequence[Any]:
     return ()
 
 
+def _whole(program: Any, calls: Sequence[Call[Any]], _core: Sequence[Call[Any]]) -> tuple[Any, Sequence[Call[Any]]]:
+    return program, calls
+
+
 @dataclass(frozen=True, kw_only=True)
 class ObjectType:
     """A type of targets that create objects.
@@ -162,6 +197,7 @@ class ObjectType:
         broken_rules: the invariants that an object breaks when the threads have ended.
         for_target: a program as it runs on a target, with what the declarations of the target allow.
         decide: checks a history of a program; by default the search of :func:`.checking.check_calls`.
+        excerpt: the part of a long program that may repeat a failure, and the calls to show: program, calls, core.
         step_checks: creates the checks around each call of a sequential run: driver, target, program, listener;
             ``None`` if outcomes are all that is checked.
         rule_of_outcome: the id of the rule that the last call of a program of one thread breaks: program, expected and
@@ -207,6 +243,7 @@ class ObjectType:
     broken_rules: Callable[[Any, Any], Sequence[BrokenRule]] = lambda _driver, _target: ()
     for_target: Callable[[Any, Any], Any] = lambda program, _: program
     decide: Decide | None = None
+    excerpt: Callable[[Any, Sequence[Call[Any]], Sequence[Call[Any]]], tuple[Any, Sequence[Call[Any]]]] = _whole
     step_checks: Callable[[Any, Any, Any, ProgressListener], StepChecks] | None = None
     rule_of_outcome: Callable[[Any, Outcome, Outcome], str] = lambda _program, _expected, _observed: ""
     has_own_thread: Callable[[Any], bool] = lambda _: False
@@ -221,6 +258,23 @@ class ObjectType:
     def token_prefix(self) -> str:
         """The beginning of its replay tokens."""
         return self.old_prefix or f"{OBJECT_TOKENS}{self.name}."
+
+    def judged(
+        self,
+        program: Any,
+        calls: Sequence[Call[Any]],
+        *,
+        strict_errors: bool,
+        budget: SearchBudget | None = None,
+        created: int | None = None,
+    ) -> CallsVerdict:
+        """The verdict on the calls of a program, by ``decide`` or else by :func:`.checking.check_calls`."""
+        exact = strict_errors or self.exact_errors
+        if self.decide is not None:
+            return self.decide(program, calls, strict_errors=exact)
+        specification = self.specification(program)
+        initial = specification.initial(program)
+        return check_calls(specification, initial, calls, strict_errors=exact, budget=budget, created=created)
 
     def noted(self, program: Any) -> str:
         """A program as JSON text for a journal, which is read if a call never returned."""

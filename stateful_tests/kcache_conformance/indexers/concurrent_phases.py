@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import itertools
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from math import inf
 
-from kcache_model.call_program import own_hash_seed
 from kcache_model.finding import Finding, FindingKind
+from kcache_model.history import FINAL_THREAD
 from kcache_model.indexers.driver import Driver
 from kcache_model.indexers.object_type import INDEXER_OBJECTS
-from kcache_model.indexers.program import Program
+from kcache_model.indexers.program import History, Program
 from kcache_stress.indexers.exploration import explored_indexer
 from kcache_stress.indexers.programs.random_programs import explorer_program
-from kcache_stress.indexers.stress import StressOptions, StressReport
-from kcache_stress.indexers.stress import stress as run_stress
-from kcache_stress.objects.findings import token_format
+from kcache_stress.indexers.rounds import stress_rounds
 from kcache_stress.objects.object_exploration import ObjectExplorationTarget
+from kcache_stress.objects.threads import ObjectStress, Round
+from kcache_stress.real_threads.coverage import overlapping
 from kcache_stress.target.explore import ExploreOptions, hunting
 
-from ..objects.context import setting_of
+from ..objects.concurrent_phases import stress_phase
+from ..objects.context import own_patience, setting_of
 from ..phases.budget_slices import LEAST_PROGRAMS
 from ..phases.explorer_phase import Search, explorer_phase
 from ..phases.phase import PhaseContext, PhaseOutcome
 from .sequential import in_any_order
 
-_PROGRESS_SECONDS = 0.2
+_MOST_THREADS = 4
+"""The most threads of a program, if ``--threads`` does not say otherwise."""
+_LONGEST_SAMPLE = 30
+"""Most calls of a sample."""
 _EXECUTIONS = 300
 _PROGRAM_SECONDS = 2.0
 """Time limit of the explorer for one program: many programs find more than many interleavings of one program."""
@@ -72,63 +74,38 @@ def _unseen(context: PhaseContext, loaded: ObjectExplorationTarget) -> str:
 
 def stress(context: PhaseContext) -> PhaseOutcome:
     """Run random programs on real threads; if one fails without concurrency, report its sequential finding."""
-    began = time.monotonic()
-    most = inf if context.programs is None else context.programs
-    options = StressOptions(
-        seconds=context.seconds,
-        rounds=context.programs,
-        least_rounds=LEAST_PROGRAMS["stress"],
-        seed=context.seed,
-        strict_errors=context.options.strict_errors,
-        patience_seconds=context.options.patience_seconds,
-    )
-    if context.options.threads is not None:
-        options = options.with_threads(context.options.threads)
+    setting = setting_of(INDEXER_OBJECTS, context)
+    threads = context.options.threads or _MOST_THREADS
+    run = ObjectStress(context.target, setting, context.watch, context.seed, own_patience(context), threads)
+    sample: History | None = None
 
-    told = 0.0
+    def played() -> Iterator[tuple[Program, Round]]:
+        nonlocal sample
+        for program, found in stress_rounds(run, context.target, setting, context.seed, context.options.threads):
+            sample = _better_sample(sample, program, found)
+            yield program, found
 
-    def on_round(report: StressReport) -> None:
-        nonlocal told
-        elapsed = time.monotonic() - began
-        if elapsed - told >= _PROGRESS_SECONDS:
-            told = elapsed
-            so_far = PhaseOutcome(_stress_counts(report), None, report.coverage.counts, report.coverage.overlapped)
-            context.on_progress(max(report.rounds / most, elapsed / max(elapsed, context.seconds)), so_far)
-
-    def on_finding(finding: Finding) -> None:
-        context.on_finding(_with_token(context, finding))
-
-    report = run_stress(context.target, context.options.semantics, options, context.watch, on_round, on_finding)
-    coverage, finding = report.coverage, report.finding
+    outcome = stress_phase(context, run, played(), least=LEAST_PROGRAMS["stress"])
+    finding = outcome.finding
     if finding is not None and finding.program is not None and finding.kind is not FindingKind.HANG:
         alone = _in_any_order(context, finding.program)
-        finding = finding if alone is None else replace(alone, phase="stress")
-    finding = None if finding is None else _with_token(context, finding)
-    return PhaseOutcome(
-        _stress_counts(report),
-        finding,
-        coverage.counts,
-        coverage.overlapped,
-        skipped=("long sessions",) if context.target.may_evict else (),
-        sample=report.sample,
-    )
+        outcome = outcome if alone is None else replace(outcome, finding=replace(alone, phase="stress"))
+    skipped = (*outcome.skipped, *(("long sessions",) if context.target.may_evict else ()))
+    return replace(outcome, sample=sample, skipped=skipped)
 
 
-def _with_token(context: PhaseContext, finding: Finding) -> Finding:
-    if finding.program is None or finding.schedule:
-        return finding
-    program = finding.program.with_hash_seed(own_hash_seed())
-    token = setting_of(INDEXER_OBJECTS, context).token(program, finding.kind)
-    return replace(finding, program=program, schedule=token_format(INDEXER_OBJECTS).encode(token))
+def _better_sample(best: History | None, program: Program, found: Round) -> History | None:
+    """Return the history with more overlapping calls; ``best`` if the other one has more than ``_LONGEST_SAMPLE``.
 
-
-def _stress_counts(report: StressReport) -> Mapping[str, int]:
-    return {
-        "programs": report.rounds,
-        "operations": report.coverage.counts.total(),
-        "overlapping": report.overlapping,
-        "undecided": report.undecided,
-    }
+    A sample is read at a glance. It has no final reads, because they show nothing of interest.
+    """
+    calls = tuple(call for call in found.calls if call.thread != FINAL_THREAD)
+    overlaps = sum(overlapping([call for call in calls if call.thread >= 0]))
+    if not found.is_fine or not overlaps or len(calls) > _LONGEST_SAMPLE:
+        return best
+    if best is not None and overlaps <= sum(overlapping([call for call in best.calls if call.thread >= 0])):
+        return best
+    return History(program.indexes, calls, program.semantics, program.may_evict)
 
 
 def _in_any_order(context: PhaseContext, program: Program) -> Finding | None:

@@ -15,7 +15,7 @@ from kcache_model.object_types.object_type import ObjectType
 from kcache_model.object_types.specification import real_seconds
 from kcache_model.thread_time import own_seconds
 from kcache_stress.objects.object_exploration import ObjectExplorationTarget
-from kcache_stress.objects.threads import ObjectStress
+from kcache_stress.objects.threads import ObjectStress, Round
 from kcache_stress.target.explore import Explored, ExploreOptions, hunting
 
 from ..phases.budget_slices import LEAST_PROGRAMS
@@ -39,7 +39,7 @@ from .programs import (
 _EXECUTIONS: Final = 400
 _PROGRAM_SECONDS: Final = 2.0
 _MINIMISE_SECONDS: Final = 8.0
-_SMALLER_SECONDS: Final = 6.0
+_SMALLER_SECONDS: Final = 3.0
 _FIRST_EXECUTIONS: Final = 30
 """Executions of the first program of each call: enough to see whether it returns. The bound has that program, too."""
 _SCOPE_EXECUTIONS: Final = 5_000
@@ -165,38 +165,53 @@ class _Scope:
 
 def stress(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
     """Run small programs with real threads."""
+    is_quick = functools.cache(functools.partial(_is_quick, object_type))  # it replays the program
+    calls = list(_each_call(object_type, context))
+    all_programs = itertools.takewhile(
+        lambda _: not context.is_spent(),  # to find out whether a program waits may be slow
+        itertools.chain(calls, _programs(object_type, context)),
+    )
+    some = list(itertools.islice(all_programs, _SAMPLE))
+    least = LEAST_PROGRAMS["stress"] if any(map(is_quick, some)) else _LEAST_SLOW
+    programs = _quick_first(is_quick, itertools.chain(some, all_programs))
+    rounds = itertools.chain(  # each call once, even if a slow machine gets no further
+        filter(is_quick, calls),
+        (program for program in programs for _ in range(_ROUNDS_AT_ONCE)),
+    )
+    stress = ObjectStress(
+        context.target, setting_of(object_type, context), context.watch, context.seed, own_patience(context)
+    )
+    played = ((program, None if stress.leaves_out(program) else stress.run(program)) for program in rounds)
+    return stress_phase(context, stress, played, least=least)
+
+
+def stress_phase(
+    context: PhaseContext, stress: ObjectStress, played: Iterator[tuple[Any, Round | None]], *, least: int
+) -> PhaseOutcome:
+    """Run rounds with real threads, until one is a violation or the time is up.
+
+    Args:
+        context: of the phase.
+        stress: runs the threads.
+        played: programs with their rounds; ``None`` if a program is left out. Each round is run when it is asked for.
+        least: the number of rounds that are run even if the time is up.
+    """
     told = 0.0
     counts = Counter(programs=0, rounds=0, operations=0, overlapping=0, undecided=0)
-    setting = setting_of(object_type, context)
-    stress = ObjectStress(context.target, setting, context.watch, context.seed, own_patience(context))
     covered = stress.coverage.counts, stress.coverage.overlapped
     with stress.underway():
-        is_quick = functools.cache(functools.partial(_is_quick, object_type))  # it replays the program
-        calls = list(_each_call(object_type, context))
-        all_programs = itertools.takewhile(
-            lambda _: not context.is_spent(),  # to find out whether a program waits may be slow
-            itertools.chain(calls, _programs(object_type, context)),
-        )
-        some = list(itertools.islice(all_programs, _SAMPLE))
-        least = LEAST_PROGRAMS["stress"] if any(map(is_quick, some)) else _LEAST_SLOW
-        programs = _quick_first(is_quick, itertools.chain(some, all_programs))
-        rounds = itertools.chain(  # each call once, even if a slow machine gets no further
-            filter(is_quick, calls),
-            (program for program in programs for _ in range(_ROUNDS_AT_ONCE)),
-        )
-        for (_, fraction), program in zip(context.steps(least=least), rounds, strict=False):
+        for (_, fraction), (program, found) in zip(context.steps(least=least), played, strict=False):
             if time.monotonic() - told >= _PROGRESS_SECONDS:
                 told = time.monotonic()
                 context.on_progress(fraction, PhaseOutcome(counts, None, *covered))
-            if stress.leaves_out(program):
+            if found is None:
                 continue
-            found = stress.run(program)
             counts.update(programs=1)
             counts["rounds"], counts["operations"] = stress.rounds, stress.coverage.counts.total()
             counts["overlapping"], counts["undecided"] = stress.overlapping, stress.undecided
             if found.kind is not None:
-                context.on_finding(stress.finding(program, found, is_small=True))
-                finding = stress.finding(program, found, seconds=context.seconds_within(_SMALLER_SECONDS))
+                context.on_finding(stress.finding(program, found))
+                finding = stress.finding(program, found, context.seconds_within(_SMALLER_SECONDS))
                 return PhaseOutcome(counts, finding, *covered)
     return PhaseOutcome(counts, None, *covered, tuple(f"{name} ({why})" for name, why in stress.left_out.items()))
 

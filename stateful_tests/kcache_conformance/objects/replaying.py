@@ -140,4 +140,4 @@ def _stressed(
     stress = ObjectStress(target, setting, watch, 0, _PATIENCE_SECONDS, len(token.program.threads))
     with stress.underway():
         found = stress.repeat(token.program, seconds)
-        return None if found is None else stress.finding(token.program, found, is_small=True)
+        return None if found is None else stress.finding(token.program, found)

@@ -8,28 +8,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from typing import Any
 
-from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
+from kcache_model.history import PREFIX_THREAD, Call
 from kcache_model.indexers import operations as op
-from kcache_model.indexers.aftermath import broken_afterwards
-from kcache_model.indexers.codec import INDEXERS
-from kcache_model.indexers.driver import Driver
-from kcache_model.indexers.items import Item, Semantics
-from kcache_model.indexers.just_in_time import HistoryMonitor, HistoryVerdict
-from kcache_model.indexers.operations import Operation, OperationName
-from kcache_model.indexers.program import History, Program
-from kcache_model.indexers.reads import reads_of
+from kcache_model.indexers.items import Item
+from kcache_model.indexers.just_in_time import HistoryMonitor
+from kcache_model.indexers.operations import OperationName
+from kcache_model.indexers.program import Program
+from kcache_model.indexers.reads import final_reads
 from kcache_model.indexers.target import Target
 from kcache_model.linearizability import SearchBudget
-from kcache_model.object_types.noted_programs import begin
+from kcache_model.object_types.checking import CallsVerdict
 from kcache_model.outcomes import returned
-from kcache_model.progress import ProgressListener
 from kcache_model.verdict import Status
 
-from ..real_threads.noise import Level, Noise
-from ..real_threads.thread_pool import ThreadPool
-from .recorder import Recording, Take, clock
+from ..objects.findings import Setting
+from ..objects.real_run import RealRun, clock
+from ..objects.threads import ObjectStress, Round
 from .workload import Stretch
 
 _STRETCH_SECONDS = 1.0
@@ -42,52 +39,28 @@ _BUDGET = SearchBudget(seconds=10 * _MOST_SECONDS, steps=2_000_000)
 """Budget of the monitor for a whole session. The monitor needs a few configurations for each write."""
 
 
-@dataclass(frozen=True)
-class Played:
-    """Result of one stretch.
-
-    Attributes:
-        program: the stretch as a program on a new Indexer: its prefix stores the contents before the stretch.
-        recording: the calls that store these contents, then the calls of the stretch.
-        status: OK, VIOLATION, or UNKNOWN if the monitor gave up.
-    """
-
-    program: Program
-    recording: Recording
-    status: Status
-
-    @property
-    def calls(self) -> tuple[Call, ...]:
-        """The calls of the threads."""
-        return tuple(call for call in self.recording.history.calls if call.thread >= 0)
-
-
 class Session:
     """An Indexer that is used for several stretches. After a stretch that fails, the session must not be used again.
 
     Args:
+        stress: runs the threads.
         target: the implementation. Exceptions of its factory propagate.
-        indexes: the names of the indices.
-        semantics: the generation of client-go that decides which results are right.
-        noise: disturbs the threads.
-        strict_errors: require kcache's error types.
+        setting: the data that all findings share.
     """
 
-    def __init__(
-        self,
-        target: Target,
-        indexes: Sequence[str],
-        semantics: Semantics,
-        noise: Noise,
-        *,
-        strict_errors: bool = False,
-    ) -> None:
-        with noise.reach_new_threads():
-            self._driver = Driver(target, indexes, semantics)
+    def __init__(self, stress: ObjectStress, target: Target, setting: Setting) -> None:
+        self._empty: Program = setting.object_type.usual_ways(target)[0]
+        self._stress = stress
         self._target = target
-        self._noise = noise
-        self._semantics = semantics
-        self._monitor = HistoryMonitor(indexes, semantics, strict_errors=strict_errors, budget=_BUDGET, least_stretch=1)
+        self._setting = setting
+        self._driver: Any = stress.new_object(self._empty)
+        self._monitor = HistoryMonitor(
+            self._empty.indexes,
+            self._empty.semantics,
+            strict_errors=setting.strict_errors,
+            budget=_BUDGET,
+            least_stretch=1,
+        )
         self._until = time.monotonic() + _MOST_SECONDS
         self._contents: tuple[Item, ...] = ()
         self._carried: tuple[Call, ...] = ()
@@ -97,75 +70,75 @@ class Session:
         """Whether the contents after a stretch are known (the target can list them), and there is time for another."""
         return self._target.supports(OperationName.LIST) and time.monotonic() < self._until
 
-    def play(
-        self, stretch: Stretch, pool: ThreadPool, level: Level | None, patience_seconds: float, watch: ProgressListener
-    ) -> Played:
+    def play(self, stretch: Stretch) -> tuple[Program, Round]:
         """Run one stretch and judge it.
 
-        If the threads hang, the monitor is not asked: the recording has the stacks, and the status is OK.
+        Returns:
+            The stretch as a program on a new Indexer, whose prefix stores the contents before the stretch; and the
+            round: the calls that store these contents, then the calls of the stretch.
         """
-        program = Program(self._driver.indexes, tuple(map(op.add, self._contents)), stretch.threads, self._semantics)
-        written = [item for operation in program.operations() for item in operation.written]
-        begin(watch, INDEXERS, program)
-        take = Take(self._driver)
-        ended = take.together(
-            pool,
-            stretch.threads,
-            self._noise,
-            level,
-            patience_seconds,
-            most_seconds=_STRETCH_SECONDS,
-            alive=watch.alive,
-        )
-        if not ended:
-            watch.rest()
-            return Played(program, Recording(self._history(program, take.calls()), hung=pool.stacks()), Status.OK)
-        everything = reads_of(written, program.indexes, self._target)
-        began = time.monotonic()
-        take.alone(FINAL_THREAD, everything, watch.alive)
-        calls = take.calls()
-        # Checking the invariants takes as long again, and reports no progress meanwhile.
-        is_quick = time.monotonic() - began < patience_seconds
-        broken = broken_afterwards(self._driver, self._target) if is_quick else []
-        history = self._history(program, calls)
-        self._carried = self._one_more(everything, calls)
-        watch.rest()
-        result = self._judge(calls)
+        program = replace(self._empty, prefix=tuple(map(op.add, self._contents)), threads=stretch.threads)
+        until = clock() + int(_STRETCH_SECONDS * 1e9)
+        run = RealRun(self._setting, self._target, program, self._driver, until=until)
+        hung = self._stress.perform(program, run) or self._stress.read_back(program, [run])
+        if hung is not None:
+            return program, replace(hung, calls=self._whole(program, hung.calls))
+        calls = run.history
+        whole = self._whole(program, calls)
+        self._carried = self._one_more(program, calls)
         stored = _listed(calls)
+        written = (item for operation in program.operations() for item in operation.written)
         self._contents = tuple(item for item in written if item.stamp in stored)
-        return Played(program, Recording(history, tuple(broken)), Status.OK if result is None else result.status)
+        verdict = self._judge(program, calls, whole)
+        return program, self._stress.count(Round(whole, verdict, broken=tuple(run.broken)))
 
     def close(self) -> None:
         """Close the driver of the Indexer, which must not be used any more."""
         self._driver.close()
 
-    def _one_more(self, everything: Sequence[Operation], calls: Sequence[Call]) -> tuple[Call, ...]:
+    def _one_more(self, program: Program, calls: Sequence[Call]) -> tuple[Call, ...]:
         """Repeat the last of the reads, if there are any, and return it as the first call of the next stretch.
 
         It begins after all other calls have ended, because the monitor judges the past when the next call begins.
         """
+        reads = final_reads(program, self._target)
         last = max((call.returned or call.invoked for call in calls), default=0)
-        while everything and clock() <= last:
+        while reads and clock() <= last:
             pass
-        take = Take(self._driver)
-        take.alone(PREFIX_THREAD, everything[-1:])
-        return tuple(take.calls())
+        return tuple(self._timed(read) for read in reads[-1:])
 
-    def _judge(self, calls: Sequence[Call]) -> HistoryVerdict | None:
-        """Pass the calls to the monitor; return its verdict, or ``None`` while the verdict may still change."""
+    def _timed(self, read: op.Operation) -> Call:
+        invoked = clock()
+        outcome = self._driver.call(read)
+        return Call(PREFIX_THREAD, read, invoked, clock(), outcome)
+
+    def _judge(self, program: Program, calls: Sequence[Call], whole: Sequence[Call]) -> CallsVerdict:
+        """Pass the calls to the monitor, and return its verdict.
+
+        The monitor names no core: if it reports a violation, the calls of the stretch are judged again.
+        """
         _feed(self._monitor, calls)
         _feed(self._monitor, self._carried)
-        return self._monitor.result
+        result = self._monitor.result
+        if result is None or result.status is not Status.VIOLATION:
+            return CallsVerdict(Status.OK if result is None else result.status)
+        verdict = self._setting.object_type.judged(program, whole, strict_errors=self._setting.strict_errors)
+        if verdict.status is Status.VIOLATION:
+            return verdict
+        reason = (
+            "no sequential order of these calls explains their results, if the earlier content of the store is known"
+        )
+        return CallsVerdict(Status.VIOLATION, reason)
 
-    def _history(self, program: Program, calls: Sequence[Call]) -> History:
-        """Return a history on a new Indexer: calls that store the contents before the stretch, then its own calls."""
+    def _whole(self, program: Program, calls: Sequence[Call]) -> tuple[Call, ...]:
+        """The calls as a history of a new Indexer: first calls that store the contents before the stretch."""
         made = (*self._carried, *calls)
         begin = min((call.invoked for call in made), default=0)
-        filling = tuple(
+        filling = (
             Call(PREFIX_THREAD, operation, tick, tick, returned())
             for tick, operation in enumerate(program.prefix, begin - 2 * len(program.prefix))
         )
-        return History(program.indexes, (*filling, *made), program.semantics)
+        return (*filling, *made)
 
 
 def _feed(monitor: HistoryMonitor, calls: Sequence[Call]) -> None:

@@ -13,7 +13,7 @@ from kcache_model.call_program import own_hash_seed
 from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import Call
-from kcache_model.object_types.checking import CallsVerdict, check_calls
+from kcache_model.object_types.checking import CallsVerdict
 from kcache_model.object_types.object_type import Driver, ObjectTarget, ObjectType
 from kcache_model.object_types.smaller import smaller
 from kcache_model.outcomes import Outcome
@@ -352,12 +352,7 @@ class ObjectExplorationTarget:
         return confirm(reproduction, finding.interleaving, finding.kind, watch.alive)
 
     def _checked(self, program: Any, calls: Sequence[Call[Any]], strict_errors: bool) -> CallsVerdict | None:
-        exact = strict_errors or self._object_type.exact_errors
-        if self._object_type.decide is not None:
-            verdict = self._object_type.decide(program, calls, strict_errors=exact)
-        else:
-            specification = self._object_type.specification(program)
-            verdict = check_calls(specification, specification.initial(program), calls, strict_errors=exact)
+        verdict = self._object_type.judged(program, calls, strict_errors=strict_errors)
         return verdict if verdict.status is Status.VIOLATION else None
 
     def texts(self, program: Any, runner: ObjectRunner) -> Texts[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import sys
 import time
@@ -11,15 +10,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
+from kcache_model.call_program import own_hash_seed
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import PREFIX_THREAD, Call
 from kcache_model.object_types.checking import CallsVerdict
-from kcache_model.object_types.object_type import ObjectTarget
+from kcache_model.object_types.object_type import Driver, ObjectTarget
 from kcache_model.object_types.smaller import smaller
 from kcache_model.object_types.specification import real_seconds
 from kcache_model.progress import ProgressListener
+from kcache_model.rules import BrokenRule
 from kcache_model.verdict import Status
 
+from ..interpreter import has_gil
 from ..outside import outside_wait
 from ..real_threads.coverage import Coverage
 from ..real_threads.noise import Level, Noise
@@ -31,12 +33,18 @@ from .real_run import RealRun
 
 _MOST_THREADS: Final = 3
 """The most threads of the programs that the phases create."""
-_LEVELS: Final = (None, Level(0.3), Level(1.0), Level(1.0, (1e-6, 2e-4)))
-_SWITCH_SECONDS: Final = 1e-5
+_LEVELS: Final = (Level(0.1), Level(0.3), Level(1.0), Level(1.0, (1e-6, 2e-4)))
+"""Levels of noise. With rare naps, whole calls run between two naps; with frequent naps, each step is interrupted."""
+_QUIET_SHARE, _QUIET_SHARE_IN_PARALLEL = 0.05, 0.5
+"""Share of the rounds without noise. It is larger without a GIL: threads in parallel overlap without help."""
+_SWITCH_SECONDS: Final = 1e-6
 _SLOW_SECONDS: Final = 0.5
 """If a program takes longer (it may use the network), it runs on one object only: the budget is in seconds."""
-_SMALLER_SECONDS: Final = 6.0
-_CANDIDATE_SECONDS: Final = 0.5
+_FIRST_SHARE: Final = 0.4
+"""Share of the time to make a finding smaller that may pass until the program itself fails again."""
+_TIMES_AS_LONG: Final = 4.0
+_CANDIDATE_SECONDS: Final = (0.1, 0.5)
+"""A smaller program is run for four times as long as the program itself needed to fail again, within these limits."""
 
 
 _IN_ONE_GO: Final = 16
@@ -53,23 +61,45 @@ class Round:
     """Result of one run of a program with real threads.
 
     Attributes:
-        calls: the calls that ended.
+        calls: the calls in the order of their invocations; if the run was abandoned, some are pending.
         verdict: the judgement of the specification about the calls.
         hung: the stacks of the threads when the run was abandoned; empty if no hang is reported.
+        broken: the invariants that the object broke after the threads had ended.
     """
 
     calls: tuple[Call[Any], ...]
     verdict: CallsVerdict
     hung: str = ""
+    broken: tuple[BrokenRule, ...] = ()
 
     @property
     def kind(self) -> FindingKind | None:
         """The kind of violation; ``None`` if there is none."""
         if self.hung:
             return FindingKind.HANG
-        if self.verdict.status is not Status.VIOLATION or self.verdict.wrong is None:
-            return None
-        return FindingKind.EXCEPTION if self.verdict.is_error else FindingKind.NONLINEARIZABLE
+        if self.verdict.status is Status.VIOLATION:
+            return FindingKind.EXCEPTION if self.verdict.is_error else FindingKind.NONLINEARIZABLE
+        return FindingKind.INVARIANT if self.broken else None
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether the round came to its end and is correct."""
+        return self.kind is None and self.verdict.status is Status.OK
+
+    @property
+    def summary(self) -> str:
+        """One sentence about the violation."""
+        if self.hung:
+            waiting = [str(call.operation) for call in self.calls if call.returned is None]
+            return f"the threads made no progress; {' and '.join(waiting) or 'their work'} did not return"
+        if self.verdict.status is not Status.VIOLATION and self.broken:
+            return f"after the threads had ended: {self.broken[0]}"
+        return self.verdict.reason
+
+    @property
+    def detail(self) -> str:
+        """Further lines about the violation."""
+        return self.hung or "\n".join(map(str, self.broken[1:]))
 
 
 class _InTurn:
@@ -165,43 +195,82 @@ class ObjectStress:
 
     def _together(self, program: Any, objects: int) -> Round:
         """Run a program on several new objects; each thread makes its calls on one object after another."""
-        self._watch.note(json.dumps(self._type.codec.encode_program(program)))
-        with self._noise.reach_new_threads():
-            drivers = [new_object(self._type, self._target, program) for _ in range(objects)]
+        drivers = [self.new_object(program) for _ in range(objects)]
         if any(getattr(driver, "shares_state", False) for driver in drivers):
             self._shares_state, drivers = True, drivers[-1:]
         runs = [RealRun(self._setting, self._target, program, driver) for driver in drivers]
-        patience = self._patience_seconds + len(runs) * real_seconds(self._type.specification(program), program)[1]
-        for parts, level in (
-            ([_InTurn([one.before for one in runs])], None),
-            # The first thread of the pool is reserved for the calls before and after the threads.
-            ([_InTurn([]), *map(_InTurn, zip(*(one.threads for one in runs), strict=True))], self._level()),
-            ([_InTurn([one.read_back for one in runs])], None),
-        ):
-            with self._noise.at(level):
-                tasks = [self._noisy(part) for part in parts]
-                if not self._pool.run(tasks, lambda: self._progress(runs), patience):
-                    stuck = runs[min(part.at for part in parts if part.at < len(part.parts))]
-                    # Exceptions of calls are outcomes. If a thread of the pool has ended, the harness has an error.
-                    is_known = not self._pool.is_whole or self._waits_outside(stuck) or self._is_kept(program, stuck)
-                    self.undecided += is_known
-                    hung = "" if is_known else self._pool.stacks() or "a thread did not return"
-                    self._pool = ThreadPool(self._size)
-                    self._watch.rest()
-                    return Round(tuple(stuck.calls), CallsVerdict(Status.UNKNOWN), hung)
-        self._watch.rest()
+        before = [_InTurn([one.before for one in runs])]
+        # The first thread of the pool is reserved for the calls before and after the threads.
+        threads = [_InTurn([]), *map(_InTurn, zip(*(one.threads for one in runs), strict=True))]
+        for parts, level in ((before, None), (threads, self._level())):
+            hung = self._perform(program, runs, parts, level)
+            if hung is not None:
+                return hung
+        hung = self.read_back(program, runs)
+        if hung is not None:
+            return hung
+        for driver in drivers:
+            close = getattr(driver, "close", None)
+            if close is not None:
+                close()
         rounds = [self._judged(one) for one in runs]
         return next((one for one in rounds if one.kind is not None), rounds[-1])
 
+    def new_object(self, program: Any) -> Driver:
+        """Create the object of a program; the noise reaches the threads that it starts."""
+        self._watch.note(self._type.noted(program))
+        with self._noise.reach_new_threads():
+            return new_object(self._type, self._target, program)
+
+    def perform(self, program: Any, run: RealRun) -> Round | None:
+        """Run the threads of a program on its object; return the round if they are abandoned."""
+        self._watch.note(self._type.noted(program))
+        return self._perform(program, [run], [_InTurn([]), *(_InTurn([one]) for one in run.threads)], self._level())
+
+    def read_back(self, program: Any, runs: Sequence[RealRun]) -> Round | None:
+        """Read the final states, and check the invariants; return the round if this is abandoned."""
+        began = time.monotonic()
+        hung = self._perform(program, runs, [_InTurn([one.read_back for one in runs])], None)
+        # Checking the invariants takes as long again, and reports no progress meanwhile.
+        if hung is None and time.monotonic() - began < self._patience_seconds:
+            for one in runs:
+                self._watch.alive()
+                one.check_rules()
+        return hung
+
+    def _perform(
+        self, program: Any, runs: Sequence[RealRun], parts: Sequence[_InTurn], level: Level | None
+    ) -> Round | None:
+        """Execute each part in a thread of its own; return the round if a thread does not return."""
+        waits = len(runs) * real_seconds(self._type.specification(program), program)[1]
+        with self._noise.at(level):
+            tasks = [self._noisy(part) for part in parts]
+            if self._pool.run(tasks, lambda: self._progress(runs), self._patience_seconds + waits):
+                return None
+            stuck = runs[min(part.at for part in parts if part.at < len(part.parts))]
+            # Exceptions of calls are outcomes. If a thread of the pool has ended, the harness has an error.
+            is_known = not self._pool.is_whole or self._waits_outside(stuck) or self._is_kept(program, stuck)
+            self.undecided += is_known
+            hung = "" if is_known else self._pool.stacks() or "a thread did not return"
+            self._pool = ThreadPool(self._size)
+            self._watch.rest()
+            return Round(tuple(stuck.history), CallsVerdict(Status.UNKNOWN), hung)
+
     def _judged(self, shown: RealRun) -> Round:
-        self.rounds += 1
-        self.overlapping += self.coverage.add(sorted(shown.calls, key=lambda call: call.invoked))
         verdict = CallsVerdict(Status.UNKNOWN) if any(map(_is_ours, shown.calls)) else shown.judged()
-        self.undecided += verdict.status is Status.UNKNOWN
-        return Round(tuple(shown.calls), verdict)
+        return self.count(Round(tuple(shown.history), verdict, broken=tuple(shown.broken)))
+
+    def count(self, judged: Round) -> Round:
+        """Count a round that came to its end, and return it."""
+        self._watch.rest()
+        self.rounds += 1
+        self.overlapping += self.coverage.add(judged.calls)
+        self.undecided += judged.verdict.status is Status.UNKNOWN
+        return judged
 
     def _level(self) -> Level | None:
-        return self._random.choice(_LEVELS)
+        quiet = _QUIET_SHARE if has_gil() else _QUIET_SHARE_IN_PARALLEL
+        return None if self._random.random() < quiet else self._random.choice(_LEVELS)
 
     def _waits_outside(self, shown: RealRun) -> bool:
         """Whether a thread waits for the outside world. If so, it is no hang, and its call is excluded from now on."""
@@ -209,7 +278,7 @@ class ObjectStress:
             what = outside_wait(thread)
             called = shown.under_way.get(number - 1, shown.under_way.get(PREFIX_THREAD if not number else number - 1))
             if what and called is not None:
-                self.left_out[str(called.name)] = f"it waits for {what}"
+                self.left_out[str(called[0].name)] = f"it waits for {what}"
         return any(outside_wait(thread) for thread in self._pool.idents)
 
     def _is_kept(self, program: Any, shown: RealRun) -> bool:
@@ -227,37 +296,44 @@ class ObjectStress:
                 return found
         return None
 
-    def finding(
-        self, program: Any, found: Round, *, is_small: bool = False, seconds: float = _SMALLER_SECONDS
-    ) -> Finding:
+    def finding(self, program: Any, found: Round, seconds: float = 0.0) -> Finding:
         """Create the finding of a round; of a smaller program, if one fails in the same way within ``seconds``."""
         kind = found.kind
         assert kind is not None
         best = found
+        program, shown = self._type.excerpt(program, found.calls, found.verdict.core)
 
         def fails(candidate: Any) -> bool:
             nonlocal best
-            again = self.repeat(candidate, _CANDIDATE_SECONDS, kind)
+            again = self.repeat(candidate, allowed, kind)
             best = again or best
             return again is not None
 
+        began = time.monotonic()
         # Hangs are not made smaller: each attempt would take the whole patience, and its threads would remain.
-        if kind is not FindingKind.HANG and not is_small:
-            program = smaller(self._type, program, fails, seconds=seconds)
+        if kind is not FindingKind.HANG and seconds > 0:
+            again = self.repeat(program, seconds * _FIRST_SHARE, kind)
+            if again is not None:
+                best = again
+                needed = time.monotonic() - began
+                allowed = min(max(_CANDIDATE_SECONDS[0], needed * _TIMES_AS_LONG), _CANDIDATE_SECONDS[1])
+                program = smaller(self._type, program, fails, seconds=seconds - needed)
+                program, shown = self._type.excerpt(program, best.calls, best.verdict.core)
         return concurrent_finding(
             self._setting,
             "stress",
             kind,
-            best.verdict.reason or "a thread did not return although it waits for nothing",
-            program,
-            best.calls,
+            best.summary,
+            program.with_hash_seed(own_hash_seed()),
+            shown,
             best.verdict,
-            detail=best.hung,
+            detail=best.detail,
+            rule=best.broken[0].rule if kind is FindingKind.INVARIANT else "",
         )
 
     def _progress(self, runs: Sequence[RealRun]) -> int:
         self._watch.alive()
-        return sum(len(one.calls) for one in runs)
+        return sum(one.ended for one in runs)
 
     def _noisy(self, part: Callable[[], None]) -> Callable[[], None]:
         def work() -> None:

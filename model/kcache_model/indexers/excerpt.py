@@ -1,21 +1,34 @@
-"""Evidence from a long recording: the calls that explain a violation, and a short program that may repeat it."""
+"""Excerpt of a long history: the calls that explain a violation, and a short program that may repeat it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from kcache_model.history import Call
-from kcache_model.indexers import operations as op
-from kcache_model.indexers.indexer_model import IndexerModel
-from kcache_model.indexers.operations import Operation
-from kcache_model.indexers.program import History, Program
+from ..history import Call
+from . import operations as op
+from .indexer_model import IndexerModel
+from .operations import Operation
+from .program import History, Program
 
 _MOST_CALLS = 14
 """Most calls that are shown; the core of a violation and the writes that it saw are shown even if they are more."""
 
 _LARGEST_PROGRAM = 24
 """Programs with more calls are cut down to the calls that are shown."""
+
+
+def excerpt(program: Program, calls: Sequence[Call], core: Sequence[Call]) -> tuple[Program, Sequence[Call]]:
+    """Return the program, cut down if it is large, and the calls to show.
+
+    Args:
+        program: the program.
+        calls: its history, in the order of the invocations; includes the calls that filled the store before it began.
+        core: the calls that contradict each other; if there are none, the last calls are shown.
+    """
+    history = History(program.indexes, tuple(calls), program.semantics)
+    shown = calls_to_show(history, core) if core else latest_calls(history)
+    return cut_down(program, history, shown), shown
 
 
 def calls_to_show(history: History, core: Sequence[Call]) -> list[Call]:
