@@ -98,6 +98,15 @@ def test_another_right_class_is_ok_in_each_phase(module: ModuleType, name: str, 
     assert result.status is Status.OK, (result.findings, result.reasons)
 
 
+@pytest.mark.parametrize("phase", ["explorer", "stress"])
+@pytest.mark.parametrize("name", ["Permits", "Votes"])
+def test_calls_that_are_made_after_the_threads_accuse_no_right_class(name: str, phase: str) -> None:
+    file = Path(afterwards.__file__)
+    assert checked(f"Good{name}", 12, phases=(phase,), file=file).status is Status.OK
+    if phase == "explorer":
+        assert checked(f"Bad{name}", 60, file=file).status is Status.VIOLATION
+
+
 def test_who_waits_for_what_may_have_been_before_is_not_forgotten() -> None:
     result = checked("Signal", 12, file=Path(str(newcomers.__file__)))
     assert not result.findings

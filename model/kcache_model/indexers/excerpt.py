@@ -27,8 +27,8 @@ def excerpt(program: Program, calls: Sequence[Call], core: Sequence[Call]) -> tu
         core: the calls that contradict each other; if there are none, the last calls are shown.
     """
     history = History(program.indexes, tuple(calls), program.semantics)
-    shown = calls_to_show(history, core) if core else latest_calls(history)
-    return cut_down(program, history, shown), shown
+    excerpted = calls_to_show(history, core) if core else latest_calls(history)
+    return cut_down(program, history, excerpted), excerpted
 
 
 def calls_to_show(history: History, core: Sequence[Call]) -> list[Call]:

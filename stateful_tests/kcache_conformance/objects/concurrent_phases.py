@@ -201,15 +201,14 @@ def stress_phase(
     covered = stress.coverage.counts, stress.coverage.overlapped
     with stress.underway():
         for (_, fraction), (program, found) in zip(context.steps(least=least), played, strict=False):
+            if found is not None:
+                counts.update(programs=1)
+                counts["rounds"], counts["operations"] = stress.rounds, stress.coverage.counts.total()
+                counts["overlapping"], counts["undecided"] = stress.overlapping, stress.undecided
             if time.monotonic() - told >= _PROGRESS_SECONDS:
                 told = time.monotonic()
                 context.on_progress(fraction, PhaseOutcome(counts, None, *covered))
-            if found is None:
-                continue
-            counts.update(programs=1)
-            counts["rounds"], counts["operations"] = stress.rounds, stress.coverage.counts.total()
-            counts["overlapping"], counts["undecided"] = stress.overlapping, stress.undecided
-            if found.kind is not None:
+            if found is not None and found.kind is not None:
                 context.on_finding(stress.finding(program, found))
                 finding = stress.finding(program, found, context.seconds_within(_SMALLER_SECONDS))
                 return PhaseOutcome(counts, finding, *covered)

@@ -124,7 +124,7 @@ class PhaseFinished:
         """The reason why passed rounds with real threads prove little; empty if enough rounds had overlapping calls."""
         overlapping = self.counts.get("overlapping")
         rounds = self.rounds
-        is_enough = overlapping is None or (overlapping > 0 and overlapping * _ROUNDS_PER_OVERLAP >= rounds)
+        is_enough = not rounds or overlapping is None or 0 < rounds <= overlapping * _ROUNDS_PER_OVERLAP
         return "" if is_enough or self.finding is not None else f"only {overlapping:,} of {rounds:,} rounds overlapped"
 
 

@@ -208,3 +208,54 @@ class GoodFactory:
     def uses(self) -> int:
         with self._lock:
             return self._uses
+
+
+class GoodPermits:
+    """A semaphore with two permits: a call that takes one returns the same value again, until there are none."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._free = 2
+
+    def acquire(self) -> bool:
+        with self._changed:
+            while not self._free:
+                self._changed.wait()
+            self._free -= 1
+            return True
+
+    def release(self) -> None:
+        with self._changed:
+            self._free += 1
+            self._changed.notify()
+
+
+class BadPermits(GoodPermits):
+    """Nobody tells a waiting thread that a permit is free again."""
+
+    def release(self) -> None:
+        with self._changed:
+            self._free += 1
+
+
+class GoodVotes:
+    """Votes; the ranking is a new list each time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._votes: dict[str, int] = {}
+
+    def add(self, name: str) -> None:
+        with self._lock:
+            self._votes[name] = self._votes.get(name, 0) + 1
+
+    def ranking(self) -> list[tuple[str, int]]:
+        with self._lock:
+            return sorted(self._votes.items())
+
+
+class BadVotes(GoodVotes):
+    """A vote is lost."""
+
+    def add(self, name: str) -> None:
+        self._votes[name] = self._votes.get(name, 0) + 1

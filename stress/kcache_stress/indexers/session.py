@@ -54,6 +54,7 @@ class Session:
         self._target = target
         self._setting = setting
         self._driver: Any = stress.new_object(self._empty)
+        stress.rest()
         self._monitor = HistoryMonitor(
             self._empty.indexes,
             self._empty.semantics,
@@ -86,6 +87,7 @@ class Session:
         calls = run.history
         whole = self._whole(program, calls)
         self._carried = self._one_more(program, calls)
+        self._stress.rest()  # judging may take long
         stored = _listed(calls)
         written = (item for operation in program.operations() for item in operation.written)
         self._contents = tuple(item for item in written if item.stamp in stored)
@@ -94,7 +96,7 @@ class Session:
 
     def close(self) -> None:
         """Close the driver of the Indexer, which must not be used any more."""
-        self._driver.close()
+        self._stress.close(self._empty, self._driver)
 
     def _one_more(self, program: Program, calls: Sequence[Call]) -> tuple[Call, ...]:
         """Repeat the last of the reads, if there are any, and return it as the first call of the next stretch.

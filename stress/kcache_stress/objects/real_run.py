@@ -206,7 +206,8 @@ class RealRun:
         if self._is_paused:
             is_in_c = direct_access(self._driver.made, operation) is not None
             at_first_step(lambda: begun.__setitem__(0, clock()), is_in_c=is_in_c)
-        outcome = self._driver.call(operation, thread)
+        # The specification makes the calls after the threads as those before them: results are named alike.
+        outcome = self._driver.call(operation, PREFIX_THREAD if thread == FINAL_THREAD else thread)
         del self._open[thread]
         self._calls.append(Call(thread, operation, begun[0], clock(), outcome))
         return outcome

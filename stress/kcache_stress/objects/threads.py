@@ -199,20 +199,20 @@ class ObjectStress:
         if any(getattr(driver, "shares_state", False) for driver in drivers):
             self._shares_state, drivers = True, drivers[-1:]
         runs = [RealRun(self._setting, self._target, program, driver) for driver in drivers]
+        patience = self._patience(program, len(runs))
         before = [_InTurn([one.before for one in runs])]
         # The first thread of the pool is reserved for the calls before and after the threads.
         threads = [_InTurn([]), *map(_InTurn, zip(*(one.threads for one in runs), strict=True))]
         for parts, level in ((before, None), (threads, self._level())):
-            hung = self._perform(program, runs, parts, level)
+            hung = self._perform(program, runs, parts, level, patience)
             if hung is not None:
                 return hung
-        hung = self.read_back(program, runs)
+        hung = self.read_back(program, runs, patience)
         if hung is not None:
             return hung
         for driver in drivers:
-            close = getattr(driver, "close", None)
-            if close is not None:
-                close()
+            self.close(program, driver)
+        self.rest()  # judging may take long
         rounds = [self._judged(one) for one in runs]
         return next((one for one in rounds if one.kind is not None), rounds[-1])
 
@@ -222,15 +222,31 @@ class ObjectStress:
         with self._noise.reach_new_threads():
             return new_object(self._type, self._target, program)
 
+    def close(self, program: Any, driver: Driver) -> None:
+        """Close the driver of a program's object, so that the object can stop its threads."""
+        close = getattr(driver, "close", None)
+        if close is not None:
+            self._watch.note(self._type.noted(program))
+            close()
+            self._watch.rest()
+
     def perform(self, program: Any, run: RealRun) -> Round | None:
         """Run the threads of a program on its object; return the round if they are abandoned."""
         self._watch.note(self._type.noted(program))
-        return self._perform(program, [run], [_InTurn([]), *(_InTurn([one]) for one in run.threads)], self._level())
+        parts = [_InTurn([]), *(_InTurn([one]) for one in run.threads)]
+        return self._perform(program, [run], parts, self._level(), self._patience(program, 1))
 
-    def read_back(self, program: Any, runs: Sequence[RealRun]) -> Round | None:
-        """Read the final states, and check the invariants; return the round if this is abandoned."""
+    def read_back(self, program: Any, runs: Sequence[RealRun], patience: float | None = None) -> Round | None:
+        """Read the final states, and check the invariants; return the round if this is abandoned.
+
+        Args:
+            program: the program.
+            runs: its runs.
+            patience: seconds without progress after which the reads are abandoned; by default, those of the program.
+        """
         began = time.monotonic()
-        hung = self._perform(program, runs, [_InTurn([one.read_back for one in runs])], None)
+        patience = self._patience(program, len(runs)) if patience is None else patience
+        hung = self._perform(program, runs, [_InTurn([one.read_back for one in runs])], None, patience)
         # Checking the invariants takes as long again, and reports no progress meanwhile.
         if hung is None and time.monotonic() - began < self._patience_seconds:
             for one in runs:
@@ -239,13 +255,17 @@ class ObjectStress:
         return hung
 
     def _perform(
-        self, program: Any, runs: Sequence[RealRun], parts: Sequence[_InTurn], level: Level | None
+        self,
+        program: Any,
+        runs: Sequence[RealRun],
+        parts: Sequence[_InTurn],
+        level: Level | None,
+        patience: float,
     ) -> Round | None:
         """Execute each part in a thread of its own; return the round if a thread does not return."""
-        waits = len(runs) * real_seconds(self._type.specification(program), program)[1]
         with self._noise.at(level):
             tasks = [self._noisy(part) for part in parts]
-            if self._pool.run(tasks, lambda: self._progress(runs), self._patience_seconds + waits):
+            if self._pool.run(tasks, lambda: self._progress(runs), patience):
                 return None
             stuck = runs[min(part.at for part in parts if part.at < len(part.parts))]
             # Exceptions of calls are outcomes. If a thread of the pool has ended, the harness has an error.
@@ -256,35 +276,42 @@ class ObjectStress:
             self._watch.rest()
             return Round(tuple(stuck.history), CallsVerdict(Status.UNKNOWN), hung)
 
-    def _judged(self, shown: RealRun) -> Round:
-        verdict = CallsVerdict(Status.UNKNOWN) if any(map(_is_ours, shown.calls)) else shown.judged()
-        return self.count(Round(tuple(shown.history), verdict, broken=tuple(shown.broken)))
+    def _judged(self, run: RealRun) -> Round:
+        verdict = CallsVerdict(Status.UNKNOWN) if any(map(_is_ours, run.calls)) else run.judged()
+        return self.count(Round(tuple(run.history), verdict, broken=tuple(run.broken)))
+
+    def rest(self) -> None:
+        """Record that no call is under way."""
+        self._watch.rest()
 
     def count(self, judged: Round) -> Round:
         """Count a round that came to its end, and return it."""
-        self._watch.rest()
         self.rounds += 1
         self.overlapping += self.coverage.add(judged.calls)
         self.undecided += judged.verdict.status is Status.UNKNOWN
         return judged
 
+    def _patience(self, program: Any, runs: int) -> float:
+        """Seconds without progress after which a number of runs of a program are abandoned."""
+        return self._patience_seconds + runs * real_seconds(self._type.specification(program), program)[1]
+
     def _level(self) -> Level | None:
         quiet = _QUIET_SHARE if has_gil() else _QUIET_SHARE_IN_PARALLEL
         return None if self._random.random() < quiet else self._random.choice(_LEVELS)
 
-    def _waits_outside(self, shown: RealRun) -> bool:
+    def _waits_outside(self, run: RealRun) -> bool:
         """Whether a thread waits for the outside world. If so, it is no hang, and its call is excluded from now on."""
         for number, thread in enumerate(self._pool.idents):
             what = outside_wait(thread)
-            called = shown.under_way.get(number - 1, shown.under_way.get(PREFIX_THREAD if not number else number - 1))
+            called = run.under_way.get(number - 1, run.under_way.get(PREFIX_THREAD if not number else number - 1))
             if what and called is not None:
                 self.left_out[str(called[0].name)] = f"it waits for {what}"
         return any(outside_wait(thread) for thread in self._pool.idents)
 
-    def _is_kept(self, program: Any, shown: RealRun) -> bool:
+    def _is_kept(self, program: Any, run: RealRun) -> bool:
         """Whether a thread that has ended its calls keeps a lock. If so, the hang is expected and is no finding."""
         threads = {PREFIX_THREAD: program.prefix, **dict(enumerate(program.threads))}
-        ended = (calls for thread, calls in threads.items() if thread not in shown.under_way)
+        ended = (calls for thread, calls in threads.items() if thread not in run.under_way)
         return any(self._keeping(program, call) for calls in ended for call in calls)
 
     def repeat(self, program: Any, seconds: float, kind: FindingKind | None = None) -> Round | None:
@@ -301,7 +328,7 @@ class ObjectStress:
         kind = found.kind
         assert kind is not None
         best = found
-        program, shown = self._type.excerpt(program, found.calls, found.verdict.core)
+        program, calls = self._type.excerpt(program, found.calls, found.verdict.core)
 
         def fails(candidate: Any) -> bool:
             nonlocal best
@@ -318,14 +345,14 @@ class ObjectStress:
                 needed = time.monotonic() - began
                 allowed = min(max(_CANDIDATE_SECONDS[0], needed * _TIMES_AS_LONG), _CANDIDATE_SECONDS[1])
                 program = smaller(self._type, program, fails, seconds=seconds - needed)
-                program, shown = self._type.excerpt(program, best.calls, best.verdict.core)
+                program, calls = self._type.excerpt(program, best.calls, best.verdict.core)
         return concurrent_finding(
             self._setting,
             "stress",
             kind,
             best.summary,
             program.with_hash_seed(own_hash_seed()),
-            shown,
+            calls,
             best.verdict,
             detail=best.detail,
             rule=best.broken[0].rule if kind is FindingKind.INVARIANT else "",
