@@ -708,7 +708,7 @@ def test_only_pytest_can_be_run() -> None:
     assert "kcache run runs only pytest, not unittest; write kcache run pytest -- tests" in done.output
     done = CliRunner().invoke(main, ["run", "pytest", "--budget-per-test", "soon"])
     assert done.exit_code == 2
-    assert "'soon' is no duration" in done.output
+    assert "'soon' is not a duration" in done.output
 
 
 LONG = """

@@ -125,7 +125,7 @@ def test_a_value_is_made_anew_each_time() -> None:
         (Calling, "field 'then' of class Calling has the type"),
         (list[Calling], "field 'then' of class Calling has the type"),
         (Refusing, r"Refusing\(size=5\): Refusing refuses its fields: too large"),
-        (Plain, "the class Plain is no data class"),
+        (Plain, "the class Plain is not a data class"),
     ],
 )
 def test_what_cannot_be_made_is_told_with_the_field(annotation: Any, reason: str) -> None:

@@ -132,7 +132,7 @@ def test_a_plain_store_has_objects_without_values() -> None:
 
 
 def test_a_target_whose_calls_cannot_meet_is_refused() -> None:
-    with pytest.raises(TargetError, match="take out of kcache_unsupported what it does support"):
+    with pytest.raises(TargetError, match="remove the calls that it supports from kcache_unsupported"):
         concurrent_programs(only(OperationName.LIST, OperationName.GET), Semantics.CLASSIC)
 
 

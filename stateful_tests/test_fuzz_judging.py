@@ -141,7 +141,7 @@ def test_classes_may_refuse_some_values_but_not_all():
     assert [one.tier for one in report.findings] == [InputClass.VALID]
     report = report_of(index, only=(Rule.RETURNS_LIST,), sources=Sources(type_or_strategy=Impossible))
     assert (report.status, report.findings) == (Status.UNKNOWN, ())
-    assert "refuses all that were tried" in report.reasons[0]
+    assert "rejects all values that were tried" in report.reasons[0]
 
 
 def test_excluded_rules_are_not_looked_for():

@@ -244,7 +244,7 @@ def test_what_is_no_plain_data_is_copied_otherwise():
 
 
 def test_what_cannot_be_copied_is_refused():
-    with pytest.raises(TargetError, match="such as can be copied"):
+    with pytest.raises(TargetError, match="must be copyable"):
         fuzzed_object_of({"lock": threading.Lock()})
 
 

@@ -141,7 +141,7 @@ def test_type_aliases():
     nested = schema_of_type(space["Nested"])
     assert isinstance(nested, Array)
     assert resolved(nested.item) is nested
-    with pytest.raises(SchemaError, match="defined by itself alone"):
+    with pytest.raises(SchemaError, match="defined only by itself"):
         schema_of_type(space["Nothing_but_itself"])
 
 
@@ -215,7 +215,7 @@ def test_types_that_refer_to_themselves():
     ping = schema_of_type(Ping)
     assert resolved(at(ping, "pong", "pings").value) is ping
     for_all(schema)
-    with pytest.raises(SchemaError, match=r"Endless always holds another object of its own type"):
+    with pytest.raises(SchemaError, match=r"Endless always contains another object of its own type"):
         schema_of_type(Endless)
 
 
@@ -414,8 +414,8 @@ def test_unknown_types_say_where_they_are():
     with pytest.raises(SchemaError) as caught:
         schema_of_type(Priced)
     assert str(caught.value) == (
-        f"field 'price' of class Priced has the type {__name__}.Opaque, of which no values can be made up; "
-        "let the field have a default, or give a strategy, a schema, or samples of the objects instead "
+        f"field 'price' of class Priced has the type {__name__}.Opaque, for which no values can be created; "
+        "give the field a default, or give a strategy, a schema, or samples of the objects instead "
         "(--strategy, --schema, --samples)"
     )
     with pytest.raises(SchemaError) as caught:
@@ -471,8 +471,8 @@ def test_a_field_of_which_no_values_can_be_made_keeps_its_default_and_that_is_to
     schema = schema_of_type(cls)
     notes = list(notes_in(schema))
     assert notes
-    assert all(f"of class {cls.__name__} has the type {__name__}.Opaque, of which no" in note for note in notes)
-    assert all(re.search(r"be made up: it keeps its default, (None|\[\])$", note) for note in notes)
+    assert all(f"of class {cls.__name__} has the type {__name__}.Opaque, for which no" in note for note in notes)
+    assert all(re.search(r"be created: it keeps its default, (None|\[\])$", note) for note in notes)
     for_all(schema)
     assert is_valid(schema.make(name="a"), schema)
     for kept in set(fields_of(schema)) & {"other", "others"}:
@@ -483,7 +483,7 @@ def test_a_key_of_which_no_values_can_be_made_is_left_out_and_that_is_told():
     schema = schema_of_type(Left)
     assert list(fields_of(schema)) == ["name"]
     [note] = notes_in(Array(Either((Nothing(), Map(Text(), schema)))))
-    assert note.endswith("of which no values can be made up: it is left out")
+    assert note.endswith("for which no values can be created: it is left out")
 
 
 @dataclass

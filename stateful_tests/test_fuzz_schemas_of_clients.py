@@ -146,5 +146,5 @@ def test_models_of_older_clients():
     assert at(meta, "labels") == LABELS
     assert at(meta, "name").format is Format.NAME
     for_all(schema, examples=10)
-    with pytest.raises(SchemaError, match=r"V1Odd.what has the type 'V1Elsewhere', which is not found near the class"):
+    with pytest.raises(SchemaError, match=r"V1Odd.what has the type 'V1Elsewhere', which was not found near the class"):
         schema_of_type(V1Odd)

@@ -168,10 +168,10 @@ def test_files_of_samples(tmp_path):
         ("a.json", b'{\n"a": }', r"a\.json:2: "),
         ("a.yaml", b"a: \xff", r"a\.yaml is not UTF-8"),
         ("a.yaml", b"a: \x01", r"a\.yaml: special characters are not allowed"),
-        ("a.yaml", b"# nothing\n", r"a\.yaml holds no objects"),
-        ("a.json", b"", r"a\.json holds no objects"),
+        ("a.yaml", b"# nothing\n", r"a\.yaml contains no objects"),
+        ("a.json", b"", r"a\.json contains no objects"),
         ("a.yaml", b"a: &a [*a]\n", r"a\.yaml refers to itself"),
-        ("a.yaml", b"a: !!binary YQ==\n", r"a\.yaml holds a bytes"),
+        ("a.yaml", b"a: !!binary YQ==\n", r"a\.yaml contains a bytes"),
     ],
 )
 def test_broken_files(tmp_path, name, content, message):
@@ -181,5 +181,5 @@ def test_broken_files(tmp_path, name, content, message):
     with pytest.raises(SchemaError, match=r"missing.yaml does not exist"):
         read_samples([tmp_path / "missing.yaml"])
     (tmp_path / "empty").mkdir()
-    with pytest.raises(SchemaError, match="empty holds no objects"):
+    with pytest.raises(SchemaError, match="empty contains no objects"):
         read_samples([tmp_path / "empty"])

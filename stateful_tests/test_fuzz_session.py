@@ -196,7 +196,7 @@ def test_an_endless_loop_for_an_object_that_agrees_to_everything_is_nobodys_faul
         ("raise RuntimeError('at import')", "RuntimeError: at import"),
         ("import sys; sys.exit('no')", "SystemExit"),
         ("def index_funk(obj): ...", "did you mean index_funk"),
-        ("def index_func(obj, other): ...", "called with one object"),
+        ("def index_func(obj, other): ...", "must take one object"),
     ],
 )
 def test_functions_that_cannot_be_used(write, text, said):
@@ -239,7 +239,7 @@ def test_a_function_of_whose_objects_none_is_legal(monkeypatch):
     monkeypatch.setattr(random_search, "is_valid", lambda *_: False)
     report = fuzz(make_subject(lambda obj: [], Kind.INDEX), Kind.INDEX, FuzzOptions(seconds=0.5))
     assert report.status is Status.UNKNOWN
-    assert re.fullmatch(r"none of the [0-9,]+ objects that were tried is a legal one", report.reasons[-1])
+    assert re.fullmatch(r"none of the [0-9,]+ objects that were tried is legal", report.reasons[-1])
     assert {engine.missed for engine in report.engines if engine.engine in (Engine.PROGRAMS, Engine.THREADS)} == {
         "there are no objects"
     }
@@ -260,7 +260,7 @@ def test_a_function_of_whose_objects_none_is_legal(monkeypatch):
 )
 def test_cluster_scoped_objects_are_legal(write, here, kind, faulty, right):
     finding = only_error(run(write(f"def index_func(obj):\n    return {faulty}\n"), Rule.TOTAL, kind=kind))
-    assert "with a metadata.namespace it is accepted: objects of a cluster-scoped kind" in finding.what
+    assert "it accepts the object with a metadata.namespace, but objects of cluster-scoped kinds" in finding.what
     report = run(write(f"def index_func(obj):\n    return {right}\n"), Rule.TOTAL, kind=kind, seconds=2.0)
     assert (report.status, report.errors) == (Status.OK, ())
 
@@ -276,7 +276,7 @@ def test_a_hostile_object_that_ends_the_search_is_told(write):
     spec = write("import os\n\ndef index_func(obj):\n    return [] if 'metadata' in obj else os._exit(3)\n")
     report = run(spec, Rule.TOTAL, seconds=2.0)
     assert report.status is Status.UNKNOWN
-    assert report.reasons == ("a crash for a hostile object kept the other engines from their work",)
+    assert report.reasons == ("a hostile object caused a crash, so the other engines did not run",)
 
 
 def test_values_that_are_there_twice_are_a_warning(write, here):

@@ -26,7 +26,7 @@ from kcache_stress.objects import real_run, threads
 from kcache_stress.objects.findings import Setting
 from kcache_stress.objects.threads import ObjectStress, Round
 
-ADVICE = "; to do without it on purpose: --without explorer, or phases=... in a test"
+ADVICE = "; to skip this phase, use --without explorer, or phases=... in a test"
 EXPLORED = PhaseFinished("explorer", {"programs": 5, "executions": 50})
 
 

@@ -54,9 +54,7 @@ def checked(folder: Path, source: str, phases: tuple[str, ...] = PHASES) -> Suit
     return run_suite(f"{file}:new_indexer", SuiteOptions(phases=phases, budget_seconds=1.0))
 
 
-@pytest.mark.parametrize(
-    ("source", "why"), [(REFUSED, "greenlet"), (UNSEEN, "made of loaded_once.Plain, which is not instrumented")]
-)
+@pytest.mark.parametrize(("source", "why"), [(REFUSED, "greenlet"), (UNSEEN, "loaded_once.Plain, is not instrumented")])
 def test_what_the_explorer_has_not_seen_is_not_ok(source: str, why: str, tmp_path: Path) -> None:
     result = checked(tmp_path, source)
     assert result.findings == ()

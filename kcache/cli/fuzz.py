@@ -36,7 +36,7 @@ _RULES = click.Choice([rule.value for rule in Rule])
     type=click.Choice([name for kind in Kind for name in (kind.value, f"{kind.value}-function")]),
     default=Kind.INDEX.value,
     show_default=True,
-    help="An index function returns a list of values, a key function one key.",
+    help="An index function returns a list of values; a key function returns one key.",
 )
 @click.option("--object-type", metavar="MODULE:CLASS", help="Objects of this dataclass, TypedDict or client model.")
 @click.option(
@@ -53,14 +53,14 @@ _RULES = click.Choice([rule.value for rule in Rule])
 )
 @click.option("--strategy", metavar="MODULE:NAME", help="Objects of this Hypothesis strategy.")
 @click.option(
-    "--strict", is_flag=True, help="Fail on warnings, too: objects that no API server returns, and minor rules."
+    "--strict", is_flag=True, help="Also fail on warnings: objects that no API server returns, and minor rules."
 )
 @budget_option(f"{DEFAULT_SECONDS:g}s", "Time for all engines together.")
 @seed_option("Seed of all random choices.")
 @click.option("--fan-out", type=click.IntRange(min=1), help="The maximum number of values of an object.")
 @click.option("--only", multiple=True, type=_RULES, metavar="RULE", help="Check only this rule; may be repeated.")
 @click.option("--exclude", multiple=True, type=_RULES, metavar="RULE", help="Do not check this rule; may be repeated.")
-@click.option("--crosshair/--no-crosshair", default=True, help="Use CrossHair where it is installed (the default).")
+@click.option("--crosshair/--no-crosshair", default=True, help="Use CrossHair if it is installed (the default).")
 @click.option("--first", is_flag=True, help="Stop at the first violation.")
 @patience_option
 @verbosity_options
@@ -86,9 +86,10 @@ def fuzz(
 ) -> None:
     """Look for an object for which FUNCTION breaks the contract of an index function (or key function).
 
-    FUNCTION is package.module:function or path/to/file.py:function. It runs in child processes. Without --object-type,
-    --schema, --samples or --strategy the objects are what its parameter is annotated with, or Kubernetes objects in the
-    style in which it reads them, dicts or attributes. The rules: docs/index-functions.md.
+    FUNCTION is package.module:function or path/to/file.py:function. It runs in child processes. Specify its
+    objects with --object-type, --schema, --samples or --strategy. By default, the annotation of its parameter
+    determines the objects. Without an annotation they are Kubernetes objects, as dicts or with attributes, as the
+    function reads them. The rules are explained in docs/index-functions.md.
     """
     if sum(map(bool, (object_type, schema, samples, strategy))) > 1:
         raise click.UsageError("use only one of --object-type, --schema, --samples and --strategy")

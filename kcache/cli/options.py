@@ -39,7 +39,7 @@ def duration(_context: click.Context, _parameter: click.Parameter, value: str) -
     """Option callback: seconds from ``30``, ``30s``, ``2m`` or ``1.5h``."""
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|)", value.strip())
     if match is None:
-        raise click.BadParameter(f"{value!r} is no duration; write for example 30s, 2m or 1.5h")
+        raise click.BadParameter(f"{value!r} is not a duration; write for example 30s, 2m or 1.5h")
     seconds = float(match[1]) * _UNITS[match[2]]
     if not 0 < seconds <= _LONGEST_SECONDS:
         raise click.BadParameter(f"{value!r} is out of range; give more than 0 and at most 7 days")
@@ -50,7 +50,7 @@ def megabytes(_context: click.Context, _parameter: click.Parameter, value: str) 
     """Option callback: megabytes from ``500MB`` or ``2GB``."""
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)(MB|GB)", value.strip(), re.IGNORECASE)
     if match is None or float(match[1]) == 0:
-        raise click.BadParameter(f"{value!r} is no size; write for example 500MB or 2GB")
+        raise click.BadParameter(f"{value!r} is not a size; write for example 500MB or 2GB")
     return float(match[1]) * (1024.0 if match[2].upper() == "GB" else 1.0)
 
 
@@ -61,7 +61,7 @@ def json_value(_context: click.Context, _parameter: click.Parameter, value: str 
     try:
         return plain_value(json.loads(value))
     except ValueError:
-        raise click.BadParameter(f"{value!r} is no JSON; write for example 0 or '\"text\"'") from None
+        raise click.BadParameter(f"{value!r} is not JSON; write for example 0 or '\"text\"'") from None
 
 
 def target_argument(function: F) -> F:
@@ -71,7 +71,7 @@ def target_argument(function: F) -> F:
         "model",
         metavar="MODEL",
         help="Compare a class with this model: MODULE:CLASS with the same methods, or a specification of `kcache "
-        "judge`: map, counter, queue ... By default the class is compared with what it does itself in one thread.",
+        "judge`: map, counter, queue ... By default the class is compared with its own results in one thread.",
     )
     option = click.option(
         "--reference", "is_reference", is_flag=True, help="Use kcache's reference Indexer as the target."
@@ -105,8 +105,8 @@ programs_option = click.option(
     type=click.IntRange(min=1),
     metavar="NUMBER",
     envvar="KCACHE_PROGRAMS",
-    help="Run so many programs in each random phase, so that the outcome does not depend on the machine. Without "
-    "--budget there is no limit in time; with it, whichever comes first ends the phase.",
+    help="Run this number of programs in each random phase, so that the outcome does not depend on the machine. "
+    "Without --budget there is no time limit. With --budget, a phase ends at the limit that is reached first.",
 )
 
 
@@ -128,7 +128,9 @@ semantics_option = click.option(
     "that holds objects.",
 )
 strict_errors_option = click.option(
-    "--strict-errors", is_flag=True, help="Ask for kcache's error types, not just for an error where one is due."
+    "--strict-errors",
+    is_flag=True,
+    help="Require kcache's error types. By default any error is accepted where an error is required.",
 )
 _STRICT = "kcache.strict"
 
@@ -146,11 +148,16 @@ def contract_option(function: F) -> F:
         default=Contract.CLIENT_GO.value,
         show_default=True,
         envvar="KCACHE_CONTRACT",
-        help="What is a violation: what breaks promises of client-go, or (strict) also what kcache's reference "
-        "guarantees beyond them. The rest is advice. `kcache rules` lists both.",
+        help="Report a violation if a promise of client-go is broken, or (strict) also if a further guarantee of "
+        "kcache's reference is broken. Other findings are advice. `kcache rules` lists the rules of both contracts.",
     )
     strict = click.option(
-        "--strict", is_flag=True, is_eager=True, expose_value=False, callback=_note_strict, help="--contract strict."
+        "--strict",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_note_strict,
+        help="Short for --contract strict.",
     )
     return contract(strict(function))
 
@@ -159,21 +166,21 @@ def _note_verbosity(context: click.Context, parameter: click.Parameter, value: b
     if not value:
         return
     if context.meta.setdefault(VERBOSITY, parameter.name) != parameter.name:
-        raise click.UsageError("give either -q or -v")
+        raise click.UsageError("give -q or -v, not both")
 
 
 def verbosity_options(function: F) -> F:
     """Add ``-q``, ``-v`` and ``--long-token``; their values go to the context, where the console reads them."""
     texts = {
-        QUIET: "Print one line: the verdict, and the rules that are broken.",
-        VERBOSE: "Leave nothing out: every step of an interleaving, all calls, whole stacks.",
+        QUIET: "Print one line: the verdict and the broken rules.",
+        VERBOSE: "Print everything: every step of an interleaving, all calls, whole stacks.",
     }
     function = click.option(
         "--long-token",
         is_flag=True,
         expose_value=False,
         callback=lambda context, _, value: context.meta.update({LONG_TOKEN: True}) if value else None,
-        help="Print the whole replay token, for another machine, in place of the short one that is kept in .kcache.",
+        help="Print whole replay tokens, which work on any machine, instead of short names that are kept in .kcache.",
     )(function)
     for name, text in reversed(texts.items()):
         function = click.option(
@@ -190,13 +197,14 @@ patience_option = click.option(
     default="3s",
     show_default=True,
     envvar="KCACHE_PATIENCE",
-    help="How long one call may take before it counts as hung.",
+    help="If one call takes longer than this, it counts as hung.",
 )
 instrument_option = click.option(
     "--instrument",
     multiple=True,
     metavar="PACKAGE",
-    help="Instrument this package too; may be repeated. By default the package or folder of the target.",
+    help="Also instrument this package; may be repeated. By default the package or folder of the target is "
+    "instrumented.",
 )
 
 
@@ -217,7 +225,7 @@ def jobs_option(text: str) -> Callable[[F], F]:
 _dask_option = click.option(
     "--dask",
     metavar="ADDRESS",
-    help="Work on the dask cluster with this scheduler, for example tcp://host:8786; needs kcache[dask].",
+    help="Use the dask cluster with this scheduler, for example tcp://host:8786; needs kcache[dask].",
 )
 
 
@@ -226,7 +234,7 @@ def explorer_options(function: F) -> F:
     for option in (
         patience_option,
         _dask_option,
-        jobs_option("How many processes work."),
+        jobs_option("The number of worker processes."),
         strict_errors_option,
         semantics_option,
         instrument_option,
@@ -239,8 +247,9 @@ def explorer_options(function: F) -> F:
 data_races_option = click.option(
     "--data-races",
     is_flag=True,
-    help="Report data races, too: two accesses to one place, one of them a write, with nothing that orders them. They "
-    "are advice, for many do no harm; with --contract strict they are violations. Takes twice the time.",
+    help="Also report data races: two accesses to the same location, at least one of them a write, and no "
+    "synchronisation orders them. They are advice, because many are harmless; with --contract strict they are "
+    "violations. Takes twice the time.",
 )
 
 
@@ -291,7 +300,7 @@ def type_option(text: str) -> Callable[[F], F]:
         "target_type",
         type=_TargetTypeParameter(),
         default=DEFAULT_TYPE,
-        show_default="indexer; test or class where TARGET is a function or a class without parameters",
+        show_default="indexer; test or class if TARGET is a function or a class without parameters",
         metavar="TYPE",
         help=f"{text} {', '.join(TARGET_TYPES)}, class, or MODULE:TYPE of your own.",
     )
@@ -357,14 +366,14 @@ class CommandRequest:
         for name in (name for name, is_given in changes.items() if is_given and name not in self.target_type.knows):
             raise click.UsageError(f"--{name} is not for --type {self.target_type.name}")
         if self.options.threads is not None and "threads" not in self.target_type.knows:
-            why = "its programs say how many there are"
+            why = "its programs determine the number of threads"
             raise click.UsageError(f"--threads is not for --type {self.target_type.name}: {why}")
         if self.target == "":
             raise click.UsageError("TARGET is empty; write package.module:factory or path/to/file.py:factory")
         if self.target is None and not self.is_reference:
-            raise click.UsageError("give a TARGET, or --reference for kcache's own")
+            raise click.UsageError("give a TARGET, or --reference for kcache's own implementation")
         if self.target is not None and self.is_reference:
-            raise click.UsageError("give either a TARGET or --reference")
+            raise click.UsageError("give a TARGET or --reference, not both")
         target = self.target_type.reference if self.target is None else self.target
         return target, replace(self.options, kind=self.target_type.name, phases=phases)
 

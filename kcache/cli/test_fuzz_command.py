@@ -72,7 +72,7 @@ def test_a_correct_function_passes_and_strict_makes_hostile_objects_fail(functio
     done = kcache("fuzz", f"{functions}:by_namespace", "--budget", "1s", "--no-crosshair", "--json", str(report))
     assert done.exit_code == 0, done.output
     assert "Warnings" not in done.output
-    assert re.search(r"ok after [0-9.]+ s: no object found that breaks one of 15 rules", done.output)
+    assert re.search(r"ok after [0-9.]+ s: no object was found that breaks any of 15 rules", done.output)
     data = json.loads(report.read_text(encoding="utf-8"))
     assert data["schema"] == "kcache/fuzz/1"
     assert data["status"] == "ok"
@@ -82,7 +82,7 @@ def test_a_correct_function_passes_and_strict_makes_hostile_objects_fail(functio
         "fuzz", f"{functions}:by_namespace", "--budget", "1s", "--no-crosshair", "--strict", "--only", "total"
     )
     assert strict.exit_code == 1, strict.output
-    assert "The object is not one that a store should be given." in strict.output
+    assert "A store should not hold this object." in strict.output
 
 
 def test_a_terminal_shows_a_bar(functions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +178,7 @@ def test_the_report_reads_well(golden: Callable[[str, str], None]) -> None:
     )
     engines = (
         EngineReport(Engine.HYPOTHESIS, "1,200 objects"),
-        EngineReport(Engine.CROSSHAIR, "12 symbolic paths, 0 hints", "no counterexample is no proof"),
+        EngineReport(Engine.CROSSHAIR, "12 symbolic paths, 0 hints", "a run without a counterexample is not a proof"),
     )
     report = FuzzReport(
         "indexes:by_app", Kind.INDEX, Status.VIOLATION, findings, engines, rules_for(Kind.INDEX), "Pod", (), 4.2
@@ -325,7 +325,7 @@ def test_a_default_that_is_kept_is_told(orders: Path, tmp_path: Path) -> None:
 
 def test_a_guess_is_told(functions: Path) -> None:
     done = kcache("fuzz", f"{functions}:by_namespace", "--only", "total", "--budget", "1s", "--no-crosshair")
-    assert "\n  objects: ConfigMap, guessed from what the function asks for\n" in done.output
+    assert "\n  objects: ConfigMap, guessed from the fields that the function reads\n" in done.output
 
 
 def test_a_missing_crosshair_is_told_however_little_time_is_left(

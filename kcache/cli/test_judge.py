@@ -103,7 +103,7 @@ def test_page_of_a_recording_that_is_too_long_to_be_drawn(recording: Path, tmp_p
     recording.write_text("\n".join(dump_events(Simulator(5).correct(2, 6_000))), encoding="utf-8")
     file = tmp_path / "page.html"
     assert judge(str(recording), "--html", str(file)).exit_code == 0
-    assert "too many to be drawn" in file.read_text(encoding="utf-8")
+    assert "too many to draw" in file.read_text(encoding="utf-8")
 
 
 def test_what_a_recording_says_does_not_steer_the_terminal(recording: Path) -> None:

@@ -59,7 +59,7 @@ def test_recording_of_another_tool(recording: Path) -> None:
     done = judge(str(recording))
     assert (done.exit_code, done.output) == (
         2,
-        "kcache: error: the recording is in the format EDN: say with --spec what the calls were made on\n",
+        "kcache: error: the recording is in the format EDN: name the type of the recorded object with --spec\n",
     )
 
 
@@ -188,7 +188,7 @@ def test_a_specification_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyP
         (("--spec", "set", "--initial", "1"), RIGHT, "the specification set has a fixed initial value"),
         (("--spec", "map", "--type", "fifo"), RIGHT, "use --spec or --type, not both"),
         (("--initial", "1"), RIGHT, "--initial needs --spec"),
-        (("--spec", "map", "--initial", "x"), RIGHT, "'x' is no JSON"),
+        (("--spec", "map", "--initial", "x"), RIGHT, "'x' is not JSON"),
     ],
 )
 def test_what_is_asked_wrongly_is_one_clear_line(arguments: tuple[str, ...], input: str, message: str) -> None:

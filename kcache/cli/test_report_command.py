@@ -67,7 +67,7 @@ FUZZED = {
     "reasons": [],
     "engines": [
         {"engine": "hypothesis", "did": "38 objects", "missed": ""},
-        {"engine": "explorer", "did": "5 interleavings", "missed": "not all within the time"},
+        {"engine": "explorer", "did": "5 interleavings", "missed": "the time was up before all were run"},
     ],
     "findings": [
         {"rule": "total", "severity": "error", "engine": "hypothesis", "what": "it raised", "replay": None},
@@ -143,15 +143,15 @@ def test_nothing_is_said_better_than_it_was(report: Callable[..., str]) -> None:
     replayed = result(status="unknown", phases=({**SMOKE, "phase": "replay"},))
     assert cells(report(replayed))[1][5] == "replay: unknown, 1 programs"
     cut = result(FINDING, status="violation", options={"kind": "fifo", "seed": 0, "phases": ["smoke", "explorer"]})
-    assert cells(report(cut))[1][5] == "smoke test: failed<br>explorer: not over"
+    assert cells(report(cut))[1][5] == "smoke test: failed<br>explorer: not finished"
 
 
 def test_functions_and_recordings(report: Callable[..., str]) -> None:
     _, fuzzed, judged = cells(report(FUZZED, JUDGED))
     assert fuzzed[:5] == ["<code>indexes.py:by_node</code>", "index-function", "violation", "total: 1", "pure: 1"]
     assert fuzzed[5:] == [
-        "hypothesis: failed, 38 objects<br>explorer: unknown, 5 interleavings; not all within the time",
-        "not said",
+        "hypothesis: failed, 38 objects<br>explorer: unknown, 5 interleavings; the time was up before all were run",
+        "unknown",
         "none",
         "",
     ]
@@ -254,14 +254,17 @@ def test_what_commands_really_write(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is no JSON document (Expecting value: line 1 column 1 (char 0)): give a file that check, explore"),
-        (json.dumps(OK)[:200], "is no JSON document"),
-        ("[" * 200_000, "is no JSON document"),
-        ("\udcff", "is no JSON document ('utf-8' codec can't decode"),
-        ("[]", "is a document without a schema of kcache, no outcome of a run: give a file that"),
-        ('{"schema": 1}', "is a document of the schema 1, no outcome of a run"),
-        ('{"schema": "kcache/baseline/1"}', 'of the schema "kcache/baseline/1", no outcome of a run'),
-        ('{"schema": "kcache/result/2"}', 'is "kcache/result/2", which kcache 0.1.0 cannot read: take the kcache that'),
+        ("", "is not a JSON document (Expecting value: line 1 column 1 (char 0)): give a file that check, explore"),
+        (json.dumps(OK)[:200], "is not a JSON document"),
+        ("[" * 200_000, "is not a JSON document"),
+        ("\udcff", "is not a JSON document ('utf-8' codec can't decode"),
+        ("[]", "is a document without a schema of kcache, not an outcome of a run: give a file that"),
+        ('{"schema": 1}', "is a document of the schema 1, not an outcome of a run"),
+        ('{"schema": "kcache/baseline/1"}', 'of the schema "kcache/baseline/1", not an outcome of a run'),
+        (
+            '{"schema": "kcache/result/2"}',
+            'is "kcache/result/2", which kcache 0.1.0 cannot read: use the version that',
+        ),
         ('{"schema": "kcache/events/1"}', "a recording: `kcache judge FILE --json OUTCOME` writes its outcome"),
         (
             '{"schema": "kcache/result/1"}',

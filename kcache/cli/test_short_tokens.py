@@ -137,7 +137,7 @@ def test_a_name_that_is_not_kept_is_refused(project: Path) -> None:
     wrong = name[:-1] + ("0" if name[-1] != "0" else "1")
     done = kcache("replay", wrong)
     assert done.exit_code == 2
-    assert done.stderr.startswith(f"kcache: error: there is no finding {wrong} in .kcache of this folder; did you mean")
+    assert done.stderr.startswith(f"kcache: error: there is no finding {wrong} in .kcache; did you mean")
     assert name in done.stderr
     (project / ".kcache" / "replays" / f"{name}.json").write_text("{}", encoding="utf-8")
     assert "is damaged; run the check again" in kcache("replay", name).stderr

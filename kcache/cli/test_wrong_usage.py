@@ -35,7 +35,7 @@ def kcache(*arguments: str) -> Result:
         (["report"], "Missing argument 'RESULT.json...'. `kcache report --help` lists the options and arguments"),
         (["judge"], "Missing argument 'FILE'"),
         (["replay"], "write a WORD, TARGET and PROGRAM, or --last"),
-        (["explore"], "give a TARGET, or --reference for kcache's own"),
+        (["explore"], "give a TARGET, or --reference for kcache's own implementation"),
         (["init", "module.py"], "module.py"),
         (["run", "nose", "--", "x"], "kcache run runs only pytest, not nose"),
     ],

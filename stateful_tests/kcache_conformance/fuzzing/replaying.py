@@ -66,7 +66,7 @@ def trial_job(outlet: Outlet, token: str) -> None:
     try:
         _try(outlet, decode_trial(token))
     except (NotPlainError, LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise TargetError(f"the word does not fit the function any more, or is damaged: {error}") from error
+        raise TargetError(f"the replay token does not match the function any more, or is damaged: {error}") from error
 
 
 def _try(outlet: Outlet, trial: Trial) -> None:
@@ -81,7 +81,7 @@ def _try(outlet: Outlet, trial: Trial) -> None:
     match trial.engine:
         case Engine.PROGRAMS:
             fault = replay_program(subject.function, trial.details["keys"], trial.details["puts"], fuzzed_objects)
-            answer(ReplayAnswer.FIXED if fault is None else ReplayAnswer.REPRODUCED, fault or "the index stays right")
+            answer(ReplayAnswer.FIXED if fault is None else ReplayAnswer.REPRODUCED, fault or "the index is correct")
         case Engine.THREADS:
             others = [FuzzedObject(tree) for tree in trial.details.get("others", ())]
             outlet.watch.rest()
@@ -89,7 +89,7 @@ def _try(outlet: Outlet, trial: Trial) -> None:
                 subject.function, subject.kind, [*fuzzed_objects, *others], seconds=_SECONDS / 4
             )
             said = (
-                f"nothing wrong in {calls:,} calls, which is no proof" if evidence is None else evidence.violation.what
+                f"none of {calls:,} calls failed; this is not a proof" if evidence is None else evidence.violation.what
             )
             answer(ReplayAnswer.UNKNOWN if evidence is None else ReplayAnswer.REPRODUCED, said)
         case Engine.EXPLORER:
@@ -99,7 +99,7 @@ def _try(outlet: Outlet, trial: Trial) -> None:
                 answer(ReplayAnswer.REPRODUCED, f"{result.evidence.violation.what}\n{result.evidence.setting}")
             else:
                 is_complete = result.is_complete and not result.reason
-                said = f"{result.executions:,} interleavings without it"
+                said = f"none of {result.executions:,} interleavings fails"
                 answer(
                     ReplayAnswer.FIXED if is_complete else ReplayAnswer.UNKNOWN,
                     f"{said}; {result.reason}" if result.reason else said,
@@ -110,7 +110,9 @@ def _try(outlet: Outlet, trial: Trial) -> None:
                 answer_of(subject.function, subject.kind, fuzzed_object.fresh())
             violations = {violation.rule: violation.what for violation in inline.violations(fuzzed_objects[-1])}
             what = violations.get(trial.rule)
-            answer(ReplayAnswer.FIXED if what is None else ReplayAnswer.REPRODUCED, what or "the rule is kept")
+            answer(
+                ReplayAnswer.FIXED if what is None else ReplayAnswer.REPRODUCED, what or "the function obeys the rule"
+            )
 
 
 def _perturbed(trial: Trial, patience_seconds: float) -> Replayed:
@@ -127,7 +129,7 @@ def _perturbed(trial: Trial, patience_seconds: float) -> Replayed:
         perturbation = _perturbation(trial.details) if trial.details else UNPERTURBED
         one, other = meanings(trees, UNPERTURBED)[-1], meanings(trees, perturbation)[-1]
     if one == other:
-        return Replayed(ReplayAnswer.FIXED, "the same values now")
+        return Replayed(ReplayAnswer.FIXED, "the values are the same now")
     return Replayed(ReplayAnswer.REPRODUCED, f"{one} first, then {other}")
 
 

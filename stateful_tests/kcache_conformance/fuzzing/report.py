@@ -72,7 +72,7 @@ class FuzzReport:
     @property
     def shown_objects(self) -> str:
         """The type of the objects as text; empty if there were none."""
-        return f"{self.objects}, guessed from what the function asks for" if self.are_guessed else self.objects
+        return f"{self.objects}, guessed from the fields that the function reads" if self.are_guessed else self.objects
 
     @property
     def errors(self) -> tuple[FuzzFinding, ...]:

@@ -19,7 +19,7 @@ from .rules import RULES, Severity
 
 ENGINE_TITLES = {
     Engine.HYPOTHESIS: "random objects (Hypothesis)",
-    Engine.COMPARISONS: "followed comparisons",
+    Engine.COMPARISONS: "comparisons in the code",
     Engine.CROSSHAIR: "symbolic objects (CrossHair)",
     Engine.PROGRAMS: "programs on a cache",
     Engine.THREADS: "threads",
@@ -75,13 +75,13 @@ def print_fuzz_finding(
     """Print the broken rule, the object, the consequences, and the replay command."""
     text = RULES[finding.rule]
     console.print(Text(f"{finding.rule.value.upper()} (found by: {ENGINE_TITLES[finding.engine]})", style="bold red"))
-    console.print(Text(f"A right function {text.demand}."))
+    console.print(Text(f"A correct function {text.demand}."))
     console.print()
     _print_indented(console, printable(finding.what))
     if finding.setting and finding.setting not in finding.what:
         _print_indented(console, printable(finding.setting))
     if finding.tier is InputClass.ADVERSARIAL:
-        _print_indented(console, "The object is not one that a store should be given.")
+        _print_indented(console, "A store should not hold this object.")
     _heading(console, "Smallest example:")
     console.out("\n".join(f"    {line}".rstrip() for line in finding.code.splitlines()), highlight=False)
     _heading(console, "Why it matters:")
@@ -93,7 +93,7 @@ def print_fuzz_finding(
 
 def print_warning(console: Console, finding: FuzzFinding) -> None:
     """Print a warning in a few lines: the rule, the symptom and the object."""
-    where = " for an object that a store should not be given" if finding.tier is InputClass.ADVERSARIAL else ""
+    where = " (for an object that a store should not hold)" if finding.tier is InputClass.ADVERSARIAL else ""
     console.print(Text(f"  {finding.rule.value}: {printable(finding.what)}{where}"), soft_wrap=True)
     objects = [line for line in finding.code.splitlines() if line and not line.startswith(("from ", "import "))]
     lines = objects[:-1] if len(objects) <= 4 else [*objects[:3], "..."]
@@ -112,8 +112,8 @@ def _counted(report: FuzzReport) -> str:
     errors = len({finding.rule for finding in report.errors})
     warnings = len(report.findings) - len(report.errors)
     if not report.findings:
-        return f"no object found that breaks one of {len(report.rules)} rules, which is no proof"
-    broken = f"{errors} of {len(report.rules)} rules broken" if errors else f"no rule of {len(report.rules)} broken"
+        return f"no object was found that breaks any of {len(report.rules)} rules; this is not a proof"
+    broken = f"{errors} of {len(report.rules)} rules broken" if errors else f"none of {len(report.rules)} rules broken"
     return broken if not warnings else f"{broken}, {warnings} warning{'s' if warnings > 1 else ''}"
 
 

@@ -73,95 +73,95 @@ _KEY_ONLY = frozenset({Kind.KEY})
 RULES: dict[Rule, RuleText] = {
     Rule.RETURNS_LIST: RuleText(
         "returns a list or tuple of str",
-        "A str is taken for a list of its characters, a generator is empty the second time, None and other types "
-        "raise in some caches and are swallowed by others.",
+        "A str is treated as a list of its characters. A generator is empty when it is read again. None and other "
+        "types raise in some caches and are ignored by others.",
         kinds=_INDEX_ONLY,
     ),
     Rule.RETURNS_STR: RuleText(
         "returns a str",
-        "A store with keys of other types cannot be looked up by key, and sorts or prints them in surprising ways.",
+        "If a key is not a str, lookups by key miss the object, and a store sorts and prints keys in surprising ways.",
         kinds=_KEY_ONLY,
     ),
     Rule.TOTAL: RuleText(
-        "raises for no legal object",
-        "An index function that fails makes client-go panic in the middle of the write: the object is stored, but this "
-        "index and perhaps others lack it (kubernetes#43566); kcache's reference refuses the whole write. A key "
-        "function that fails keeps the object out of the store.",
+        "does not raise for any legal object",
+        "If an index function raises, client-go panics in the middle of the write: the object is stored, but it is "
+        "missing from this index and perhaps from others (kubernetes#43566). kcache's reference refuses the whole "
+        "write. If a key function raises, the object is not stored.",
     ),
     Rule.TERMINATES: RuleText(
         "returns within a reasonable time",
-        "client-go calls index functions with the lock held: every reader and writer waits.",
+        "client-go holds its lock while it calls an index function, so every reader and writer waits.",
     ),
     Rule.PURE: RuleText(
-        "leaves the object as it is",
-        "All readers share the stored object: they see the change without any lock, and the informer's copy no longer "
-        "equals the server's.",
+        "does not change the object",
+        "All readers share the stored object. They see the change without a lock, and the informer's copy differs from "
+        "the object on the server.",
     ),
     Rule.REPEATABLE: RuleText(
-        "gives the same object the same values each time",
-        "On update and delete client-go asks again for the old object's values; if they differ, the old entries stay "
-        "for ever and point to an object that is gone.",
+        "returns the same values each time it gets the same object",
+        "On update and delete, client-go computes the values of the old object again. If they differ, the old entries "
+        "stay in the index for ever and point to a removed object.",
     ),
     Rule.EQUAL_OBJECTS: RuleText(
-        "gives equal objects the same values",
-        "The same object decoded a second time (another watch event, a relist) would be indexed elsewhere: lookups by "
-        "value miss it.",
+        "returns the same values for equal objects",
+        "If the same object is decoded again (another watch event, a relist), it is indexed under other values, and "
+        "lookups miss it.",
     ),
     Rule.HISTORY: RuleText(
-        "does not depend on which objects it was called with before",
-        "The index then depends on the order of events, which differs from one relist to the next; old entries are "
-        "not found again and stay for ever.",
+        "does not depend on earlier calls",
+        "The index then depends on the order of events, which differs between relists. Old entries are not found on "
+        "update or delete, and stay in the index for ever.",
     ),
     Rule.OWN_RESULT: RuleText(
-        "returns a list of its own each time",
-        "Whoever changes the returned list changes the stored object, or the values of other objects.",
+        "returns a new list each time",
+        "If a caller changes the returned list, the stored object or the values of other objects change, too.",
         kinds=_INDEX_ONLY,
     ),
     Rule.FAN_OUT: RuleText(
         "returns a number of values in proportion to the size of the object",
-        "Each value is an entry of the index: one object can exhaust the memory, and each update takes as long as "
-        "there are values, with the lock held.",
+        "Each value is an entry of the index. One object can exhaust the memory, and each update holds the lock until "
+        "all its values are processed.",
         kinds=_INDEX_ONLY,
     ),
     Rule.DISTINCT: RuleText(
-        "returns no value twice",
-        "client-go and kcache count a value once; other caches hand out the object twice in by_index.",
+        "returns each value only once",
+        "client-go and kcache count a value once; in other caches by_index returns the object twice.",
         severity=Severity.WARNING,
         kinds=_INDEX_ONLY,
     ),
     Rule.STABLE_KEY: RuleText(
-        "gives an object the same key whatever else in it changes",
-        "An update would add a second object instead of replacing the first, and a delete would miss.",
+        "returns the same key if other parts of the object change",
+        "An update adds a second object instead of replacing the first, and a delete does not find the object.",
         kinds=_KEY_ONLY,
     ),
     Rule.ONE_KEY_EACH: RuleText(
-        "gives objects of different namespace or name different keys",
-        "Two objects under one key: the later replaces the earlier, which nobody notices.",
+        "returns different keys for objects with different namespaces or names",
+        "If two objects have the same key, the second silently replaces the first.",
         severity=Severity.WARNING,
         kinds=_KEY_ONLY,
     ),
     Rule.HASH_SEED: RuleText(
         "does not depend on hash() or the order of sets",
-        "Each process hashes strings otherwise (PYTHONHASHSEED): two replicas, or the same one restarted, index the "
-        "same object elsewhere, and tests do not repeat.",
+        "Each process hashes strings differently (PYTHONHASHSEED). Two replicas, or one replica before and after a "
+        "restart, index the same object under different values, and test failures are not repeatable.",
     ),
     Rule.CLOCK: RuleText(
         "does not depend on the time",
-        "An object moves to other values while nobody writes it: lookups give yesterday's answer, and the entries "
-        "under the old values are not found on update or delete.",
+        "The values of an object change although nobody writes it. Lookups return outdated results, and updates and "
+        "deletes do not find the entries under the old values.",
     ),
     Rule.ENVIRONMENT: RuleText(
         "does not depend on time zone, locale, environment variables, working directory or the global random state",
-        "It indexes elsewhere on another machine, or when another part of the program changes a global.",
+        "The function returns other values on another machine, or after another part of the program changes a global.",
     ),
     Rule.THREAD_SAFE: RuleText(
-        "may be called by several threads at once",
+        "can be called by several threads at once",
         "Informers, resyncs and readers (Index) call it from their own threads; kcache's reference calls it before it "
         "takes the lock.",
     ),
     Rule.CONSISTENT: RuleText(
-        "keeps an index right through adds, updates, deletes and replaces",
-        "A cache that works as client-go does ends with stale or missing entries.",
+        "keeps an index correct through adds, updates, deletes and replaces",
+        "A cache that works like client-go ends up with stale or missing entries.",
         kinds=_INDEX_ONLY,
     ),
 }
@@ -177,7 +177,7 @@ def as_rules(kind: Kind) -> Mapping[str, common.Rule]:
             promise=f"{called} {text.demand}.",
             source="client-go: IndexFunc, KeyFunc",
             cause=text.why,
-            fix=f"docs/index-functions.md#{rule.value} has an example, and what mends it.",
+            fix=f"See the example and the fix in docs/index-functions.md#{rule.value}.",
             contract=common.Contract.CLIENT_GO if text.severity is Severity.ERROR else common.Contract.STRICT,
         )
         for rule, text in RULES.items()

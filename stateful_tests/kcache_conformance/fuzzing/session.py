@@ -175,9 +175,9 @@ class _Run:
         raise_if_failed(end)
         if end.how == "hang":
             self._stopped(replace(end, note=journal.text))
-        why = "other processes cannot load the function: give it a name in a module"
+        why = "other processes cannot load the function; define it in a module"
         self._engine(EngineReport(Engine.CROSSHAIR, "did not run", why))
-        self._engine(EngineReport(Engine.PERTURBATIONS, "none visited", why))
+        self._engine(EngineReport(Engine.PERTURBATIONS, "did not run", why))
 
     def _child(self, job: str, seconds: float, **arguments: Any) -> JobEnd:
         grace_seconds = _GRACE_SECONDS + self.options.patience_seconds
@@ -278,9 +278,11 @@ class _Run:
         self._add_evidence(
             Evidence(violation, input_class, Engine.HYPOTHESIS, (FuzzedObject(trees[0]),), details=details)
         )
-        self._engine(EngineReport(Engine.HYPOTHESIS, f"ended by a {end.how}", "the other engines of that process"))
+        self._engine(
+            EngineReport(Engine.HYPOTHESIS, f"ended by a {end.how}", "the other engines of this process did not run")
+        )
         if input_class is not InputClass.VALID:
-            self.reasons.append(f"a {end.how} for a hostile object kept the other engines from their work")
+            self.reasons.append(f"a hostile object caused a {end.how}, so the other engines did not run")
         return True
 
     def _symbolic(self) -> None:
@@ -289,7 +291,7 @@ class _Run:
         valid = {one.rule for one in self.evidence.values() if one.input_class is InputClass.VALID}
         why = unable(self.options)
         if not why and valid & _FOUND_ANYWAY:
-            why = "not needed: its kind of fault has been found"
+            why = "not needed: another engine has found this kind of fault"
         elif not why and self._remaining_seconds() < _LEAST_SECONDS:
             why = "no time was left"
         if why:
@@ -323,7 +325,7 @@ class _Run:
             if evidence.rule in wanted and not is_unstable:
                 self._add_evidence(evidence)
         did = f"{len(fuzzed_objects)} objects in {perturbation_search.runs} processes"
-        cut = "not all within the time" if perturbation_search.is_cut_short else ""
+        cut = "the time was up before all were run" if perturbation_search.is_cut_short else ""
         self._engine(EngineReport(Engine.PERTURBATIONS, did, missed or cut, time.monotonic() - began))
         if missed:
             self.reasons.append(f"worlds: {missed}")
@@ -373,9 +375,11 @@ class _Run:
             return
         total = next((one for one in self.evidence.values() if one.rule is Rule.TOTAL), None)
         if not self.valid:
-            self.reasons.append(f"none of the {self.tried:,} objects that were tried is a legal one")
+            self.reasons.append(f"none of the {self.tried:,} objects that were tried is legal")
         elif total is None or total.input_class is not InputClass.VALID:
-            self.reasons.append(f"it raised for every legal object ({self.valid:,} were tried): the rest says nothing")
+            self.reasons.append(
+                f"it raised for every legal object ({self.valid:,} were tried), so nothing else was tested"
+            )
         elif self.valid > 1:
             what = f"{total.violation.what}; it raised for every legal object ({self.valid:,} were tried)"
             self.evidence[total.symptom[:2]] = replace(total, violation=replace(total.violation, what=what))

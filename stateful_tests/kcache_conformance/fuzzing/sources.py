@@ -59,9 +59,9 @@ class Sources:
         except SchemaError as error:
             raise TargetError(str(error)) from error
         except UnicodeDecodeError as error:
-            raise TargetError(f"{self.json_schema or self.samples} is no text: {error}") from error
+            raise TargetError(f"{self.json_schema or self.samples} is not text: {error}") from error
         except RecursionError as error:
-            raise TargetError("it is nested too deeply to make objects of it") from error
+            raise TargetError("the source of objects is nested too deeply") from error
         except OSError as error:
             raise TargetError(f"{error.filename}: {error.strerror}") from error
 
@@ -75,7 +75,7 @@ class Sources:
         if self.samples:
             samples = read_samples([Path(path) for path in self.samples])
             if not any(isinstance(sample, dict) for sample in samples):
-                raise SchemaError(f"{', '.join(self.samples)}: there is no manifest in it")
+                raise SchemaError(f"{', '.join(self.samples)} contains no manifest")
             return schema_of_samples(samples)
         if self.strategy is not None:
             return schema_of_source(load_object(self.strategy, wanted="strategy"))
@@ -110,11 +110,11 @@ def _document(path: Path) -> Any:
         try:
             document = json.loads(text)
         except ValueError as error:
-            raise SchemaError(f"{path} is no JSON: {error}") from error
+            raise SchemaError(f"{path} is not JSON: {error}") from error
         if not isinstance(document, dict):
-            raise SchemaError(f"{path} must hold a schema, which is a JSON object")
+            raise SchemaError(f"{path} must contain a schema, which is a JSON object")
         return document
     documents = read_samples([path])
     if len(documents) != 1 or not isinstance(documents[0], dict):
-        raise SchemaError(f"{path} must hold one schema; it holds {len(documents)} documents")
+        raise SchemaError(f"{path} must contain one schema; it contains {len(documents)} documents")
     return documents[0]

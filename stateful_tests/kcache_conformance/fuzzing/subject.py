@@ -65,7 +65,7 @@ class Subject:
         except Exception as error:
             raise SchemaError(
                 f"parameter {parameter.name!r} has the annotation {parameter.annotation!r}, which cannot be resolved: "
-                f"{error}; say what the objects are with --object-type, --schema, --samples or --strategy"
+                f"{error}; specify the objects with --object-type, --schema, --samples or --strategy"
             ) from error
         hint = hints[parameter.name]
         return None if _is_vague(hint) else hint
@@ -115,7 +115,7 @@ def make_subject(function: object, kind: Kind, name: str | None = None, spec: st
         inspect.signature(function).bind(None)
     except TypeError:
         signature = inspect.signature(function)
-        raise TargetError(f"{label} takes {signature}; it is called with one object") from None
+        raise TargetError(f"{label} takes {signature}; it must take one object") from None
     except ValueError:
         pass  # a function of C has no signature
     return Subject(function, kind, label, spec)
@@ -130,5 +130,5 @@ def load_subject(spec: str, kind: Kind) -> Subject:
     function = load_object(spec, wanted="function")
     module = str(getattr(function, "__module__", None) or "").partition(".")[0]
     if inspect.isbuiltin(function) or module in sys.stdlib_module_names - {"functools"}:
-        raise TargetError(f"{spec} belongs to Python itself; name a function of your own")
+        raise TargetError(f"{spec} is part of Python itself; name a function of your own")
     return make_subject(function, kind, spec=spec)

@@ -68,7 +68,7 @@ def kind_of(rule: Rule) -> FindingKind:
 def finding_of(broken_rule: FuzzFinding) -> Finding:
     """Convert a broken rule into a finding."""
     text = RULES[broken_rule.rule]
-    lines = (f"The rule: it {text.demand}.", text.why, broken_rule.setting)
+    lines = (f"Rule: a correct function {text.demand}.", text.why, broken_rule.setting)
     return Finding(
         kind_of(broken_rule.rule),
         PHASE,

@@ -67,7 +67,7 @@ def decode_trial(token: str) -> Trial:
     Raises:
         FormatError: the text is no such replay token, or was cut off.
     """
-    data = unpack(PREFIX, token, "word of kcache fuzz")
+    data = unpack(PREFIX, token, "replay token of kcache fuzz")
     try:
         if not data["o"] or not isinstance(data["o"], list) or not isinstance(data.get("m", 0), (int, type(None))):
             raise ValueError("it holds no object")
@@ -81,4 +81,4 @@ def decode_trial(token: str) -> Trial:
             data.get("m"),
         )
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise FormatError(f"the word of kcache fuzz is damaged; copy all of it ({error})") from None
+        raise FormatError(f"the replay token of kcache fuzz is damaged; copy all of it ({error})") from None

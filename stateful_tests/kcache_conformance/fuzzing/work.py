@@ -61,7 +61,7 @@ _IDENTITY = frozenset({"metadata", "name", "namespace"})
 _SMALLEST_RUN = 8
 _MOST_FOLLOWED = 40
 _MOST_RECOMBINED = 60
-_CLUSTER_SCOPED = "objects of a cluster-scoped kind (Node, PersistentVolume) have none"
+_CLUSTER_SCOPED = "objects of cluster-scoped kinds (Node, PersistentVolume) have no namespace"
 _NAMES: dict[type, str] = {
     Array: "listing",
     Map: "table",
@@ -234,7 +234,7 @@ class Work:
             self._evidence(result.evidence)
         missed = self._idle() or result.reason
         if not missed and not result.is_complete and result.evidence is None:
-            missed = "not all interleavings within the time"
+            missed = "the time was up before all interleavings were run"
         self._report(Engine.EXPLORER, f"{result.executions:,} interleavings of two threads", missed, began)
 
     def hint(self, fuzzed_object: FuzzedObject, engine: Engine) -> None:
@@ -292,7 +292,9 @@ class Work:
                 self.broken_rules.add(evidence.rule)
                 self._symptoms.add(evidence.symptom)
             if evidence.rule is Rule.TOTAL and self._needs_namespace(evidence.fuzzed_objects[-1]):
-                what = f"{evidence.violation.what}; with a metadata.namespace it is accepted: {_CLUSTER_SCOPED}"
+                what = (
+                    f"{evidence.violation.what}; it accepts the object with a metadata.namespace, but {_CLUSTER_SCOPED}"
+                )
                 evidence = replace(evidence, violation=replace(evidence.violation, what=what))
             self._sink.send({"event": "evidence", "evidence": encode_evidence(evidence)})
 

@@ -67,7 +67,7 @@ def _unseen(context: PhaseContext, loaded: ObjectExplorationTarget) -> str:
     if any(loaded.sandbox.is_instrumented(base.__module__) for base in made.__mro__):
         return ""
     return (
-        f"the target is made of {made.__module__}.{made.__qualname__}, which is not instrumented; "
+        f"the class of the target, {made.__module__}.{made.__qualname__}, is not instrumented; "
         "name its package with --instrument, or in kcache_instrument of the factory"
     )
 

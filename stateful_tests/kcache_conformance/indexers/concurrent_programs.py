@@ -52,8 +52,8 @@ def concurrent_programs(
     author = _Author(target, semantics)
     if not author.can_meet(author.templates):
         raise TargetError(
-            f"{target.name} supports no two calls that can meet, so there is nothing to explore; "
-            "take out of kcache_unsupported what it does support"
+            f"{target.name} supports no two calls that can conflict, so there is nothing to explore; "
+            "remove the calls that it supports from kcache_unsupported"
         )
 
     @functools.cache

@@ -37,7 +37,7 @@ def judge_lines(lines: Callable[[], Iterable[str]], options: JudgeOptions) -> Ju
     foreign = format_of(lines())
     if foreign is not None:
         raise FormatError(
-            f"the recording is in the format {foreign.value}: say with --spec what the calls were made on"
+            f"the recording is in the format {foreign.value}: name the type of the recorded object with --spec"
         )
     judged = judge_recording(
         lines,
@@ -98,7 +98,7 @@ def _page(title: str, judged: RecordingVerdict, drawn: History, *, strict_errors
     is_cut = len(drawn.calls) < judged.calls and judged.calls > MOST_EXPLAINED
     if not is_cut and (drawn.calls or not judged.calls):
         return page_of_history(drawn, judged.verdict, title=title, note=_summary(judged), strict_errors=strict_errors)
-    paragraphs = (f"{_summary(judged)}: too many to be drawn.", judged.verdict.reason)
+    paragraphs = (f"{_summary(judged)}: too many to draw.", judged.verdict.reason)
     return Page(title, judged.verdict.status, HEADLINES[judged.verdict.status], tuple(filter(None, paragraphs)))
 
 

@@ -132,7 +132,7 @@ class Scaffold:
             tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise TargetError(
-                f"{file} cannot take the target {self.name} ({error}): mend it, or give another --name"
+                f"the target {self.name} cannot be added to {file} ({error}): fix the file, or give another --name"
             ) from None
         return text
 
@@ -163,14 +163,14 @@ def planned_scaffold(
     make = load_object(spec if is_alone or not is_file else f"{module}:{attribute}", wanted="Class")
     name = name or re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", attribute.rpartition(".")[2]).lower()
     if not re.fullmatch(r"[a-z_][a-z0-9_]*", name):
-        raise TargetError(f'"{name}" cannot name a Python file: give another --name, of a-z, 0-9 and _')
+        raise TargetError(f'"{name}" cannot be the name of a Python file: give another --name with only a-z, 0-9 and _')
     try:
         adapted: Any = adapt(make, **methods)(str, {})  # type: ignore[arg-type]
     except Exception as error:
         text = str(error) if type(error) is TypeError else error_text(error)
         raise TargetError(
-            f"{spec} cannot be adapted as it is: {text}. Give --method add=NAME and the like, or write an adapter by "
-            "hand, or a function that makes a cache, and name that"
+            f"{spec} cannot be adapted: {text}. Give --method add=NAME and so on for the other methods, or "
+            "write an adapter yourself, or name a function that returns a cache"
         ) from error
     try:
         lacking = tuple(sorted(adapted.lacking))
@@ -191,7 +191,7 @@ def _module_in(file: Path, folder: Path) -> str:
     outside = [one for one in roots if file.resolve().is_relative_to(one) and not (one / "__init__.py").exists()]
     parts = min((file.resolve().relative_to(one).with_suffix("").parts for one in outside), key=len, default=("",))
     if not all(part.isidentifier() for part in parts):
-        raise TargetError(f"nothing in {folder} can import {file}: give --folder {file.parent}")
+        raise TargetError(f"modules in {folder} cannot import {file}: give --folder {file.parent}")
     return ".".join(parts).removesuffix(".__init__")
 
 

@@ -88,7 +88,7 @@ def shared_instance(target: Target, watch: ProgressListener) -> Finding | None:
     return Finding(
         FindingKind.INVARIANT,
         "smoke",
-        f"a new Indexer holds what was added to another one: list_keys() gives {outcome_text(found)}",
+        f"a new Indexer contains an object that was added to another Indexer: list_keys() gives {outcome_text(found)}",
         rule="instance-shared",
     )
 

@@ -40,7 +40,7 @@ def replay_token(token: ReplayToken[Program], watch: ProgressListener, seconds: 
         return replayed
     small = smallest(alone, target, watch, strict_errors=token.strict_errors)
     own = replace(small, phase="replay", program=small.program.with_hash_seed(token.program.hash_seed))
-    return Replayed(replayed.answer, "its calls go wrong one after another, too", own)
+    return Replayed(replayed.answer, "its calls also fail if they run one at a time", own)
 
 
 def _explored(token: ReplayToken[Program]) -> ObjectExplorationTarget:

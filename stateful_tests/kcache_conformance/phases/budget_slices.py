@@ -28,7 +28,7 @@ def too_few(phase: str, programs: int) -> str:
     """Return why a phase with a spent budget allows no verdict after so many programs; empty if it allows one."""
     if programs >= min(_FEW_PROGRAMS, LEAST_PROGRAMS.get(phase, 0)):
         return ""
-    return f"the target is so slow that the budget was spent after {programs} programs; give it a larger one"
+    return f"the target is so slow that the budget was spent after {programs} programs; increase the budget"
 
 
 @dataclass(frozen=True)

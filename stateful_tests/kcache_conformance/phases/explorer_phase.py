@@ -90,7 +90,9 @@ def explorer_phase(
         least: the number of programs that are explored however little time there is.
     """
     if context.spec is None:
-        return PhaseOutcome({}, refused=f"the {called} cannot be imported by name, so not instrumented either")
+        return PhaseOutcome(
+            {}, refused=f"the {called} cannot be imported by name, so the explorer cannot instrument it"
+        )
     counts = Counter(programs=0, executions=0, exhausted=0)
     coverage: Coverage = Counter()
     refused: list[str] = []

@@ -129,7 +129,7 @@ class PhaseOutcome:
         if self.finding is not None and self.finding.status is Status.UNKNOWN:
             return "its finding is not confirmed"
         if self.finding is None and not self.counts.get("programs"):
-            return "not a single program could be run"
+            return "no program could be run"
         if self.finding is None and self.counts.get("undecided"):
             return f"{self.counts['undecided']} rounds were too hard to judge"
         return ""

@@ -208,7 +208,9 @@ def with_severity(
         finding, is_advice = replace(finding, advice=f"{name}() {advised_against[name]}"), True
     names_in_core = [_name(finding.calls[position].operation) for position in finding.core]
     if finding.kind is FindingKind.NONLINEARIZABLE and names_in_core and all(map(_DESCRIBES.fullmatch, names_in_core)):
-        text = f"{names_in_core[0]} describes the object while others use it, and promises nothing of the next moment"
+        text = (
+            f"{names_in_core[0]} describes the object while other threads use it, so its result may be outdated at once"
+        )
         finding, is_advice = replace(finding, advice=text), True
     is_waived = not {finding.rule, waiver_of(finding, rules)}.isdisjoint(options.waived)
     return replace(finding, is_advice=is_advice, is_waived=is_waived)

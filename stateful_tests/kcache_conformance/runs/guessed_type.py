@@ -259,7 +259,7 @@ def _refusal(spec: str, kind: type) -> str:
     if kind.__module__ == "builtins":
         return (
             f"{spec} is a value, of the type {kind.__qualname__}. Name a class, "
-            "a function that makes an object, or a test"
+            "a function that returns a new object, or a test"
         )
     owner = place if kind.__module__.startswith(TARGET_PREFIX) else kind.__module__
     return (

@@ -129,4 +129,4 @@ def _phases(run: WrittenRun) -> Iterator[str]:
 
 
 def _origin(run: WrittenRun) -> tuple[str, str]:
-    return run.version or "not said", "none" if run.seed is None else str(run.seed)
+    return run.version or "unknown", "none" if run.seed is None else str(run.seed)

@@ -143,7 +143,7 @@ def replay_requested(
         case (word,):
             target_type = trusted_type_of_token(word, named=named)
             if target_type is None:
-                raise FormatError(f"{word[:40]} is no replay token")
+                raise FormatError(f"{word[:40]} is not a replay token")
             return replay_in_child(target_type, word, seconds=seconds, patience_seconds=patience_seconds)
         case (target, program):
             target_type = target_type_named(DEFAULT_TYPE)
@@ -155,4 +155,4 @@ def replay_requested(
             )
             return replay_in_child(target_type, word, seconds=seconds, patience_seconds=patience_seconds)
         case _:
-            raise FormatError("a replay token is expected, or a target and a program")
+            raise FormatError("give a replay token, or a target and a program")

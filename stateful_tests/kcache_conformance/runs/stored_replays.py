@@ -93,8 +93,8 @@ def stored_replay(name: str, folder: Path = FOLDER) -> StoredReplay:
     if not files:
         known = [file.stem for file in (folder / "replays").glob("*.json")]
         raise FormatError(
-            f"there is no finding {name} in {folder} of this folder{did_you_mean(name, known)}; run kcache in the "
-            "folder where it was found, or give the long token (--long-token, or the JSON of the run)"
+            f"there is no finding {name} in {folder}{did_you_mean(name, known)}; run kcache in the "
+            "folder where it was found, or give the whole replay token (from --long-token, or from the JSON of the run)"
         )
     try:
         data = json.loads(files[0].read_text(encoding="utf-8"))

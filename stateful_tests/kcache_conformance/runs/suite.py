@@ -43,7 +43,7 @@ __all__ = ["SuiteOptions", "run_suite"]
 SAVED: Final = "saved"
 """The name of the phase of findings from earlier runs that still fail."""
 
-_NO_TIME_TO_CONFIRM: Final = "the budget was spent before real threads had run it"
+_NO_TIME_TO_CONFIRM: Final = "the budget was spent before real threads could run it"
 
 _LEAST_SHARE: Final = 0.2
 """The share of the budget for the phases after one that ended the process, or after saved failures."""
@@ -353,13 +353,11 @@ class _Log:
     def result(self, seconds: float, *, has_name: bool) -> SuiteResult:
         """Return the result of the whole run."""
         reasons = [f"{phase.phase}: {phase.inconclusive}" for phase in self._phases if phase.inconclusive]
-        reasons += [
-            f"{phase}: it did not run to its end" for phase in self._options.phases if phase not in self.finished
-        ]
+        reasons += [f"{phase}: it did not finish" for phase in self._options.phases if phase not in self.finished]
         run = [phase for phase in self._phases if phase.phase != SAVED]
         refused = [phase for phase in run if phase.refused]
         if len(refused) < len(run):
-            advice = "; to do without it on purpose: --without explorer, or phases=... in a test"
+            advice = "; to skip this phase, use --without explorer, or phases=... in a test"
             reasons += [f"{one.phase}: {one.refused}{advice}" for one in refused if one.phase in INDISPENSABLE]
         else:
             reasons += [f"{phase.phase}: {phase.refused}" for phase in refused]

@@ -40,7 +40,7 @@ class WrittenPhase:
 
     Attributes:
         name: its text in reports.
-        word: ``ok``, ``failed``, ``unknown``, ``skipped``; ``not over`` if it did not run to its end.
+        word: ``ok``, ``failed``, ``unknown``, ``skipped``; ``not finished`` if it did not run to its end.
         did: the counts, or why it was not run, or why there is no proof.
     """
 
@@ -90,7 +90,7 @@ def read_run(file: Path) -> WrittenRun:
     except OSError as error:
         raise FormatError(f"{name} cannot be read ({error.strerror or error}): {_GIVE}") from None
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"{name} is no JSON document ({printable_line(str(error))}): {_GIVE}") from None
+        raise FormatError(f"{name} is not a JSON document ({printable_line(str(error))}): {_GIVE}") from None
     schema = data.get("schema") if isinstance(data, dict) else None
     read = _READERS.get(schema) if isinstance(schema, str) else None
     if read is None:
@@ -109,11 +109,11 @@ def _refusal(schema: object) -> str:
     """Return why a document of this schema cannot be read, and what to do about it."""
     family = schema.rpartition("/")[0] if isinstance(schema, str) else ""
     if family in {known.rpartition("/")[0] for known in _READERS}:
-        return f"is {shown(schema)}, which kcache {kcache.__version__} cannot read: take the kcache that wrote it"
+        return f"is {shown(schema)}, which kcache {kcache.__version__} cannot read: use the version that wrote it"
     if family in ("kcache/events", "kcache/history"):
         return f"is {shown(schema)}, a recording: `kcache judge FILE --json OUTCOME` writes its outcome"
     description = "without a schema of kcache" if schema is None else f"of the schema {shown(schema)}"
-    return f"is a document {description}, no outcome of a run: {_GIVE}"
+    return f"is a document {description}, not an outcome of a run: {_GIVE}"
 
 
 def _result(data: Any) -> WrittenRun:
@@ -126,7 +126,7 @@ def _result(data: Any) -> WrittenRun:
         words = [_WORDS[status]]
     rows = [WrittenPhase(phase.phase, word, counts_text(phase)) for phase, word in zip(phases, words, strict=True)]
     run_phases = {phase.phase for phase in phases}
-    rows += [WrittenPhase(name, "not over") for name in texts_of(options["phases"]) if name not in run_phases]
+    rows += [WrittenPhase(name, "not finished") for name in texts_of(options["phases"]) if name not in run_phases]
     reasons = texts_of(data["reasons"])
     return WrittenRun(
         text_of(data["target"]),

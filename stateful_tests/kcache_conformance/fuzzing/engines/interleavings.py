@@ -52,7 +52,7 @@ def explore_calls(subject: Subject, fuzzed_objects: Sequence[FuzzedObject], *, s
         return Interleavings(reason="the function cannot be loaded a second time")
     pairs = [(fuzzed_objects[0], fuzzed_objects[1])] if len(fuzzed_objects) == 2 else _pairs(subject, fuzzed_objects)
     if not pairs:
-        return Interleavings(reason="there are no two objects that it accepts")
+        return Interleavings(reason="it accepts no two different objects")
     end, executions, complete = time.monotonic() + seconds, 0, True
     for one, other in pairs[:_MOST_PAIRS]:
         remaining_seconds = end - time.monotonic()
@@ -74,7 +74,7 @@ def explore_calls(subject: Subject, fuzzed_objects: Sequence[FuzzedObject], *, s
         if problem is None:
             continue
         if problem.kind is FindingKind.NONDETERMINISM:
-            return Interleavings(executions=executions, reason="it keeps state that outlives an execution")
+            return Interleavings(executions=executions, reason="it keeps state from one execution to the next")
         story = (
             "\n".join(replay_scenario(scenario, result.schedule, granularity=result.granularity).story)
             if result.schedule
@@ -130,7 +130,7 @@ def _scenario(subject: Subject, *pair: FuzzedObject) -> Scenario:
             return None
         for answer, meaning in zip(answers, alone, strict=True):
             if answer.meaning != meaning:
-                return f"{answer.text()} beside another call, {_values(meaning)} alone"
+                return f"{answer.text()} during another call, but {_values(meaning)} alone"
         return None
 
     named = named_packages(subject.function, str(subject.spec))

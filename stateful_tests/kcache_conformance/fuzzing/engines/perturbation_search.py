@@ -61,10 +61,10 @@ class PerturbationSearch:
         end = min(time.monotonic() + seconds, self.until)
         trees = [fuzzed_object.tree for fuzzed_object in fuzzed_objects if fuzzed_object.is_plain]
         if not trees:
-            return [], "no object is plain data that another process can be given"
+            return [], "no object is plain data, so none can be sent to another process"
         usual = self._run_perturbed(trees, UNPERTURBED)
         if usual.failure:
-            return [], f"the usual world gave no answer: {usual.failure.splitlines()[0]}"
+            return [], f"a process without changes failed: {usual.failure.splitlines()[0]}"
         again = self._run_perturbed(trees, UNPERTURBED)
         by_rule: dict[Rule, Evidence] = {}
         unstable = _differing(usual, again)
@@ -89,8 +89,8 @@ class PerturbationSearch:
 
     def _unstable(self, trees: list[Tree], position: int, one: PerturbedRun, other: PerturbedRun) -> Evidence:
         """Return evidence of different answers in two processes without any perturbation."""
-        what = f"{_text(one.meanings[position])} in one process, {_text(other.meanings[position])} in another"
-        return _evidence(Rule.REPEATABLE, f"{what}, with nothing different", [trees[position]])
+        what = f"{_text(one.meanings[position])} in one process, but {_text(other.meanings[position])} in another"
+        return _evidence(Rule.REPEATABLE, f"{what}, although both were started alike", [trees[position]])
 
     def _single(
         self, trees: list[Tree], usual: PerturbedRun, perturbation: Perturbation, end: float, known: frozenset[Rule]
@@ -111,7 +111,7 @@ class PerturbationSearch:
         """Minimise the object: in each round, two processes try all candidates that are one step smaller."""
         first = self._run_perturbed([tree], UNPERTURBED), self._run_perturbed([tree], perturbation)
         if not _differing(*first):
-            what = f"other values with {perturbation.difference()}, after calls for other objects"
+            what = f"it returns other values with {perturbation.difference()}, after calls for other objects"
             return _evidence(rule, what, [tree], perturbation.difference())
         meanings = first[0].meanings[0], first[1].meanings[0]
         for _ in range(_ROUNDS):
@@ -152,7 +152,7 @@ class PerturbationSearch:
         if last(sequence) != alone:
             sequence = _fewest(sequence, lambda calls: time.monotonic() < end and last(calls) != alone)
         changed = last(sequence)
-        what = f"{_text(alone)} for the last object alone, but {_text(changed)} after the calls for those before it"
+        what = f"{_text(alone)} for the last object alone, but {_text(changed)} after calls for the objects before it"
         return _evidence(Rule.HISTORY, what, sequence)
 
 

@@ -265,10 +265,10 @@ class Search:
                 test()
         except Unsatisfiable:
             if self.examples == 0:
-                self.missed = "no objects could be made: their class refuses all that were tried"
+                self.missed = "no objects could be created: their class rejects all values that were tried"
         except (HypothesisException, NotPlainError) as error:
             if self.examples == 0:
-                self.missed = f"no objects could be made: {error}"
+                self.missed = f"no objects could be created: {error}"
         return target
 
     def _note(self, key: Symptom, fuzzed_object: FuzzedObject, violation: Violation) -> None:

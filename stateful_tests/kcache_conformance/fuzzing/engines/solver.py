@@ -17,7 +17,7 @@ from . import symbolic
 def unable(options: FuzzOptions) -> str:
     """Return the reason why CrossHair cannot be used for this run; empty if it can."""
     if options.sources.strategy is not None:
-        return "a strategy of your own cannot be made symbolic"
+        return "CrossHair cannot use a strategy of your own"
     return symbolic.unavailable()
 
 
@@ -51,6 +51,6 @@ def ask_solver(spec: str, kind: Kind, options: FuzzOptions, seconds: float) -> t
     if end.how not in ("done", "hang") and not paths:
         missed = f"it failed ({end.how}): {(end.message.splitlines() or [''])[-1]}"
     elif not hints:
-        missed = "; ".join(filter(None, (missed, "no counterexample is no proof")))
+        missed = "; ".join(filter(None, (missed, "a run without a counterexample is not a proof")))
     did = f"{paths:,} symbolic paths, {len(hints)} hints"
     return hints, EngineReport(Engine.CROSSHAIR, did, missed, time.monotonic() - began)

@@ -45,7 +45,7 @@ def unavailable() -> str:
 def caveat() -> str:
     """Return the limits of CrossHair on this version of Python; empty for the versions on which it works best."""
     if sys.version_info >= (3, 13):
-        return "on Python 3.13 and later CrossHair does not see through f-strings; 3.11 and 3.12 find more"
+        return "on Python 3.13 and later, CrossHair cannot analyse f-strings; on 3.11 and 3.12 it finds more"
     return ""
 
 

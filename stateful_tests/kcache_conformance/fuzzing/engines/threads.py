@@ -40,7 +40,7 @@ def run_threads(
     finally:
         sys.setswitchinterval(before)
     if any(thread.is_alive() for thread in threads):
-        what = f"calls of {_THREADS} threads at once did not return within {_GRACE_SECONDS:g} s"
+        what = f"concurrent calls by {_THREADS} threads did not return within {_GRACE_SECONDS:g} s"
         return _evidence(what, fuzzed_objects, 0), race.calls
     if race.wrong is None:
         return None, race.calls
@@ -48,7 +48,7 @@ def run_threads(
     still = answer_of(function, kind, fuzzed_objects[position].fresh())[0]
     if still.meaning != alone[position].meaning:
         return None, race.calls  # it changed for good: that is no matter of threads
-    what = f"{answer.text()} while other threads called it, {alone[position].text()} alone"
+    what = f"{answer.text()} while other threads called it, but {alone[position].text()} alone"
     return _evidence(what, fuzzed_objects, position), race.calls
 
 

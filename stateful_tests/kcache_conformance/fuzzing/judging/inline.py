@@ -13,7 +13,7 @@ from .identity import IdentityRules
 from .outcome import Answer, answer_of
 from .violation import Violation
 
-_MARK = "kcache: put here by whoever got the list"
+_MARK = "kcache: added by the caller that received the list"
 _MORE_CALLS = 8
 _FAN_OUT_BASE = 64
 _FAN_OUT_PER_SIZE = 4

@@ -68,7 +68,7 @@ def fuzzed_object_of(obj: Any) -> FuzzedObject:
         try:
             return FuzzedObject(None, copy.deepcopy(obj))
         except Exception as error:
-            raise TargetError(f"objects must be such as can be copied: {type(error).__name__}: {error}") from error
+            raise TargetError(f"objects must be copyable: {type(error).__name__}: {error}") from error
 
 
 def difference(before: Tree, after: Tree, path: str = "obj") -> str | None:

@@ -96,7 +96,7 @@ def decode(tree: Tree) -> Any:
     except NotPlainError:
         raise
     except Exception as error:
-        raise NotPlainError(f"it cannot be made again: {type(error).__name__}: {error}") from error
+        raise NotPlainError(f"it cannot be recreated: {type(error).__name__}: {error}") from error
 
 
 def _decoded(tree: Tree) -> Any:
@@ -124,7 +124,7 @@ def _decoded(tree: Tree) -> Any:
             kind = class_named(tree["class"])
             if issubclass(kind, enum.Enum):
                 return kind[tree["name"]]
-            raise NotPlainError(f"{tree['class']} is no enum")
+            raise NotPlainError(f"{tree['class']} is not an enum")
         case "standard":
             return standard_class(tree["class"])(*map(_decoded, tree["arguments"]))
         case "namespace":
@@ -232,7 +232,7 @@ def class_named(name: str) -> Any:
     except (ImportError, AttributeError, ValueError) as error:
         raise NotPlainError(f"there is no class {name}: {error}") from error
     if not isinstance(value, type):
-        raise NotPlainError(f"{name} is no class")
+        raise NotPlainError(f"{name} is not a class")
     return value
 
 

@@ -39,8 +39,8 @@ def require_finite(schema: Schema, what: str) -> Schema:
     """
     if not _is_finite(schema, frozenset(), {}):
         raise SchemaError(
-            f"{what} always holds another object of its own type, so that no object ever ends; "
-            "let a field on the way be optional"
+            f"{what} always contains another object of its own type, so every object would be infinite; "
+            "make a field of this cycle optional"
         )
     return schema
 

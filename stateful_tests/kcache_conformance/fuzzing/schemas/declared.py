@@ -184,7 +184,7 @@ def _plain(cls: type[Any]) -> Declaration | None:
     fields = []
     for one in parameters:
         if one.kind is one.POSITIONAL_ONLY or one.name not in hints:
-            what = "can be given by position only" if one.name in hints else "has no annotation"
+            what = "is positional-only" if one.name in hints else "has no annotation"
             raise SchemaError(f"parameter {one.name!r} of {cls.__qualname__}.__init__ {what}; {ADVICE}")
         annotation = hints[one.name]
         if isinstance(annotation, dataclasses.InitVar):

@@ -29,7 +29,7 @@ def default_schema(reading: Reading, accesses: Node, function: Callable[[Any], A
     """
     called = next(_called(accesses), None)
     if called is not None:
-        raise SchemaError(f"it calls the method {called} of its argument: say what the objects are with --object-type")
+        raise SchemaError(f"it calls the method {called} of its argument; specify the objects with --object-type")
     schemas = tuple(_in_manner(manner, reading, accesses, function) for manner in _manners(reading, accesses))
     return schemas[0] if len(schemas) == 1 else Either(schemas)
 
@@ -70,8 +70,8 @@ def _in_manner(manner: Manner, reading: Reading, accesses: Node, function: Calla
     guess = _extended(_custom(manner, chosen, accesses), accesses, manner)
     if function is not None and not _takes(function, guess):
         raise SchemaError(
-            "it is not clear what its objects look like: they have fields that no known kind has, and it raises for a "
-            "guess; say it with --object-type, --schema, --samples or --strategy"
+            "its objects cannot be guessed: it reads fields that no known kind has, and it raises for a guessed "
+            "object; specify the objects with --object-type, --schema, --samples or --strategy"
         )
     return guess
 

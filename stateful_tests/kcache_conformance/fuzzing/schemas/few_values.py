@@ -109,7 +109,7 @@ def _records(record: Record, depth: int) -> Sequence[Tree]:
     for field in chosen:
         known = few_values(field.schema, depth + 1) or ([None] if field.may_be_none else [])
         if not known:
-            raise SchemaError(f"field {field.name!r} of class {record.name} takes values that are not known")
+            raise SchemaError(f"field {field.name!r} of class {record.name} has a type whose values are not known")
         values.append(known)
     rows = _rows(list(map(len, values)))
     return [
@@ -132,5 +132,5 @@ def _instance(record: Record, fields: dict[str, Tree]) -> Tree:
     if kind is tuple_of_size(len(fields)):
         return {"$": "tuple", "items": list(fields.values())}
     if not any(hasattr(kind, mark) or hasattr(getattr(kind, "__wrapped__", None), mark) for mark in _DECLARED):
-        raise SchemaError(f"the class {record.name} is no data class")
+        raise SchemaError(f"the class {record.name} is not a data class")
     return {"$": "object", "class": class_name(kind), "fields": fields}

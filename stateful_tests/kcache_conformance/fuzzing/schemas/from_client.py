@@ -125,8 +125,8 @@ def _value(cls: type[Any], name: str, annotation: Any, known: Schema | None) -> 
     plain = PLAIN.get(annotation)
     if plain is None:
         raise SchemaError(
-            f"{cls.__module__}.{cls.__qualname__}.{name} has the type {annotation!r}, which cannot be made up; "
-            "give a strategy, a schema or samples"
+            f"{cls.__module__}.{cls.__qualname__}.{name} has the type {annotation!r}, for which no values can be "
+            "created; give a strategy, a schema or samples"
         )
     return _plain(name, plain, known)
 
@@ -178,7 +178,7 @@ def _parsed(cls: type[Any], name: str, text: str) -> Any:
         if isinstance(value, type):
             return value
     raise SchemaError(
-        f"{cls.__module__}.{cls.__qualname__}.{name} has the type {text!r}, which is not found near the class; "
+        f"{cls.__module__}.{cls.__qualname__}.{name} has the type {text!r}, which was not found near the class; "
         "give a strategy, a schema or samples"
     )
 

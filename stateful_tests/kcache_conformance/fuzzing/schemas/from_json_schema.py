@@ -100,7 +100,7 @@ class _JsonSchemas:
             schema = self.schema(pointed_at(self._root.document, reference), where)
             self._under_way.remove(reference)
             if any(schema is later for later in self._later.values()):
-                raise SchemaError(f"the schema {reference} refers to nothing but itself")
+                raise SchemaError(f"the schema {reference} refers only to itself")
             if isinstance(schema, Record) and not schema.name:
                 schema = replace(schema, name=_last(reference))
             self._schemas[reference] = schema
@@ -111,7 +111,7 @@ class _JsonSchemas:
         parts = list(json_schema.get("allOf", ()))
         if "$ref" in json_schema:
             if json_schema["$ref"] in references:
-                raise SchemaError(f"the schema {json_schema['$ref']} refers to nothing but itself")
+                raise SchemaError(f"the schema {json_schema['$ref']} refers only to itself")
             references = (*references, json_schema["$ref"])
             parts.append(pointed_at(self._root.document, json_schema["$ref"]))
         if not parts:

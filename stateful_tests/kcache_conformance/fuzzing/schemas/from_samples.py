@@ -117,12 +117,12 @@ def _of_type(kind: type, values: list[Any], where: str, known: Schema | None) ->
         return _integers(values, where, known)
     if kind is float:
         return Number()
-    raise SchemaError(f"{where or 'a sample'} holds a {kind.__name__}, which is no plain value; give a strategy")
+    raise SchemaError(f"{where or 'a sample'} contains a {kind.__name__}, which is not a plain value; give a strategy")
 
 
 def _dict(values: list[dict[Any, Any]], where: str, known: Schema | None) -> Schema:
     if any(not isinstance(key, str) for value in values for key in value):
-        raise SchemaError(f"{where or 'a sample'} has keys that are no texts; give a strategy")
+        raise SchemaError(f"{where or 'a sample'} has keys that are not strings; give a strategy")
     if _last(where) == "metadata" and _is_metadata(values):
         return _metadata(values)
     mapping = known if isinstance(known, Map) else None

@@ -46,7 +46,7 @@ _LISTS = {list, abc.Sequence, abc.MutableSequence, abc.Collection, abc.Iterable}
 _SETS = {set, abc.Set, abc.MutableSet}
 _MAPS = {dict, abc.Mapping, abc.MutableMapping}
 _WHOLE = "the objects"
-_FIELD_ADVICE = f"let the field have a default, or {ADVICE}"
+_FIELD_ADVICE = f"give the field a default, or {ADVICE}"
 _QUALIFIERS = ("Required", "NotRequired", "ReadOnly", "Final")
 
 
@@ -127,7 +127,7 @@ class _Types:
                 self._variables = outer
                 self._under_way.discard(annotation)
             if schema is self._later.get(annotation):
-                raise SchemaError(f"{where} has the type {_type_text(annotation)}, which is defined by itself alone")
+                raise SchemaError(f"{where} has the type {_type_text(annotation)}, which is defined only by itself")
             self._schemas[annotation] = schema
         return self._schemas[annotation]
 
@@ -248,7 +248,9 @@ def _variables(annotation: Any) -> Iterator[tuple[type[Any], dict[Any, Any]]]:
 
 def _unknown(annotation: Any, where: str) -> SchemaError:
     have, advice = ("have", ADVICE) if where == _WHOLE else ("has", _FIELD_ADVICE)
-    return SchemaError(f"{where} {have} the type {_type_text(annotation)}, of which no values can be made up; {advice}")
+    return SchemaError(
+        f"{where} {have} the type {_type_text(annotation)}, for which no values can be created; {advice}"
+    )
 
 
 def _type_text(annotation: Any) -> str:

@@ -49,7 +49,7 @@ def find_json_schema(document: Mapping[str, Any], name: str | None) -> Found:
         return Found(document, document, str(document.get("title", "")))
     if name is None:
         if len(json_schemas) != 1:
-            raise SchemaError(f"the document holds {len(json_schemas)} schemas; say which one: {_some(json_schemas)}")
+            raise SchemaError(f"the document contains {len(json_schemas)} schemas; choose one: {_some(json_schemas)}")
         name = next(iter(json_schemas))
     return _named(document, json_schemas, name, is_api)
 
@@ -61,7 +61,9 @@ def pointed_at(document: Mapping[str, Any], reference: str) -> Any:
         SchemaError: the reference leads out of this document, or to nothing.
     """
     if not reference.startswith("#"):
-        raise SchemaError(f"the schema refers to {reference!r}, which is outside of its document; put it into it")
+        raise SchemaError(
+            f"the schema refers to {reference!r}, which is outside its document; copy it into the document"
+        )
     target: Any = document
     for part in reference[1:].split("/")[1:]:
         key = unquote(part).replace("~1", "/").replace("~0", "~")
@@ -71,7 +73,7 @@ def pointed_at(document: Mapping[str, Any], reference: str) -> Any:
             target = target[int(key)]
         else:
             keys = target if isinstance(target, Mapping) else ()
-            raise SchemaError(f"the schema refers to {reference!r}, which is not there{_similar(key, keys)}")
+            raise SchemaError(f"the schema refers to {reference!r}, which does not exist{_similar(key, keys)}")
     return target
 
 

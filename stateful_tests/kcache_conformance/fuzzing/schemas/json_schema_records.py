@@ -40,7 +40,7 @@ def limited(fields: list[Field], least: int, most: int | None, where: str) -> li
     room = len(optional) if most is None else most - len(required)
     wanted = max(0, least - len(required))
     if room < 0 or wanted > min(room, len(optional)):
-        raise SchemaError(f"{where or 'the object'} has {len(fields)} fields, but not {least} to {most} of them")
+        raise SchemaError(f"{where or 'the object'} has {len(fields)} fields, but must have {least} to {most}")
     if room >= len(optional) and wanted == 0:
         return [fields]
     room = min(room, len(optional))

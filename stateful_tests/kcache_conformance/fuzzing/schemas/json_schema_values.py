@@ -77,7 +77,7 @@ def text_schema(json_schema: Mapping[str, Any], where: str) -> Text:
     """
     least, most = json_schema.get("minLength", 0), json_schema.get("maxLength")
     if most is not None and least > most:
-        raise SchemaError(f"{where} must have {least} characters, but at most {most}")
+        raise SchemaError(f"{where} must have at least {least} characters, but at most {most}")
     form = json_schema.get("format", "")
     pattern = json_schema.get("pattern")
     return Text(
@@ -144,5 +144,5 @@ def _in_python(pattern: str, where: str) -> str:
     try:
         re.compile(translated)
     except re.error as error:
-        raise SchemaError(f"the pattern {pattern!r} of {where} is none in Python: {error}") from error
+        raise SchemaError(f"the pattern {pattern!r} of {where} is not valid in Python: {error}") from error
     return translated

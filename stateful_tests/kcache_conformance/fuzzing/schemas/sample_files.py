@@ -26,7 +26,7 @@ def read_samples(paths: Iterable[Path]) -> list[Any]:
     for path in paths:
         objects = [sample for file in _files(path) for sample in _objects(file)]
         if not objects:
-            raise SchemaError(f"{path} holds no objects")
+            raise SchemaError(f"{path} contains no objects")
         samples += objects
     return samples
 
@@ -91,7 +91,7 @@ def _plain(value: Any, path: Path) -> Any:
     if isinstance(value, list):
         return [_plain(inner, path) for inner in value]
     if isinstance(value, bytes | set | datetime.date):
-        raise SchemaError(f"{path} holds a {type(value).__name__}, which JSON does not have; write it as a text")
+        raise SchemaError(f"{path} contains a {type(value).__name__}, which JSON does not have; write it as a string")
     return value
 
 
