@@ -18,7 +18,7 @@ from ..targets.replay_request import ReplayRequest
 from ..targets.target_type import TargetType, execution_stopped
 from ..targets.target_types import target_type_named, trusted_type_of_token
 from ..targets.token_trust import require_trusted
-from .repeated_hang import RETURNED, hangs_alone
+from .repeated_hang import RETURNED, repeated_alone
 
 if TYPE_CHECKING:
     from kcache_conformance.isolation.worker import Outlet
@@ -80,9 +80,12 @@ def _replayed(
             patience_seconds=patience_seconds,
         )
         stopped = execution_stopped(target_type, token.target, end, options)
-        if end.outside or not hangs_alone(stopped, target_type, token.target, patience_seconds):
-            return Replayed(ReplayAnswer.UNKNOWN, f"a call waits for {end.outside}" if end.outside else RETURNED)
-        return Replayed(ReplayAnswer.REPRODUCED, f"the process ended with a {end.how}", stopped)
+        if end.outside:
+            return Replayed(ReplayAnswer.UNKNOWN, f"a call waits for {end.outside}")
+        again = repeated_alone(stopped, target_type, token.target, patience_seconds)
+        if again is None:
+            return Replayed(ReplayAnswer.UNKNOWN, RETURNED)
+        return Replayed(ReplayAnswer.REPRODUCED, f"the process ended with a {end.how}", again)
     data = answers[-1]
     if "refused" in data:
         raise CannotExploreError(data["refused"])

@@ -35,7 +35,7 @@ from ..targets.replay_request import ReplayRequest
 from ..targets.target_type import Stopped, TargetType
 from ..targets.target_types import target_type_named
 from .jobs import run_phases_in_child, run_phases_in_thread
-from .repeated_hang import RETURNED, hangs_alone
+from .repeated_hang import RETURNED, repeated_alone
 from .saved_failures import TargetFailures, show_again
 
 __all__ = ["SuiteOptions", "run_suite"]
@@ -232,13 +232,14 @@ class _Log:
         if self._provisional is None and outside:
             self(PhaseFinished(self.phase, {}, refused=f"a call waits for {outside}"))
             return
-        provisional = self._provisional or self._type.stopped(stopped)
-        if not self._provisional and not hangs_alone(
-            provisional, self._type, stopped.spec, self._options.patience_seconds
-        ):
+        found = self._provisional
+        if found is None:
+            hang = self._type.stopped(stopped)
+            found = repeated_alone(hang, self._type, stopped.spec, self._options.patience_seconds)
+        if found is None:
             self(PhaseFinished(self.phase, {"programs": 1}, inconclusive=RETURNED))
             return
-        finding, is_new = self._added(provisional)
+        finding, is_new = self._added(found)
         self(PhaseFinished(self.phase, {}, finding=finding, findings=int(is_new)))
 
     @property

@@ -33,7 +33,7 @@ from ..phases.explorer_phase import Search, explore_for_more
 from ..phases.suite_options import DEFAULT_TYPE, SuiteOptions, decode_options, encode_options
 from ..phases.symptoms import KnownFindings
 from ..results.exploration_outcomes import Description, Tally
-from ..runs.repeated_hang import RETURNED, hangs_alone
+from ..runs.repeated_hang import RETURNED, repeated_alone
 from ..targets.class_names import PREFIX
 from ..targets.target_type import Exploring, execution_stopped
 from ..targets.target_types import target_type_named
@@ -198,10 +198,11 @@ def run_in_child(batch: Batch, job: str, on_tally: Callable[[Tally], None] = lam
         if not findings or KnownFindings().adding_all(tally.findings).has(findings[-1]):
             target_type, patience = target_type_named(batch.type), batch.suite_options.patience_seconds
             stopped = execution_stopped(target_type, batch.target, end, batch.suite_options)
-            if end.outside or not hangs_alone(stopped, target_type, batch.target, patience):
+            again = None if end.outside else repeated_alone(stopped, target_type, batch.target, patience)
+            if again is None:
                 why = f"a call waits for {end.outside}" if end.outside else RETURNED
                 return replace(tally, notes=(*tally.notes, why))
-            findings.append(stopped)
+            findings.append(again)
         tally = tally.merged(Tally(findings=tuple(findings[-1:])))
     return tally
 
