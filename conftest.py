@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import gc
-import multiprocessing
-import multiprocessing.forkserver
 import os
 import re
-import runpy
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from multiprocessing.reduction import DupFd
 from pathlib import Path
-from types import SimpleNamespace
-from typing import IO, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -24,8 +18,7 @@ from hypothesis.strategies import none
 # Before any test: beside an installed kcache, pytest would make up a package for the folder that the tests lie in.
 import kcache.cli  # noqa: F401
 from kcache.cli import eta
-from kcache_conformance.isolation import child
-from kcache_model.call_program import HASH_SEED
+from stress.material import warm_processes
 
 settings.register_profile(
     "ci", max_examples=50, derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -42,6 +35,8 @@ eta.FIRST_LINE_SECONDS = 3600.0  # what is printed must not depend on how long a
 os.environ.pop("CI", None)  # kcache and pytest print longer lines there
 os.environ["KCACHE_SAVED"] = "0"  # what one test finds is not what another one begins with
 
+
+HAS_WARM_PROCESSES = PROFILE != "nightly" and sys.platform == "linux"
 
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
 """700 by default, which takes a twentieth of the time of all tests."""
@@ -96,10 +91,16 @@ def run_command() -> Callable[..., subprocess.CompletedProcess[str]]:
 
     def run_command(folder: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        environment = {**inherited, "NO_COLOR": "1", **variables}
+        is_usual = (
+            command[0] == "kcache" and command[1:2] != ("run",) and not any("PYTHON" in name for name in variables)
+        )
+        if HAS_WARM_PROCESSES and is_usual:
+            return warm_processes.run_command(folder, command[1:], environment)
         return subprocess.run(
             [sys.executable, "-P", "-m", *command],
             cwd=folder,
-            env={**inherited, "NO_COLOR": "1", **variables},
+            env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -143,84 +144,12 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     return compare
 
 
-_WARM_CHILD = Path(__file__).parent / "stress" / "material" / "warm_child.py"
-_IMPORTED_BY_CHILDREN = [
-    "kcache_conformance.isolation.worker",
-    "kcache_conformance.runs.jobs",
-    "kcache_conformance.runs.replays",
-    "kcache_conformance.indexers.program_job",
-    "kcache_conformance.indexers.sequential_phases",
-    "kcache_conformance.indexers.concurrent_phases",
-    "kcache_conformance.verification.explored_examples",
-    "kcache_conformance.fuzzing.session",
-    "kcache_conformance.fuzzing.search_job",
-    "kcache_conformance.fuzzing.replaying",
-    "kcache_conformance.classes.call_replay",
-    "kcache_conformance.classes.class_type",
-    "kcache_conformance.objects.concurrent_phases",
-    "kcache_conformance.objects.sequential",
-    "kcache_stress.interleaved.script",
-    "kcache_stress.objects.object_exploration",
-]
-
-
-class WarmChild:
-    """A child process as ``subprocess.Popen`` shows it, forked from a server where the imports are done."""
-
-    _server = multiprocessing.get_context("forkserver")
-    _home = 0
-
-    def __init__(self, command: list[str], *, stderr: IO[str], env: dict[str, str], **_: object) -> None:
-        its_input, own_input = os.pipe()
-        own_output, its_output = os.pipe()
-        self.stdin = os.fdopen(own_input, "w", encoding="utf-8")
-        self.stdout = os.fdopen(own_output, encoding="utf-8")
-        given = {"streams": [DupFd(of) for of in (its_input, its_output, stderr.fileno())], "environment": env}
-        self._process = self._server.Process(target=runpy.run_path, args=(str(_WARM_CHILD), given))
-        self._process.start()
-        os.close(its_input)
-        os.close(its_output)
-        self.pid = self._process.pid
-
-    @property
-    def returncode(self) -> int | None:
-        return self._process.exitcode
-
-    def wait(self) -> int | None:
-        self._process.join()
-        return self._process.exitcode
-
-    def send_signal(self, number: int) -> None:
-        os.kill(self._process.pid or 0, number)
-
-    @classmethod
-    def can_serve(cls, environment: dict[str, str]) -> bool:
-        """Whether a child needs nothing that the server has in another way."""
-        changed = {name for name, value in environment.items() if value != os.environ.get(name)}
-        is_usual = changed <= {HASH_SEED} and environment[HASH_SEED] == "0"
-        return is_usual and os.getpid() == cls._home
-
-    @classmethod
-    def start_server(cls) -> None:
-        """Have the server hash texts as children do, or the sets of the modules that it imports have another order."""
-        cls._home = os.getpid()  # of what is forked from it, the server is no child
-        cls._server.set_forkserver_preload(_IMPORTED_BY_CHILDREN)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv(HASH_SEED, "0")
-            multiprocessing.forkserver.ensure_running()
-
-
-def _start_child(command: list[str], **options: Any) -> WarmChild | subprocess.Popen[str]:
-    return (WarmChild if WarmChild.can_serve(options["env"]) else subprocess.Popen)(command, **options)
-
-
 @pytest.fixture(autouse=True, scope="session")
-def _warm_children() -> Iterator[None]:
-    """Hundreds of tests start a child; by default it need not import everything anew, which is most of its time."""
-    if PROFILE == "nightly" or sys.platform != "linux":
+def _warm_processes() -> Iterator[None]:
+    """By default, the processes that tests start need not import everything anew, which is most of their time."""
+    if not HAS_WARM_PROCESSES:
         yield
         return
-    WarmChild.start_server()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(child, "subprocess", SimpleNamespace(Popen=_start_child, PIPE=subprocess.PIPE))
-        yield
+    warm_processes.start_server()
+    yield
+    warm_processes.serve_no_children()
