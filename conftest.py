@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import none
 
 # Before any test: beside an installed kcache, pytest would make up a package for the folder that the tests lie in.
-import kcache.cli  # noqa: F401
+import kcache.cli
 from kcache.cli import eta
 from stress.material import warm_processes
 
@@ -37,6 +37,8 @@ os.environ["KCACHE_SAVED"] = "0"  # what one test finds is not what another one 
 
 
 HAS_WARM_PROCESSES = PROFILE != "nightly" and sys.platform == "linux"
+HAS_WARM_COMMANDS = HAS_WARM_PROCESSES and Path(kcache.cli.__file__).is_relative_to(Path(__file__).parent)
+"""An installed kcache is started as users start it."""
 
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
 """700 by default, which takes a twentieth of the time of all tests."""
@@ -95,7 +97,7 @@ def run_command() -> Callable[..., subprocess.CompletedProcess[str]]:
         is_usual = (
             command[0] == "kcache" and command[1:2] != ("run",) and not any("PYTHON" in name for name in variables)
         )
-        if HAS_WARM_PROCESSES and is_usual:
+        if HAS_WARM_COMMANDS and is_usual:
             return warm_processes.run_command(folder, command[1:], environment)
         return subprocess.run(
             [sys.executable, "-P", "-m", *command],
