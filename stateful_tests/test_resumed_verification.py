@@ -33,7 +33,6 @@ from kcache_conformance.verification.spread import spread
 from kcache_conformance.verification.verify import WITHOUT_LIMIT, verify
 from kcache_model.bound import parse_bound
 from kcache_model.errors import FormatError
-from kcache_model.indexers.items import Semantics
 from kcache_model.verdict import Status
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.interruption import ending_children
@@ -314,9 +313,9 @@ def test_what_a_batch_has_done_is_told_while_it_runs(begun: Certificate) -> None
 def test_what_is_counted_until_an_interrupt_is_no_number_of_programs(begun: Certificate) -> None:
     exploring, bound = exploring_of(begun.type), parse_bound("2x1")
     stand_in = exploring.stand_in(begun.target, frozenset())
-    assert exploring.count(bound, stand_in, Semantics.CLASSIC, float("inf")) is not None
+    assert exploring.count(bound, stand_in, SuiteOptions(), float("inf")) is not None
     with ending_children():
-        assert exploring.count(bound, stand_in, Semantics.CLASSIC, float("inf")) is None
+        assert exploring.count(bound, stand_in, SuiteOptions(), float("inf")) is None
 
 
 # Positions

@@ -11,6 +11,7 @@ import pytest
 
 from kcache_conformance.classes import probing
 from kcache_conformance.classes.argument_values import first_values, other_values
+from kcache_conformance.classes.sparing import Allowance
 from kcache_conformance.phases.budget_slices import work_steps
 from kcache_conformance.phases.phase import PhaseOutcome
 from kcache_conformance.phases.suite_options import SuiteOptions
@@ -237,5 +238,5 @@ def test_a_method_that_works_for_long_is_left_out(
 ) -> None:
     monkeypatch.setattr(probing, "own_seconds", lambda: tries.now)
     quick = [method(name) for name in ("clear", "copy", "first", "last", "size")]
-    assert probing.Probed((method("work"), *quick), tries).untried == ({"work"} if is_left_out else set())
-    assert not probing.Probed((method("work"),), tries).untried  # something has to be left
+    assert probing.Probed((method("work"), *quick), tries, Allowance()).untried == ({"work"} if is_left_out else set())
+    assert not probing.Probed((method("work"),), tries, Allowance()).untried  # something has to be left

@@ -38,7 +38,7 @@ from .call_replay import Replay
 from .called_under_lock import advice_of_left_out, methods_called_under_lock
 from .probing import Probed
 from .public_calls import PublicCall, class_calls, method_name, public_calls
-from .sparing import Sparing
+from .sparing import Allowance, Sparing
 from .vocabulary_choice import ClassVocabulary, vocabulary_of
 
 
@@ -229,13 +229,14 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
     if model and (":" not in model or hasattr(load_object(model), "apply")):
         return _specified(instance, target, model)
     replay = Replay(model or target, _loaded(model)[1] if model else makes, PlainDriver)
-    words = vocabulary_of(offered, Sparing(replay))
+    allowance = Allowance()
+    words = vocabulary_of(offered, Sparing(replay, allowance))
     if not any(hasattr(kind, next(template.smallest(0)).attribute) for template in words.templates):
         reasons = (*left_out, *words.left_out)
         what = f"; left out: {', '.join(reasons)}" if reasons else ""
         raise TargetError(f"{target} has no public methods that can be called{what}; write a kcache.testing.Machine")
     templates = tuple(words.templates)
-    probed = Probed(templates, replay)
+    probed = Probed(templates, replay, allowance)
     replay.driver = partial(PlainDriver, untold=probed.unsteady | probed.untried)
     templates = tuple(template for template in templates if template.name not in probed.untried)
     named = (
@@ -262,7 +263,7 @@ def _calls_of_shared_state(kind: type, makes: Callable[[], Any], target: str) ->
     """
     calls = class_calls(kind)
     replay = Replay(target, makes, PlainDriver)
-    words = vocabulary_of(calls, Sparing(replay)) if calls else ClassVocabulary()
+    words = vocabulary_of(calls, Sparing(replay, Allowance())) if calls else ClassVocabulary()
     names = {template.name for template in words.templates}
     for template in words.templates:
         replay.on_real_threads((next(template.smallest(0)),))

@@ -44,6 +44,7 @@ class Probed:
     Args:
         templates: the vocabulary.
         tries: makes calls.
+        allowance: the time limit, shared with other trials of the class.
 
     Attributes:
         first: the first call of each template -> its outcome on a new object, after the calls that it needs.
@@ -52,10 +53,10 @@ class Probed:
         returns_objects: whether some call returns an object with an identity.
     """
 
-    def __init__(self, templates: Vocabulary, tries: CountingTries) -> None:
+    def __init__(self, templates: Vocabulary, tries: CountingTries, allowance: Allowance) -> None:
         self._templates = templates
         self._tries = tries
-        self._allowance = Allowance()
+        self._allowance = allowance
         self._firsts = {template.name: next(template.smallest(0)) for template in templates}
         self._seconds: dict[MethodCall, float] = {}
         self.first: dict[MethodCall, Outcome] = {call: self._first_try(call) for call in self._firsts.values()}
@@ -78,7 +79,7 @@ class Probed:
         for call, outcome in self.first.items():
             if not outcome.waits or call.name in self.untried or self._succeeds_beside(call, self.first):
                 continue
-            if all(self._tries((*calls, *self._with_needed(call))).waits for calls in earlier):
+            if all(self._outcome((*calls, *self._with_needed(call))).waits for calls in earlier):
                 yield call.name
 
     def refused(self) -> Iterator[tuple[str, str]]:
@@ -94,7 +95,7 @@ class Probed:
         writes.sort(key=lambda own: not own[-1].puts_in)
         both = ((*one, *other) for one, other in itertools.permutations(writes, 2))
         pairs = list(itertools.islice(both, _MOST_PAIRS))
-        sparing = Sparing(self._tries)
+        sparing = Sparing(self._tries, self._allowance)
         for own in calls:
             first = self.first[own[0]]
             if first.error is None:
@@ -113,7 +114,7 @@ class Probed:
         """
         yield from (call.name for call in self.first if call.form is Form.READ and self._returns_plain_data(call))
         steady = [call for call in self.first if call.name not in self.unsteady | self.untried]
-        sparing = Sparing(self._tries)
+        sparing = Sparing(self._tries, self._allowance)
         count = 0
         for call in steady:
             outcome = self.first[call]
@@ -158,7 +159,7 @@ class Probed:
     def _unsteady(self) -> Iterator[str]:
         before: Calls = ()
         for call in self._writes:
-            if not self._tries((*before, call)).waits:  # no call could follow a waiting call
+            if not self._outcome((*before, call)).waits:  # no call could follow a waiting call
                 before = (*before, call)
         steady: list[MethodCall] = []
         quick_ones_first = sorted(self.first, key=self._seconds.__getitem__)
@@ -179,6 +180,11 @@ class Probed:
                 steady.append(call)
         yield from self._drifting(steady)
 
+    def _outcome(self, calls: Calls) -> Outcome:
+        """Return the outcome of the last call, on a new object."""
+        self._allowance.count += 1
+        return self._tries(calls)
+
     def _first_try(self, call: MethodCall) -> Outcome:
         """Return the outcome on a new object, and record its seconds, measured after its imports have run."""
         outcome = self._timed(call)
@@ -186,7 +192,7 @@ class Probed:
 
     def _timed(self, call: MethodCall) -> Outcome:
         began, waits = own_seconds(), self._tries.real_waits
-        outcome = self._tries(self._with_needed(call))
+        outcome = self._outcome(self._with_needed(call))
         # A wait on real threads takes as long as the patience; a call that polls on virtual threads may be slow.
         self._seconds[call] = 0.0 if self._tries.real_waits > waits else own_seconds() - began
         return outcome
@@ -199,7 +205,7 @@ class Probed:
     def _drifting(self, calls: Iterable[MethodCall]) -> Iterator[str]:
         """Yield the calls whose outcome has changed because time has passed: they read a clock."""
         first = {call: self.first[call] for call in calls if call in self.first and not self.first[call].waits}
-        changed = [call for call in first if self._tries(self._with_needed(call)) != first[call]]
+        changed = [call for call in first if self._outcome(self._with_needed(call)) != first[call]]
         # Only these calls run from here on, in a fixed order: if objects share state, effects of other calls must not
         # look like passing time. Which calls come last depends on how quick they are.
         then = [self._round(changed) for _ in range(2)][-1]
@@ -214,7 +220,7 @@ class Probed:
             yield from (call.name for call in drifting)
 
     def _round(self, calls: Iterable[MethodCall]) -> dict[MethodCall, Outcome]:
-        return {call: self._tries(self._with_needed(call)) for call in calls}
+        return {call: self._outcome(self._with_needed(call)) for call in calls}
 
     def _require_own_state(self) -> None:
         """Refuse a class whose objects share state.
@@ -227,9 +233,9 @@ class Probed:
         for number, write in enumerate(self._writes[:_MOST_WRITES]):
             if number and self._allowance.is_spent:
                 break
-            self._tries((write,))
+            self._outcome((write,))
             for call, outcome in steady:
-                later = self._tries(self._with_needed(call))
+                later = self._outcome(self._with_needed(call))
                 if later == outcome or later.waits:  # a wait for something real proves no shared state
                     continue
                 raise TargetError(
@@ -240,8 +246,8 @@ class Probed:
 
     def _differs(self, calls: Calls, times: int = 2) -> bool:
         """Whether the outcome of calls varies between new objects, in ``times`` trials."""
-        outcome = self._tries(calls)
-        return not outcome.waits and any(self._tries(calls) != outcome for _ in range(times - 1))
+        outcome = self._outcome(calls)
+        return not outcome.waits and any(self._outcome(calls) != outcome for _ in range(times - 1))
 
     def _with_needed(self, call: MethodCall) -> Calls:
         """Return a call after the calls whose results it takes, and after the start of the block that it ends."""

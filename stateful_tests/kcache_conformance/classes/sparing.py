@@ -14,18 +14,23 @@ _MOST_WAITS: Final = 4
 """Waits on real threads of one method, each half a second long: the method waits for a host, or for a keyboard."""
 _MOST_BUSY: Final = 4.0
 """The multiple of the allowed time that may pass while other processes run, or while a call really waits."""
-_MOST_SECONDS: Final = 2.0
-"""Seconds for one part of the trials. After that, trials are fewer, so that the run reaches its programs in time."""
+_MOST_SECONDS: Final = 3.0
+"""Seconds for the trials of a class. After that, trials are fewer, so that the run reaches its programs in time."""
 _QUICK_SECONDS: Final = 0.005
 """Seconds of a quick trial. Most trials take a tenth of it. All quick trials are made, even on a slow machine."""
-_MOST_QUICK: Final = 4
+_MOST_QUICK: Final = 3
 """Quick trials may take this many times the time of slow ones."""
 
 
 class Allowance:
-    """The time limit of one part of the trials, on a clock that stops while other processes run; not much more."""
+    """The time limit of the trials of a class, on a clock that stops while other processes run; not much more.
+
+    Attributes:
+        count: the number of trials so far.
+    """
 
     def __init__(self) -> None:
+        self.count = 0
         self._began = own_seconds()
         self._wall = time.monotonic()
 
@@ -39,10 +44,11 @@ class Allowance:
         """Whether twice the time is spent."""
         return self._is_over(2 * _MOST_SECONDS)
 
-    def is_spent_by(self, tries: int) -> bool:
-        """Whether the time is spent after a number of trials; quick trials have more time."""
-        spent = own_seconds() - self._began
-        return self.is_spent and (spent > tries * _QUICK_SECONDS or self._is_over(_MOST_QUICK * _MOST_SECONDS))
+    @property
+    def is_spent_by_slow_trials(self) -> bool:
+        """Whether the time is spent; quick trials have more time."""
+        is_slow = own_seconds() - self._began > self.count * _QUICK_SECONDS
+        return self.is_spent and (is_slow or self._is_over(_MOST_QUICK * _MOST_SECONDS))
 
     def _is_over(self, seconds: float) -> bool:
         return own_seconds() - self._began > seconds or time.monotonic() - self._wall > _MOST_BUSY * seconds
@@ -70,20 +76,20 @@ class Sparing:
 
     Args:
         tries: makes the calls.
+        allowance: the time limit, shared with other trials of the class.
     """
 
-    def __init__(self, tries: CountingTries) -> None:
+    def __init__(self, tries: CountingTries, allowance: Allowance) -> None:
         self._tries = tries
         self._waits: Counter[str] = Counter()
-        self._count = 0
-        self._allowance = Allowance()
+        self._allowance = allowance
 
     def __call__(self, calls: tuple[MethodCall, ...]) -> Outcome:
         """Return the outcome of the last call, or that it waits, if trying it would cost too much."""
         name = calls[-1].name
-        if self._waits[name] >= _MOST_WAITS or self._allowance.is_spent_by(self._count):
+        if self._waits[name] >= _MOST_WAITS or self._allowance.is_spent_by_slow_trials:
             return WAITS
-        self._count += 1
+        self._allowance.count += 1
         before = self._tries.real_waits
         outcome = self._tries(calls)
         if outcome.waits:
@@ -92,4 +98,4 @@ class Sparing:
 
     def result(self, calls: tuple[MethodCall, ...]) -> object:
         """Return the result of the last call as an object; ``None`` if it did not return, or if the time is spent."""
-        return None if self._allowance.is_spent_by(self._count) else self._tries.result(calls)
+        return None if self._allowance.is_spent_by_slow_trials else self._tries.result(calls)

@@ -94,14 +94,14 @@ def stress(context: PhaseContext) -> PhaseOutcome:
     return replace(outcome, sample=sample, skipped=skipped)
 
 
-def _better_sample(best: History | None, program: Program, found: Round) -> History | None:
+def _better_sample(best: History | None, program: Program, result: Round) -> History | None:
     """Return the history with more overlapping calls; ``best`` if the other one has more than ``_LONGEST_SAMPLE``.
 
     A sample is read at a glance. It has no final reads, because they show nothing of interest.
     """
-    calls = tuple(call for call in found.calls if call.thread != FINAL_THREAD)
+    calls = tuple(call for call in result.calls if call.thread != FINAL_THREAD)
     overlaps = sum(overlapping([call for call in calls if call.thread >= 0]))
-    if not found.is_fine or not overlaps or len(calls) > _LONGEST_SAMPLE:
+    if not result.is_fine or not overlaps or len(calls) > _LONGEST_SAMPLE:
         return best
     if best is not None and overlaps <= sum(overlapping([call for call in best.calls if call.thread >= 0])):
         return best

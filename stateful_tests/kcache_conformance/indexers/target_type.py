@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from kcache_model.call_program import hash_seed
-from kcache_model.indexers.items import Semantics
 from kcache_model.indexers.object_type import INDEXER_OBJECTS
 from kcache_model.indexers.operations import INDEX_OPERATIONS
 from kcache_model.indexers.program import Program
@@ -26,6 +25,9 @@ from ..targets.target_type import Exploring
 from .phases import PHASES
 
 _explored_indexer: Final = imported_late("kcache_stress.indexers.exploration:explored_indexer")
+_concurrent_programs: Final = imported_late(f"{__package__}.concurrent_programs:concurrent_programs")
+_small_scope: Final = imported_late("kcache_stress.indexers.programs.small_scope:small_scope_programs")
+_count: Final = imported_late("kcache_stress.indexers.programs.small_scope:count_small_scope")
 
 
 def _load(target: Any) -> Target:
@@ -48,11 +50,11 @@ def _not_tested(target: Target) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def _random_program(target: Target, seed: int, shape: tuple[int, int], semantics: Semantics) -> Program:
+def _random_program(target: Target, seed: int, shape: tuple[int, int], options: SuiteOptions) -> Program:
     from kcache_stress.indexers.programs.random_programs import ExplorerShape, explorer_program
 
     threads, operations = shape
-    return explorer_program(seed, target, semantics, ExplorerShape((2, threads), (1, operations)))
+    return explorer_program(seed, target, options.semantics, ExplorerShape((2, threads), (1, operations)))
 
 
 EXPLORING: Final = Exploring(
@@ -61,9 +63,9 @@ EXPLORING: Final = Exploring(
     ),
     stand_in=INDEXER_OBJECTS.stand_in,
     random_program=_random_program,
-    programs=imported_late(f"{__package__}.concurrent_programs:concurrent_programs"),
-    small_scope=imported_late("kcache_stress.indexers.programs.small_scope:small_scope_programs"),
-    count=imported_late("kcache_stress.indexers.programs.small_scope:count_small_scope"),
+    programs=lambda target, options, threads, calls: _concurrent_programs(target, options.semantics, threads, calls),
+    small_scope=lambda bound, target, options, end: _small_scope(bound, target, options.semantics, end),
+    count=lambda bound, target, options, end: _count(bound, target, options.semantics, end),
 )
 
 

@@ -47,7 +47,7 @@ def _nothing_small(*_: object) -> Any:
 EXPLORING = Exploring(
     exploration_target=imported_late(f"{__package__}.informer_exploration:informer_exploration_target"),
     stand_in=lambda spec, _: spec,
-    random_program=lambda _target, seed, _shape, _semantics: random_program(seed),
+    random_program=lambda _target, seed, _shape, _options: random_program(seed),
     programs=_nothing_small,
     small_scope=_nothing_small,
     count=_nothing_small,

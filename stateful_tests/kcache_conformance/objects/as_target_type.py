@@ -9,7 +9,6 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from kcache import Semantics
 from kcache_model.bound import Bound
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.object_types.noted_programs import noted_program
@@ -22,6 +21,7 @@ from kcache_stress.objects.findings import Setting, token_format
 from kcache_stress.objects.named_target import load_object_target
 
 from ..isolation import STARTUP_SECONDS, run_job
+from ..phases.suite_options import SuiteOptions
 from ..targets.gallery import Example
 from ..targets.imported_late import imported_late
 from ..targets.judged_recording import JudgedRecording, JudgeOptions, RecordingJudge
@@ -105,19 +105,19 @@ def _exploring(object_type: ObjectType) -> Exploring:
 
         return ObjectExplorationTarget(object_type, load_object_target(object_type, spec), instrument, granularity)
 
-    def random(target: Any, seed: int, shape: tuple[int, int], _: Semantics) -> Any:
+    def random(target: Any, seed: int, shape: tuple[int, int], _: SuiteOptions) -> Any:
         rng = Random(seed)
         sizes = tuple(rng.randint(1, shape[1]) for _ in range(rng.randint(2, shape[0])))
         return random_program(seed, object_type, target, (sizes,))
 
-    def scope(bound: Bound, target: Any, _: Semantics, deadline: float) -> Iterator[Any]:
+    def scope(bound: Bound, target: Any, _: SuiteOptions, deadline: float) -> Iterator[Any]:
         return small_scope(object_type, target, bound, deadline)
 
-    def count(bound: Bound, target: Any, _: Semantics, deadline: float) -> int | None:
+    def count(bound: Bound, target: Any, _: SuiteOptions, deadline: float) -> int | None:
         number = sum(1 for _ in small_scope(object_type, target, bound, deadline))
         return number if time.monotonic() < deadline and not is_interrupted() else None
 
-    def strategy(target: Any, _: Semantics, threads: tuple[int, int], operations: tuple[int, int]) -> Any:
+    def strategy(target: Any, _: SuiteOptions, threads: tuple[int, int], operations: tuple[int, int]) -> Any:
         from .state_machine import concurrent_programs  # Hypothesis is most of the time that imports take
 
         return concurrent_programs(object_type, target, threads, operations)

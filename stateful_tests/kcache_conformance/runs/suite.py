@@ -232,14 +232,14 @@ class _Log:
         if self._provisional is None and outside:
             self(PhaseFinished(self.phase, {}, refused=f"a call waits for {outside}"))
             return
-        found = self._provisional
-        if found is None:
+        finding = self._provisional
+        if finding is None:
             hang = self._type.stopped(stopped)
-            found = repeated_alone(hang, self._type, stopped.spec, self._options.patience_seconds)
-        if found is None:
+            finding = repeated_alone(hang, self._type, stopped.spec, self._options.patience_seconds)
+        if finding is None:
             self(PhaseFinished(self.phase, {"programs": 1}, inconclusive=RETURNED))
             return
-        finding, is_new = self._added(found)
+        finding, is_new = self._added(finding)
         self(PhaseFinished(self.phase, {}, finding=finding, findings=int(is_new)))
 
     @property

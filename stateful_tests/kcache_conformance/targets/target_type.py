@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from kcache import Semantics
 from kcache_model.bound import Bound
 from kcache_model.codec import Codec
 from kcache_model.finding import Finding
@@ -69,10 +68,11 @@ class Exploring:
         stand_in: returns a placeholder for a target, from its name and the features it lacks. It answers only which
             features are missing, and builds no target.
         random_program: generates a program for a target, a seed, a shape (most threads, most operations of each thread)
-            and semantics.
-        programs: a Hypothesis strategy for a target, semantics, fewest and most threads, fewest and most operations.
-            Raises TargetError.
-        small_scope: all programs of a bound for a target and semantics, until a deadline on ``time.monotonic``.
+            and the options of the run.
+        programs: a Hypothesis strategy for a target, the options of the run, fewest and most threads, fewest and most
+            operations. Raises TargetError.
+        small_scope: all programs of a bound for a target and the options of the run, until a deadline on
+            ``time.monotonic``.
         count: the number of these programs; ``None`` if they cannot be counted before the deadline.
         lonely_calls: programs of one call each, explored before random programs, because such a call may wait forever.
         only: the one program of the type; ``None`` if there are more programs.
@@ -81,10 +81,10 @@ class Exploring:
 
     exploration_target: Callable[[str, tuple[str, ...], Granularity], ExplorationTarget[Any, Any]]
     stand_in: Callable[[str, frozenset[str]], Any]
-    random_program: Callable[[Any, int, tuple[int, int], Semantics], Any]
-    programs: Callable[[Any, Semantics, tuple[int, int], tuple[int, int]], Any]
-    small_scope: Callable[[Bound, Any, Semantics, float], Iterator[Any]]
-    count: Callable[[Bound, Any, Semantics, float], int | None]
+    random_program: Callable[[Any, int, tuple[int, int], SuiteOptions], Any]
+    programs: Callable[[Any, SuiteOptions, tuple[int, int], tuple[int, int]], Any]
+    small_scope: Callable[[Bound, Any, SuiteOptions, float], Iterator[Any]]
+    count: Callable[[Bound, Any, SuiteOptions, float], int | None]
     lonely_calls: Callable[[Any], Iterator[Any]] = lambda _: iter(())
     only: Any = None
     walk: int = 0

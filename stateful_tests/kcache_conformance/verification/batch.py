@@ -214,7 +214,7 @@ def programs_of(batch: Batch, exploration_target: ExplorationTarget[Any, Any]) -
     first, count = batch.seeds
     exploring, target = exploring_of(batch.type), exploration_target.target
     numbers = range(first, first + count)
-    drawn = (exploring.random_program(target, number, batch.shape, batch.suite_options.semantics) for number in numbers)
+    drawn = (exploring.random_program(target, number, batch.shape, batch.suite_options) for number in numbers)
     return itertools.islice(itertools.chain(exploring.lonely_calls(target), drawn), count) if batch.is_first else drawn
 
 

@@ -115,7 +115,7 @@ class Examples:
     def _round(self, number: int, examples: int) -> None:
         threads, operations = self._batch.shape
         programs = exploring_of(self._batch.type).programs(
-            self._exploration_target.target, self._batch.suite_options.semantics, (2, threads), (1, operations)
+            self._exploration_target.target, self._batch.suite_options, (2, threads), (1, operations)
         )
 
         @seed(number)

@@ -60,7 +60,7 @@ def verify(
     """
     date, began = datetime.now(UTC), time.monotonic()
     options = replace(options or ExploreOptions(), strategy="dpor", strict_errors=suite_options.strict_errors)
-    type, semantics, seconds = suite_options.kind, suite_options.semantics, suite_options.budget_seconds
+    type, seconds = suite_options.kind, suite_options.budget_seconds
     exploring = exploring_of(type)
     description = describe(target, suite_options.instrument, options.granularity, type)
     template = Batch(target, options, suite_options, is_whole=True)
@@ -71,9 +71,9 @@ def verify(
     if not description.refused:
         stand_in = exploring.stand_in(target, frozenset(description.unsupported))
         if total is None:
-            total = exploring.count(bound, stand_in, semantics, began + _COUNTING_SHARE * seconds)
+            total = exploring.count(bound, stand_in, suite_options, began + _COUNTING_SHARE * seconds)
         on_progress(total, part.tally)
-        everything = exploring.small_scope(bound, stand_in, semantics, began + seconds)
+        everything = exploring.small_scope(bound, stand_in, suite_options, began + seconds)
         scope = Scope(template, everything, began + seconds, replace(part, programs=total), jobs)
         explored, _ = spread(
             scope.batches(),
@@ -93,7 +93,7 @@ def verify(
         target,
         bound,
         type,
-        semantics if "semantics" in target_type_named(type).knows else None,
+        suite_options.semantics if "semantics" in target_type_named(type).knows else None,
         options.granularity.value,
         replace(reached, tally=replace(part.tally.merged(tally), sources=sources), runs=(*part.runs, run)),
         description,

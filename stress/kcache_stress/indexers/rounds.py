@@ -62,10 +62,10 @@ def _session(
     has_hung = False
     try:
         for stretch in stretches(seed, target, target.semantics, length, strict_errors=setting.strict_errors):
-            program, found = session.play(stretch)
-            has_hung = bool(found.hung)
-            yield program, found
-            if not found.is_fine or not session.can_go_on:
+            program, result = session.play(stretch)
+            has_hung = bool(result.hung)
+            yield program, result
+            if not result.is_fine or not session.can_go_on:
                 break
     finally:
         if not has_hung:
