@@ -83,7 +83,8 @@ def explorer(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
     def searches(_: str) -> Iterator[Search]:
         exploration_target = ObjectExplorationTarget(object_type, context.target, context.options.instrument)
         for program in first:
-            yield Search(exploration_target, program, replace(options, executions=_FIRST_EXECUTIONS))
+            note = functools.partial(_note_exhausted, context.exhausted, program)
+            yield Search(exploration_target, program, replace(options, executions=_FIRST_EXECUTIONS), note)
         alone = lonely_calls(object_type, context.target)
         for number, program in enumerate(itertools.chain(alone, _programs(object_type, context))):
             while scope.is_next and (small := scope.program()) is not None:
@@ -94,6 +95,11 @@ def explorer(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
 
     outcome = explorer_phase(context, searches, object_type.called, least=len(first))
     return outcome if outcome.finding is not None or outcome.refused else replace(outcome, proved=scope.proved)
+
+
+def _note_exhausted(exhausted: set[Any], program: Any, explored: Explored) -> None:
+    if explored.is_exhausted:
+        exhausted.add(program)
 
 
 class _Scope:

@@ -29,7 +29,8 @@ LARGER_SHAPES: Final = ((3, 1), (2, 3), (1, 1, 2), (2, 1, 1))
 
 _ATTEMPTS: Final = 200
 _MOST_SORTED: Final = 2_000
-"""Programs of a scope that are created before the first is explored: each takes some replays of its calls."""
+"""Programs of a scope that are sorted before the first is explored. Whether one waits is found out when it is its turn,
+because that takes some replays of its calls: 2,000 programs would take seconds."""
 _MOST_PAIRS: Final = 60
 """Pairs of calls that are tried before a call that raises after fewer calls."""
 _RARE: Final = 0.1
@@ -230,12 +231,17 @@ def scope_by_size(
     inherited = {template.name for template in object_type.vocabulary if template.is_inherited and template.weight}
     own = replace(object_type, vocabulary=tuple(one for one in object_type.vocabulary if one.name not in inherited))
     for operations in range(1, bound.operations + 1):
-        programs = _concurrent_scope(own, target, Bound(bound.threads, operations), longest=operations, is_over=is_over)
+        programs = _candidates(own, target, Bound(bound.threads, operations), longest=operations, is_over=is_over)
+        some: list[Any] = []
         if operations == 1:
             some = list(itertools.islice(programs, _MOST_SORTED))
             random.Random(0).shuffle(some)  # neighbours in the plain order differ in one call only
-            yield from sorted(some, key=_unrelated)
-        yield from programs
+            some.sort(key=_unrelated)
+        for program in itertools.chain(some, programs):
+            if is_over():
+                return
+            if not _may_wait_for_ever(own, program, is_over):
+                yield program
     for operations in range(1, bound.operations + 1) if inherited else ():
         bound_now = Bound(bound.threads, operations)
         for program in _concurrent_scope(object_type, target, bound_now, longest=operations, is_over=is_over):
@@ -264,6 +270,20 @@ def _concurrent_scope(
     is_over: Callable[[], bool] = lambda: False,
 ) -> Iterator[Any]:
     """Yield the programs of a bound that have threads, one of which makes at least ``longest`` calls."""
+    for program in _candidates(object_type, target, bound, deadline, longest, is_over):
+        if not _may_wait_for_ever(object_type, program, is_over):
+            yield program
+
+
+def _candidates(
+    object_type: ObjectType,
+    target: ObjectTarget,
+    bound: Bound,
+    deadline: float = float("inf"),
+    longest: int = 0,
+    is_over: Callable[[], bool] = lambda: False,
+) -> Iterator[Any]:
+    """Yield the same programs as :func:`_concurrent_scope`, and those in which a thread may wait forever."""
     vocabulary = made_by_threads(object_type, target)
     words = [word for number in range(bound.threads) for word in alphabet(vocabulary, number + 1)]
     letters = [made for made in dict.fromkeys(words) if target.allows_call(made)]
@@ -284,7 +304,7 @@ def _concurrent_scope(
                     if is_over():
                         return
                     program = object_type.completed(way.with_calls(prefix, threads))
-                    if object_type.is_valid(program) and not _may_wait_for_ever(object_type, program, is_over):
+                    if object_type.is_valid(program):
                         yield program
 
 
