@@ -12,14 +12,16 @@ from typing import Any
 
 import pytest
 
+from kcache_conformance.objects import programs
 from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.runs.suite import run_suite
 from kcache_conformance.targets.judged_recording import JudgeOptions
 from kcache_conformance.targets.target_types import target_type_named
+from kcache_model.bound import Bound
 from kcache_model.errors import TargetError
 from kcache_model.finding import FindingKind
 from kcache_model.linearizability import SearchBudget
-from kcache_model.object_types.plain import MethodCall, ObjectProgram, method, object_type
+from kcache_model.object_types.plain import MethodCall, ObjectProgram, PlainTarget, method, object_type
 from kcache_model.outcomes import Outcome, raised, returned
 from kcache_model.verdict import Status
 from kcache_stress.engine.strategy import Coverage
@@ -261,3 +263,22 @@ def test_mistakes_of_a_specification_are_its_own(apply: Callable[[Any, MethodCal
 def test_the_values_of_an_argument_are_a_list() -> None:
     with pytest.raises(TargetError, match="must be a list of the values to try"):
         method("add", 3)  # type: ignore[arg-type]
+
+
+def test_the_first_program_of_a_bound_does_not_wait_for_checks_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Counting:
+        def initial(self) -> int:
+            return 0
+
+        def apply(self, state: int, operation: MethodCall) -> tuple[int, Any]:
+            del operation
+            return state + 1, state
+
+    calls = tuple(method(name, [1, 2]) for name in ("add", "discard", "put"))
+    sets = object_type("sets", specification=Counting(), vocabulary=calls, reference="builtins:set")
+    checked: list[Any] = []
+    monkeypatch.setattr(programs, "_may_wait_for_ever", lambda _type, program, *_: checked.append(program))
+    scope = programs.scope_by_size(sets, PlainTarget("builtins:set", set), Bound(2, 1))
+    assert next(scope) == checked[0]
+    assert len(checked) == 1
+    assert sum(1 for _ in scope) > 20
