@@ -18,7 +18,6 @@ from hypothesis.strategies import none
 # Before any test: beside an installed kcache, pytest would make up a package for the folder that the tests lie in.
 import kcache.cli
 from kcache.cli import eta
-from stress.material import warm_processes
 
 settings.register_profile(
     "ci", max_examples=50, derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -98,6 +97,8 @@ def run_command() -> Callable[..., subprocess.CompletedProcess[str]]:
             command[0] == "kcache" and command[1:2] != ("run",) and not any("PYTHON" in name for name in variables)
         )
         if HAS_WARM_COMMANDS and is_usual:
+            from stress.material import warm_processes
+
             return warm_processes.run_command(folder, command[1:], environment)
         return subprocess.run(
             [sys.executable, "-P", "-m", *command],
@@ -152,6 +153,8 @@ def _warm_processes() -> Iterator[None]:
     if not HAS_WARM_PROCESSES:
         yield
         return
+    from stress.material import warm_processes  # beside an installed kcache, only tests can import it
+
     warm_processes.start_server()
     yield
     warm_processes.serve_no_children()
