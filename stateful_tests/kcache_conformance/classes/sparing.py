@@ -10,15 +10,19 @@ from kcache_model.object_types.method_call import MethodCall
 from kcache_model.outcomes import WAITS, Outcome
 from kcache_model.thread_time import own_seconds
 
+from ..phases.budget_slices import RUN_SECONDS
+
 _MOST_WAITS: Final = 4
 """Waits on real threads of one method, each half a second long: the method waits for a host, or for a keyboard."""
 _MOST_BUSY: Final = 4.0
 """The multiple of the allowed time that may pass while other processes run, or while a call really waits."""
-_MOST_SECONDS: Final = 3.0
-"""Seconds for the trials of a class. After that, trials are fewer, so that the run reaches its programs in time."""
+_SHARE: Final = 0.25
+"""The share of the run's budget for the trials of a class. After that, there are fewer, so that programs get their time."""
+_LEAST_SECONDS, _MOST_SECONDS = 3.0, 12.0
+"""The limits of that time. A class with dozens of methods needs some seconds for them."""
 _QUICK_SECONDS: Final = 0.005
 """Seconds of a quick trial. Most trials take a tenth of it. All quick trials are made, even on a slow machine."""
-_MOST_QUICK: Final = 3
+_MOST_QUICK: Final = 1.5
 """Quick trials may take this many times the time of slow ones."""
 
 
@@ -31,24 +35,25 @@ class Allowance:
 
     def __init__(self) -> None:
         self.count = 0
+        self._seconds = min(max(_LEAST_SECONDS, _SHARE * RUN_SECONDS.get()), _MOST_SECONDS)
         self._began = own_seconds()
         self._wall = time.monotonic()
 
     @property
     def is_spent(self) -> bool:
         """Whether the time is spent."""
-        return self._is_over(_MOST_SECONDS)
+        return self._is_over(self._seconds)
 
     @property
     def is_spent_twice(self) -> bool:
         """Whether twice the time is spent."""
-        return self._is_over(2 * _MOST_SECONDS)
+        return self._is_over(2 * self._seconds)
 
     @property
     def is_spent_by_slow_trials(self) -> bool:
         """Whether the time is spent; quick trials have more time."""
         is_slow = own_seconds() - self._began > self.count * _QUICK_SECONDS
-        return self.is_spent and (is_slow or self._is_over(_MOST_QUICK * _MOST_SECONDS))
+        return self.is_spent and (is_slow or self._is_over(_MOST_QUICK * self._seconds))
 
     def _is_over(self, seconds: float) -> bool:
         return own_seconds() - self._began > seconds or time.monotonic() - self._wall > _MOST_BUSY * seconds

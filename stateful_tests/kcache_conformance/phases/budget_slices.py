@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from math import inf
 from typing import Final
 
 LEAST_PROGRAMS: Final[Mapping[str, int]] = {"stateful": 20, "explorer": 5, "stress": 20}
 """The phases without an end of their own -> the programs that each runs however little time is left."""
+
+RUN_SECONDS: Final[ContextVar[float]] = ContextVar("RUN_SECONDS", default=inf)
+"""The budget of the run in this process, in seconds: loading a target may take a part of it."""
 
 _FEW_PROGRAMS: Final = 4
 """The fewest programs, or rounds, of a slow target that allow a verdict."""

@@ -24,7 +24,7 @@ from kcache_model.progress import ProgressListener
 from kcache_model.thread_time import own_seconds
 from kcache_model.verdict import Status
 
-from ..phases.budget_slices import BudgetSlice, budget_slices, too_few
+from ..phases.budget_slices import RUN_SECONDS, BudgetSlice, budget_slices, too_few
 from ..phases.phase import PhaseContext, PhaseOutcome
 from ..phases.suite_options import SuiteOptions, decode_options, encode_options
 from ..phases.symptoms import KnownFindings, with_severity
@@ -171,6 +171,7 @@ def _phases_job(outlet: Outlet, spec: str, options: dict[str, Any], known: list[
     target_type = target_type_named(decoded.kind)
     if decoded.import_path:
         use_imports(decoded.import_path, decoded.module_files)
+    RUN_SECONDS.set(decoded.budget_seconds)
     with outlet.loading(spec):
         target = target_type.load(spec)
     gc.freeze()  # code under test may collect garbage in each execution; the collection need not scan all of this
