@@ -17,7 +17,7 @@ _MOST_WAITS: Final = 4
 _MOST_BUSY: Final = 4.0
 """The multiple of the allowed time that may pass while other processes run, or while a call really waits."""
 _SHARE: Final = 0.25
-"""The share of the run's budget for the trials of a class. After that, there are fewer, so that programs get their time."""
+"""The share of the run's budget for the trials of a class. After it, there are fewer: programs need their time."""
 _LEAST_SECONDS, _MOST_SECONDS = 3.0, 12.0
 """The limits of that time. A class with dozens of methods needs some seconds for them."""
 _QUICK_SECONDS: Final = 0.005
