@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -38,6 +38,14 @@ os.environ["KCACHE_SAVED"] = "0"  # what one test finds is not what another one 
 HAS_WARM_PROCESSES = PROFILE != "nightly" and sys.platform == "linux"
 HAS_WARM_COMMANDS = HAS_WARM_PROCESSES and Path(kcache.cli.__file__).is_relative_to(Path(__file__).parent)
 """An installed kcache is started as users start it."""
+
+
+def _of_python(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that decide how an interpreter starts."""
+    return {name: value for name, value in environment.items() if name.startswith("PYTHON")}
+
+
+_OF_PYTHON = _of_python(os.environ)
 
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
 """700 by default, which takes a twentieth of the time of all tests."""
