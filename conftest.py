@@ -101,9 +101,7 @@ def run_command() -> Callable[..., subprocess.CompletedProcess[str]]:
     def run_command(folder: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
         environment = {**inherited, "NO_COLOR": "1", **variables}
-        is_usual = (
-            command[0] == "kcache" and command[1:2] != ("run",) and not any("PYTHON" in name for name in variables)
-        )
+        is_usual = command[0] == "kcache" and command[1:2] != ("run",) and _of_python(environment) == _OF_PYTHON
         if HAS_WARM_COMMANDS and is_usual:
             from stress.material import warm_processes
 
