@@ -23,10 +23,12 @@ from kcache_model.indexers.operations import INDEX_OPERATIONS, OPTIONAL_OPERATIO
 from kcache_model.indexers.program import Program
 from kcache_model.indexers.target import Target, make_target
 from kcache_stress.indexers.workload import Shape, random_program
+from kcache_stress.interleaved.paused_run import PausedRun
+from kcache_stress.objects.real_run import reproduction_of
 from kcache_stress.objects.threads import ObjectStress
 from kcache_stress.real_threads.noise import Level, Noise
 from kcache_stress.real_threads.thread_pool import ThreadPool
-from stress.material.indexer_stress import stress_of
+from stress.material.indexer_stress import setting_of, stress_of
 
 REFERENCE = make_target(kcache.new_indexer, "reference")
 A, B = Item("a", "v1", {"node": ("n1",)}), Item("b", "v2", {"node": ("n1",)})
@@ -192,6 +194,20 @@ def test_lost_updates_are_found_and_explained() -> None:
     assert "order" in finding.summary
     assert finding.program is not None
     assert len(finding.calls) <= 40
+
+
+def test_a_call_that_raises_in_some_order_can_be_confirmed() -> None:
+    """An Indexer's decider names a core and no single wrong call."""
+
+    class Raising(kcache.Cache[Any]):
+        def list_keys(self) -> Any:
+            raise RuntimeError("the keys change")
+
+    program = Program((), (), ((op.list_keys(),), (op.list_keys(),)))
+    for target, is_wrong in ((target_of(Raising), True), (REFERENCE, False)):
+        reproduction = reproduction_of(setting_of(target), target, program, FindingKind.EXCEPTION, 0.0)
+        reproduction.body()
+        assert reproduction.is_wrong(PausedRun()) is is_wrong
 
 
 def test_the_reference_survives(effort: Callable[[int, int], int]) -> None:

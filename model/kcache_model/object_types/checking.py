@@ -46,6 +46,11 @@ class CallsVerdict:
     anomaly: Anomaly | None = None
 
     @property
+    def accused(self) -> tuple[Call[Any], ...]:
+        """The calls that no order explains: ``core``, or else ``wrong``."""
+        return self.core or (() if self.wrong is None else (self.wrong,))
+
+    @property
     def is_error(self) -> bool:
         """Whether the wrong call raised an exception although it should have returned."""
         if any(call.outcome is not None and call.outcome.error is ErrorKind.OTHER for call in self.core):

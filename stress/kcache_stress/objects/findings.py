@@ -83,7 +83,7 @@ def concurrent_finding(
         rule: the id of the broken rule, if more is known than the kind.
     """
     wrong = None if verdict is None else verdict.wrong
-    core = () if verdict is None else verdict.core or ((wrong,) if wrong is not None else ())
+    core = () if verdict is None else verdict.accused
     return Finding(
         kind,
         phase,

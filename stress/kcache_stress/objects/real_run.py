@@ -201,8 +201,8 @@ class RealRun:
 
     def _timed(self, thread: int, operation: Any) -> Outcome:
         """Make a call and record it. In a paused run, it begins at its first access to something that may be shared."""
-        self._open[thread] = operation, clock()
         begun = [clock()]
+        self._open[thread] = operation, begun[0]
         if self._is_paused:
             is_in_c = direct_access(self._driver.made, operation) is not None
             at_first_step(lambda: begun.__setitem__(0, clock()), is_in_c=is_in_c)
@@ -237,8 +237,7 @@ def reproduction_of(
 
     def is_wrong(_: PausedRun) -> bool:
         verdict = last[0].judged()
-        wrong = None if verdict.wrong is None else verdict.wrong.outcome
-        raised = wrong is not None and wrong.error is not None
+        raised = any(call.outcome is not None and call.outcome.error is not None for call in verdict.accused)
         return verdict.status is Status.VIOLATION and (raised or kind is not FindingKind.EXCEPTION)
 
     def overlapped() -> bool:
