@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from .anomaly import Anomaly
 from .history import Call
@@ -37,6 +37,10 @@ class FindingKind(enum.StrEnum):
     """A test fails: a check in it fails, or an exception leaves it."""
     DATA_RACE = "data-race"
     """Two threads access one location, at least one access is a write, and no happens-before relation orders them."""
+
+
+ENDLESS: Final = (FindingKind.DEADLOCK, FindingKind.LIVELOCK, FindingKind.HANG)
+"""Kinds of failures after which threads do not end."""
 
 
 @dataclass(frozen=True)

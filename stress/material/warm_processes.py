@@ -19,6 +19,7 @@ from multiprocessing.reduction import DupFd
 from pathlib import Path
 from types import SimpleNamespace
 from typing import IO, Any, Final
+from unittest.mock import patch
 
 import kcache.cli
 from kcache_conformance.isolation import child, worker
@@ -59,15 +60,8 @@ def start_server() -> None:
     All children of this process that need nothing else come from it.
     """
     _server.set_forkserver_preload(list(_IMPORTED))
-    before = os.environ.get(HASH_SEED)
-    os.environ[HASH_SEED] = "0"
-    try:
+    with patch.dict(os.environ, {HASH_SEED: "0"}):
         multiprocessing.forkserver.ensure_running()
-    finally:
-        if before is None:
-            del os.environ[HASH_SEED]
-        else:
-            os.environ[HASH_SEED] = before
     serve_children()
 
 

@@ -147,8 +147,8 @@ RULES: dict[Rule, RuleText] = {
     ),
     Rule.CLOCK: RuleText(
         "does not depend on the time",
-        "The values of an object change although nobody writes it. Lookups return outdated results, and updates and "
-        "deletes do not find the entries under the old values.",
+        "The values of an object change without a write. Lookups then return outdated results. Updates and deletes do "
+        "not find the entries under the old values.",
     ),
     Rule.ENVIRONMENT: RuleText(
         "does not depend on time zone, locale, environment variables, working directory or the global random state",

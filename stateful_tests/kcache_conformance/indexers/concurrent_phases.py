@@ -100,10 +100,9 @@ def _better_sample(best: History | None, program: Program, result: Round) -> His
     A sample is read at a glance. It has no final reads, because they show nothing of interest.
     """
     calls = tuple(call for call in result.calls if call.thread != FINAL_THREAD)
-    overlaps = sum(overlapping([call for call in calls if call.thread >= 0]))
-    if not result.is_fine or not overlaps or len(calls) > _LONGEST_SAMPLE:
+    if not result.is_fine or len(calls) > _LONGEST_SAMPLE:
         return best
-    if best is not None and overlaps <= sum(overlapping([call for call in best.calls if call.thread >= 0])):
+    if sum(overlapping(calls)) <= (0 if best is None else sum(overlapping(best.calls))):
         return best
     return History(program.indexes, calls, program.semantics, program.may_evict)
 

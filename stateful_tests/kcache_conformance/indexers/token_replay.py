@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
-from kcache_model.finding import FindingKind
+from kcache_model.finding import ENDLESS, FindingKind
 from kcache_model.indexers.object_type import INDEXER_OBJECTS
 from kcache_model.indexers.program import Program
 from kcache_model.progress import ProgressListener
@@ -18,9 +17,6 @@ from kcache_stress.target.replay_token import ReplayToken
 from ..objects import replaying
 from .sequential import in_any_order, smallest
 
-_ENDLESS: Final = (FindingKind.DEADLOCK, FindingKind.LIVELOCK, FindingKind.HANG)
-"""The kinds of findings whose calls would not return without the explorer either."""
-
 
 def replay_token(token: ReplayToken[Program], watch: ProgressListener, seconds: float = SEARCH_SECONDS) -> Replayed:
     """Replay the finding of a token. If its calls fail in a sequential order, too, return that finding instead.
@@ -31,7 +27,7 @@ def replay_token(token: ReplayToken[Program], watch: ProgressListener, seconds: 
     """
     replayed = replaying.replay_token(INDEXER_OBJECTS, token, watch, seconds, _explored)
     finding = replayed.finding
-    if finding is None or token.program.is_sequential or finding.kind in (*_ENDLESS, FindingKind.DATA_RACE):
+    if finding is None or token.program.is_sequential or finding.kind in (*ENDLESS, FindingKind.DATA_RACE):
         return replayed
     program = finding.program or token.program
     target = INDEXER_OBJECTS.as_judged(load_target(token.target), program, token.is_strict)

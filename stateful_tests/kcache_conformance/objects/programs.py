@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import eq
 from typing import Any, Final
@@ -216,7 +216,7 @@ def small_scope(
     ``deadline`` has passed, on the clock of ``time.monotonic``, or the user stops the run.
     """
     yield from lonely_calls(object_type, target)
-    yield from _concurrent_scope(object_type, target, bound, deadline)
+    yield from _returning(object_type, _candidates(object_type, target, bound, deadline))
 
 
 def scope_by_size(
@@ -237,14 +237,11 @@ def scope_by_size(
             some = list(itertools.islice(programs, _MOST_SORTED))
             random.Random(0).shuffle(some)  # neighbours in the plain order differ in one call only
             some.sort(key=_unrelated)
-        for program in itertools.chain(some, programs):
-            if is_over():
-                return
-            if not _may_wait_for_ever(own, program, is_over):
-                yield program
+        yield from _returning(own, itertools.chain(some, programs), is_over)
     for operations in range(1, bound.operations + 1) if inherited else ():
         bound_now = Bound(bound.threads, operations)
-        for program in _concurrent_scope(object_type, target, bound_now, longest=operations, is_over=is_over):
+        programs = _candidates(object_type, target, bound_now, longest=operations, is_over=is_over)
+        for program in _returning(object_type, programs, is_over):
             if any(operation.name in inherited for operation in program.operations()):
                 yield program
 
@@ -261,16 +258,13 @@ def _unrelated(program: Any) -> tuple[int, bool, str]:
     return max(len(keys) - 1, 0), not has_key_before, min(keys, default="")
 
 
-def _concurrent_scope(
-    object_type: ObjectType,
-    target: ObjectTarget,
-    bound: Bound,
-    deadline: float = float("inf"),
-    longest: int = 0,
-    is_over: Callable[[], bool] = lambda: False,
+def _returning(
+    object_type: ObjectType, programs: Iterable[Any], is_over: Callable[[], bool] = lambda: False
 ) -> Iterator[Any]:
-    """Yield the programs of a bound that have threads, one of which makes at least ``longest`` calls."""
-    for program in _candidates(object_type, target, bound, deadline, longest, is_over):
+    """Yield the programs in which no thread may wait forever, until ``is_over``."""
+    for program in programs:
+        if is_over():
+            return
         if not _may_wait_for_ever(object_type, program, is_over):
             yield program
 
@@ -283,7 +277,10 @@ def _candidates(
     longest: int = 0,
     is_over: Callable[[], bool] = lambda: False,
 ) -> Iterator[Any]:
-    """Yield the same programs as :func:`_concurrent_scope`, and those in which a thread may wait forever."""
+    """Yield the programs of a bound that have threads, one of which makes at least ``longest`` calls.
+
+    A thread of such a program may wait forever.
+    """
     vocabulary = made_by_threads(object_type, target)
     words = [word for number in range(bound.threads) for word in alphabet(vocabulary, number + 1)]
     letters = [made for made in dict.fromkeys(words) if target.allows_call(made)]

@@ -13,7 +13,7 @@ from kcache_model.object_types.object_type import Driver, ObjectTarget, ObjectTy
 from kcache_model.object_types.specification import States, follow
 from kcache_model.outcomes import WAITS, Outcome
 from kcache_model.progress import ProgressListener
-from kcache_stress.objects.named_target import new_object
+from kcache_stress.objects.named_target import close_driver, new_object
 
 from ..phases.phase import Coverage
 from .mismatches import Mismatch
@@ -145,9 +145,8 @@ class SequentialRun:
 
     def close(self) -> None:
         """Let the object stop its threads, unless a call hangs."""
-        close = getattr(self._driver, "close", None)
-        if close is not None and not self._is_hung:
-            close()
+        if not self._is_hung:
+            close_driver(self._driver)
 
     def _step(
         self, operation: Any, deviation: tuple[Outcome, Outcome] | None = None

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.codec import decode_finding
-from kcache_model.finding import Finding, FindingKind
+from kcache_model.finding import ENDLESS, Finding, FindingKind
 from kcache_model.interleaved_program import InterleavedProgram
 
 from ..isolation import STARTUP_SECONDS, run_job
@@ -18,7 +18,6 @@ RETURNED: Final = "a call did not return in time, but returned when it was repea
 _MORE_PATIENCE: Final = 3.0
 _SEARCH_SECONDS: Final = 2.0
 _DEADLINE_SECONDS: Final = 30.0
-_ENDLESS: Final = (FindingKind.HANG, FindingKind.DEADLOCK, FindingKind.LIVELOCK)
 
 
 def repeated_alone(
@@ -53,5 +52,5 @@ def repeated_alone(
     for answer in answers:
         if answer.get("finding") is not None:
             again = decode_finding(answer["finding"], target_type.codec)
-            return finding if again.kind in _ENDLESS else replace(again, phase=finding.phase)
+            return finding if again.kind in ENDLESS else replace(again, phase=finding.phase)
     return None

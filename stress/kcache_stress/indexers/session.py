@@ -54,7 +54,6 @@ class Session:
         self._target = target
         self._setting = setting
         self._driver: Any = stress.new_object(self._empty)
-        stress.rest()
         self._monitor = HistoryMonitor(
             self._empty.indexes,
             self._empty.semantics,

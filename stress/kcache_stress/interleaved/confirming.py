@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kcache_model.finding import FindingKind
+from kcache_model.finding import ENDLESS, FindingKind
 from kcache_model.interleaving import Interleaving
 from kcache_model.outcomes import error_text
 
 from .. import interpreter
 from ..real_threads.noise import Level, Noise
-from ..target.confirmation import ENDLESS, Answer, Confirmation
+from ..target.confirmation import Answer, Confirmation
 from .paused_run import PausedRun, run_paused
 from .script import Script, Stop, script_of
 from .texts import is_same_failure

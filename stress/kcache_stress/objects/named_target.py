@@ -66,6 +66,13 @@ class Place:
         return self.name.applied(functools.reduce(getattr, self.name.attribute.split("."), module))
 
 
+def close_driver(driver: Driver) -> None:
+    """Close a driver, if it can be closed, so that its object stops its threads."""
+    close = getattr(driver, "close", None)
+    if close is not None:
+        close()
+
+
 def place_of(object_type: ObjectType, target: ObjectTarget) -> Place:
     """Return the place of the code of a target that was loaded by name."""
     return place_named(target.name, {*object_type.instrument, *named_packages(target.factory, target.name)})

@@ -48,7 +48,7 @@ from ..trace.setup_deadlock import waits_for_ever
 from .direct_access import report_direct_access, report_foreign_method
 from .findings import Setting, call_in, concurrent_finding
 from .kept_locks import KeepingCalls
-from .named_target import new_object, place_of
+from .named_target import close_driver, new_object, place_of
 from .open_blocks import abandon_blocks
 from .real_run import reproduction_of
 
@@ -403,7 +403,5 @@ def _made_of(object_type: ObjectType, target: ObjectTarget, roots: Roots) -> fro
     """The packages of the object that the real target creates; they decide which packages are copied."""
     driver = new_object(object_type, target, object_type.usual_ways(target)[0])
     found = packages_of(driver.made, lambda name: name.startswith(TARGET_PREFIX) or roots.contain(name))
-    close = getattr(driver, "close", None)
-    if close is not None:
-        close()
+    close_driver(driver)
     return found

@@ -28,7 +28,7 @@ from ..real_threads.noise import Level, Noise
 from ..real_threads.thread_pool import ThreadPool
 from .findings import Setting, concurrent_finding
 from .kept_locks import KeepingCalls
-from .named_target import new_object
+from .named_target import close_driver, new_object
 from .real_run import RealRun
 
 _MOST_THREADS: Final = 3
@@ -195,7 +195,8 @@ class ObjectStress:
 
     def _together(self, program: Any, objects: int) -> Round:
         """Run a program on several new objects; each thread makes its calls on one object after another."""
-        drivers = [self.new_object(program) for _ in range(objects)]
+        self._watch.note(self._type.noted(program))
+        drivers = [self._driver(program) for _ in range(objects)]
         if any(getattr(driver, "shares_state", False) for driver in drivers):
             self._shares_state, drivers = True, drivers[-1:]
         runs = [RealRun(self._setting, self._target, program, driver) for driver in drivers]
@@ -211,24 +212,28 @@ class ObjectStress:
         if hung is not None:
             return hung
         for driver in drivers:
-            self.close(program, driver)
+            close_driver(driver)
         self.rest()  # judging may take long
         rounds = [self._judged(one) for one in runs]
         return next((one for one in rounds if one.kind is not None), rounds[-1])
 
     def new_object(self, program: Any) -> Driver:
-        """Create the object of a program; the noise reaches the threads that it starts."""
+        """Create the object of a program."""
         self._watch.note(self._type.noted(program))
+        driver = self._driver(program)
+        self._watch.rest()
+        return driver
+
+    def _driver(self, program: Any) -> Driver:
+        """Create the object of a program; the noise reaches the threads that it starts."""
         with self._noise.reach_new_threads():
             return new_object(self._type, self._target, program)
 
     def close(self, program: Any, driver: Driver) -> None:
         """Close the driver of a program's object, so that the object can stop its threads."""
-        close = getattr(driver, "close", None)
-        if close is not None:
-            self._watch.note(self._type.noted(program))
-            close()
-            self._watch.rest()
+        self._watch.note(self._type.noted(program))
+        close_driver(driver)
+        self._watch.rest()
 
     def perform(self, program: Any, run: RealRun) -> Round | None:
         """Run the threads of a program on its object; return the round if they are abandoned."""

@@ -10,13 +10,11 @@ import enum
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kcache_model.finding import Finding, FindingKind
+from kcache_model.finding import ENDLESS, Finding, FindingKind
 
 from .. import interpreter
 from ..engine.counterexample import Possible
 
-ENDLESS: Final = (FindingKind.DEADLOCK, FindingKind.LIVELOCK, FindingKind.HANG)
-"""Kinds of failures after which threads do not end."""
 _NOT_REPEATABLE: Final = (
     "the explorer cannot repeat a schedule; if the cause is state in a module, such as a cache, that is not a fault"
 )
