@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias
 
 from kcache_model.errors import CannotExploreError
-from kcache_model.finding import Finding
+from kcache_model.finding import Finding, FindingKind
 from kcache_model.object_types.object_type import ObjectType
 from kcache_model.progress import ProgressListener
 from kcache_stress.objects.findings import Setting
@@ -119,12 +119,17 @@ def _searched(
     setting: Setting,
 ) -> Replayed:
     """Replay a program of threads without a schedule: first its interleavings, if there is time; then real threads."""
-    options = ExploreOptions("dpor", executions=_EXECUTIONS, seconds=seconds, strict_errors=token.strict_errors)
+    is_data_race = token.kind is FindingKind.DATA_RACE
+    options = ExploreOptions(
+        "dpor", executions=_EXECUTIONS, seconds=seconds, strict_errors=token.strict_errors, data_races=is_data_race
+    )
     explored = None
     with contextlib.suppress(CannotExploreError):
         explored = explore(explored_target(token), token.program, options, watch) if seconds > 0 else None
     if explored is not None and explored.finding is not None:
         return Replayed(ReplayAnswer.REPRODUCED, "an interleaving of the same program still fails", explored.finding)
+    if is_data_race and (explored is None or not explored.is_exhausted):
+        return Replayed(ReplayAnswer.UNKNOWN, "some interleavings were not tried, and real threads show no data race")
     finding = _stressed(target, setting, token, watch, _STRESS_SECONDS if seconds > 0 else _ALONE_SECONDS)
     if finding is not None:
         return Replayed(ReplayAnswer.REPRODUCED, "real threads still fail", finding)

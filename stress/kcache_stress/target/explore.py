@@ -286,12 +286,8 @@ class _Exploration(Generic[P, A]):
         minimal = exploration_target.finding(program, result.problem)
         self.on_finding(with_confirmation(minimal, _NOT_TRIED, result.unseen))
         if result.counterexample is not None:
-            if result.problem.kind is not FindingKind.DATA_RACE:  # the budget may end during minimisation
-                strict = self.options.strict_errors
-                rendered = exploration_target.finding(
-                    program, result.problem, result.counterexample, strict_errors=strict
-                )
-                self.on_finding(with_confirmation(rendered, _NOT_TRIED, result.unseen))
+            rendered = self._rendered(program, result, result.counterexample)
+            self.on_finding(with_confirmation(rendered, _NOT_TRIED, result.unseen))  # minimising may use up the budget
             half = (until - time.monotonic()) / 2  # the other half is for a schedule with fewer preemptions
             program, result = self._smaller(program, result, min(self.options.minimise_seconds, half))
             remaining = until - time.monotonic()
@@ -337,20 +333,26 @@ class _Exploration(Generic[P, A]):
         if counterexample is None:
             return exploration_target.finding(program, problem)
         if problem.kind is FindingKind.DATA_RACE:
-            return replace(exploration_target.finding(program, problem, counterexample), location=problem.location)
+            return self._rendered(program, result, counterexample)
         count = counterexample.preemptions
         interrupted = f"{count} preemption{'s' if count > 1 else ''}" if count else "no preemption needed"
         fewest = " (no schedule with fewer fails)" if counterexample.is_minimal else ""
         possible = Possible.UNKNOWN
         if not result.is_long:
             possible = self._possible(program, counterexample, result.granularity, min(seconds, _POSSIBLE_SECONDS))
-        return exploration_target.finding(
-            program,
-            problem,
-            counterexample,
-            strict_errors=self.options.strict_errors,
-            detail=f"{interrupted}{fewest}; {possible.value}.",
+        return self._rendered(program, result, counterexample, f"{interrupted}{fewest}; {possible.value}.")
+
+    def _rendered(
+        self, program: P, result: ExplorationResult[A], counterexample: Counterexample[A], detail: str = ""
+    ) -> Finding:
+        """Return the finding of a counterexample, with its schedule; a data race is located where it is."""
+        assert result.problem is not None
+        finding = self.exploration_target.at(result.granularity).finding(
+            program, result.problem, counterexample, strict_errors=self.options.strict_errors, detail=detail
         )
+        if result.problem.kind is not FindingKind.DATA_RACE:
+            return finding
+        return replace(finding, location=result.problem.location)
 
     def _possible(
         self, program: P, counterexample: Counterexample[A], granularity: Granularity, seconds: float
