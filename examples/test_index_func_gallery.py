@@ -30,7 +30,7 @@ ATTEMPTS = ((8.0, 0), (20.0, 1), (20.0, 2))
 def test_faulty_functions_are_caught(example):
     found = set()
     for seconds, seed in ATTEMPTS:
-        options = FuzzOptions(seconds=seconds, seed=seed, is_first_enough=True)
+        options = FuzzOptions(budget_seconds=seconds, seed=seed, is_first_enough=True)
         report = fuzz(f"{example.path}:index_func", Kind.INDEX, options)
         found |= {finding.rule.value for finding in report.errors}
         if found & set(example.rules):
@@ -42,7 +42,7 @@ def test_faulty_functions_are_caught(example):
 @pytest.mark.parametrize("example", CORRECT, ids=lambda example: example.name)
 def test_correct_functions_are_not_accused(example):
     for seconds in (2.0, 60.0):  # the second one where a machine is too busy for the first
-        report = fuzz(f"{example.path}:index_func", Kind.INDEX, FuzzOptions(seconds=seconds))
+        report = fuzz(f"{example.path}:index_func", Kind.INDEX, FuzzOptions(budget_seconds=seconds))
         if report.status is not Status.UNKNOWN:
             break
     assert report.status is Status.OK, report

@@ -24,6 +24,7 @@ from kcache_conformance.fuzzing.schemas.kubernetes import MANIFEST, kinds
 from kcache_conformance.fuzzing.session import fuzz
 from kcache_conformance.fuzzing.sources import Sources
 from kcache_conformance.fuzzing.subject import Subject
+from kcache_model.rules import Contract
 from kcache_model.verdict import Status
 
 POD = {
@@ -89,7 +90,7 @@ def test_input_classes(function, fuzzed_object, found):
 
 
 def report_of(function: Callable[[Any], Any], **options: Any) -> Any:
-    return fuzz(Subject(function, Kind.INDEX, "f"), Kind.INDEX, FuzzOptions(seconds=1.0, **options))
+    return fuzz(Subject(function, Kind.INDEX, "f"), Kind.INDEX, FuzzOptions(budget_seconds=1.0, **options))
 
 
 @pytest.mark.nightly
@@ -100,7 +101,7 @@ def test_adversarial_objects_count_only_where_strict():
     report = report_of(index, only=(Rule.TOTAL,))
     assert report.findings == ()
     assert report.status is not Status.VIOLATION
-    strict = report_of(index, only=(Rule.TOTAL,), is_strict=True)
+    strict = report_of(index, only=(Rule.TOTAL,), contract=Contract.STRICT)
     assert [(one.rule, one.tier, one.severity) for one in strict.findings] == [
         (Rule.TOTAL, InputClass.ADVERSARIAL, Severity.ERROR)
     ]
@@ -111,7 +112,7 @@ def test_lesser_rules_only_warn_unless_strict():
     report = report_of(lambda obj: ["a", "a"], only=(Rule.DISTINCT,))
     assert report.status is not Status.VIOLATION
     assert [one.severity for one in report.findings] == [Severity.WARNING]
-    assert report_of(lambda obj: ["a", "a"], only=(Rule.DISTINCT,), is_strict=True).status is Status.VIOLATION
+    assert report_of(lambda obj: ["a", "a"], only=(Rule.DISTINCT,), contract=Contract.STRICT).status is Status.VIOLATION
 
 
 @dataclass

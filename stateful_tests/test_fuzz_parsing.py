@@ -145,7 +145,7 @@ class _Sink:
 
 def search(function: Callable[[Any], Any], seed: int, seconds: float) -> None:
     """As many random objects as the default budget has, as far as the time allows; more time than that."""
-    options = FuzzOptions(seconds=seconds, seed=seed, only=(Rule.TOTAL, Rule.RETURNS_LIST))
+    options = FuzzOptions(budget_seconds=seconds, seed=seed, only=(Rule.TOTAL, Rule.RETURNS_LIST))
     for is_deep in (False, True):
         work = Work(make_subject(function, Kind.INDEX), options, _Sink(), is_deep=is_deep)
         work.random_objects()

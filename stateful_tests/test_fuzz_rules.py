@@ -369,7 +369,7 @@ def test_the_perturbation_search_tells_the_rules_apart(file, monkeypatch):
 
 def test_terminates(file):
     options = FuzzOptions(
-        seconds=0.5, patience_seconds=0.4, only=(Rule.TERMINATES,), is_symbolic=False, is_first_enough=True
+        budget_seconds=0.5, patience_seconds=0.4, only=(Rule.TERMINATES,), is_symbolic=False, is_first_enough=True
     )
     report = fuzz(f"{file}:waits", Kind.INDEX, options)
     assert [finding.rule for finding in report.findings] == [Rule.TERMINATES]

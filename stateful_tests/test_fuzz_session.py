@@ -86,7 +86,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(spec: str, *only: Rule, kind: Kind = Kind.INDEX, **options: Any) -> FuzzReport:
-    chosen = {"seconds": 20.0, "patience_seconds": 0.7, "is_symbolic": False, "is_first_enough": True, **options}
+    chosen = {"budget_seconds": 20.0, "patience_seconds": 0.7, "is_symbolic": False, "is_first_enough": True, **options}
     return fuzz(spec, kind, FuzzOptions(only=only, **chosen))
 
 
@@ -99,7 +99,7 @@ def only_error(report: FuzzReport) -> FuzzFinding:
 def soon(spec: str, rule: Rule, **options: Any) -> FuzzFinding:
     """The error that is found in a second, or in more where a machine is too busy for that."""
     for seconds in (1.0, 6.0, 30.0):
-        report = run(spec, rule, seconds=seconds, **options)
+        report = run(spec, rule, budget_seconds=seconds, **options)
         if report.errors:
             break
     return only_error(report)
@@ -171,7 +171,7 @@ def test_what_does_not_disturb_the_run(write, body):
             {body}
             return [obj["metadata"].get("name") or ""] if isinstance(obj, dict) and "metadata" in obj else []
     """)
-    report = run(spec, Rule.TOTAL, Rule.RETURNS_LIST, seconds=0.2)
+    report = run(spec, Rule.TOTAL, Rule.RETURNS_LIST, budget_seconds=0.2)
     assert report.errors == ()
     assert report.engines[0].engine is Engine.HYPOTHESIS
     assert report.engines[0].did != "0 objects"
@@ -185,7 +185,7 @@ def test_an_endless_loop_for_an_object_that_agrees_to_everything_is_nobodys_faul
                 pass
             return [obj["metadata"].get("name") or ""] if obj.get("metadata") else []
     """)
-    report = run(spec, Rule.RETURNS_STR, patience_seconds=0.4, seconds=0.2)
+    report = run(spec, Rule.RETURNS_STR, patience_seconds=0.4, budget_seconds=0.2)
     assert Rule.TERMINATES not in {finding.rule for finding in report.errors}
     assert sum(engine.engine is Engine.HYPOTHESIS for engine in report.engines) >= 1
 
@@ -226,9 +226,9 @@ _OF_EACH = (Rule.TOTAL, Rule.RETURNS_LIST, Rule.RETURNS_STR)
 @pytest.mark.nightly
 def test_a_function_that_accepts_no_object_is_never_right(write, here):
     spec = write("def index_func(obj):\n    raise ValueError(obj['metadata'])\n")
-    finding = only_error(run(spec, Rule.TOTAL, seconds=1.0, is_first_enough=False))
+    finding = only_error(run(spec, Rule.TOTAL, budget_seconds=1.0, is_first_enough=False))
     assert re.search(r"it raised for every legal object \([0-9,]+ were tried\)", finding.what)
-    unknown = run(spec, Rule.THREAD_SAFE, Rule.CONSISTENT, Rule.CLOCK, seconds=1.0)
+    unknown = run(spec, Rule.THREAD_SAFE, Rule.CONSISTENT, Rule.CLOCK, budget_seconds=1.0)
     assert unknown.status is Status.UNKNOWN
     assert any("it raised for every legal object" in reason for reason in unknown.reasons)
     missed = {engine.engine: engine.missed for engine in unknown.engines}
@@ -237,7 +237,7 @@ def test_a_function_that_accepts_no_object_is_never_right(write, here):
 
 def test_a_function_of_whose_objects_none_is_legal(monkeypatch):
     monkeypatch.setattr(random_search, "is_valid", lambda *_: False)
-    report = fuzz(make_subject(lambda obj: [], Kind.INDEX), Kind.INDEX, FuzzOptions(seconds=0.5))
+    report = fuzz(make_subject(lambda obj: [], Kind.INDEX), Kind.INDEX, FuzzOptions(budget_seconds=0.5))
     assert report.status is Status.UNKNOWN
     assert re.fullmatch(r"none of the [0-9,]+ objects that were tried is legal", report.reasons[-1])
     assert {engine.missed for engine in report.engines if engine.engine in (Engine.PROGRAMS, Engine.THREADS)} == {
@@ -261,7 +261,7 @@ def test_a_function_of_whose_objects_none_is_legal(monkeypatch):
 def test_cluster_scoped_objects_are_legal(write, here, kind, faulty, right):
     finding = only_error(run(write(f"def index_func(obj):\n    return {faulty}\n"), Rule.TOTAL, kind=kind))
     assert "it accepts the object with a metadata.namespace, but objects of cluster-scoped kinds" in finding.what
-    report = run(write(f"def index_func(obj):\n    return {right}\n"), Rule.TOTAL, kind=kind, seconds=2.0)
+    report = run(write(f"def index_func(obj):\n    return {right}\n"), Rule.TOTAL, kind=kind, budget_seconds=2.0)
     assert (report.status, report.errors) == (Status.OK, ())
 
 
@@ -274,14 +274,14 @@ def test_a_key_function_that_reads_no_name_gets_objects_with_names(write, here):
 
 def test_a_hostile_object_that_ends_the_search_is_told(write):
     spec = write("import os\n\ndef index_func(obj):\n    return [] if 'metadata' in obj else os._exit(3)\n")
-    report = run(spec, Rule.TOTAL, seconds=2.0)
+    report = run(spec, Rule.TOTAL, budget_seconds=2.0)
     assert report.status is Status.UNKNOWN
     assert report.reasons == ("a hostile object caused a crash, so the other engines did not run",)
 
 
 def test_values_that_are_there_twice_are_a_warning(write, here):
     spec = write("def index_func(obj):\n    return [*(obj['metadata'].get('finalizers') or [])]\n")
-    report = run(spec, seconds=2.0)
+    report = run(spec, budget_seconds=2.0)
     assert report.status is Status.OK
     assert report.findings[0].rule is Rule.DISTINCT
 
@@ -297,19 +297,19 @@ def test_every_child_gets_what_is_left_of_the_budget(write, here, monkeypatch):
         return _run_here(function, {**arguments, "seconds_left": 0.05}, **others)
 
     monkeypatch.setattr(session, "run_job", noting)
-    run(write(RIGHT), Rule.TOTAL, seconds=20.0)
+    run(write(RIGHT), Rule.TOTAL, budget_seconds=20.0)
     assert list(given_to) == ["search_job", "deep_job"]
     assert 20.0 >= given_to["search_job"] > given_to["deep_job"] > 0.0
     given_to.clear()
     monkeypatch.setattr(session, "unable", lambda _options: "")  # whatever is installed
-    report = run(write(RIGHT), Rule.TOTAL, seconds=0.01, is_symbolic=True)
+    report = run(write(RIGHT), Rule.TOTAL, budget_seconds=0.01, is_symbolic=True)
     assert list(given_to) == ["search_job"]
     assert {(engine.engine, engine.missed) for engine in report.engines} >= {(Engine.CROSSHAIR, "no time was left")}
 
 
 def test_progress_is_told(write, here):
     told: list[tuple[Engine, str, float]] = []
-    options = FuzzOptions(seconds=2.0, is_symbolic=False, exclude=(Rule.CONSISTENT,))
+    options = FuzzOptions(budget_seconds=2.0, is_symbolic=False, exclude=(Rule.CONSISTENT,))
     fuzz(write(RIGHT), Kind.INDEX, options, progress=lambda *what: told.append(what))
     assert {engine for engine, _, _ in told} == set(Engine) - {Engine.CROSSHAIR, Engine.PROGRAMS}
     assert all(0.0 <= fraction <= 1.0 for _, _, fraction in told)
@@ -322,7 +322,7 @@ def test_progress_is_told(write, here):
 
 def test_what_cannot_be_checked_of_a_local_function_is_said():
     subject = make_subject(lambda obj: obj.spec.node_name, Kind.INDEX)
-    report = fuzz(subject, Kind.INDEX, FuzzOptions(seconds=0.2))
+    report = fuzz(subject, Kind.INDEX, FuzzOptions(budget_seconds=0.2))
     missed = {engine.engine: engine.missed for engine in report.engines}
     assert "other processes cannot load the function" in missed[Engine.PERTURBATIONS]
     assert "other processes cannot load the function" in missed[Engine.CROSSHAIR]
@@ -334,7 +334,7 @@ def test_a_local_function_that_hangs():
     enough = threading.Event()
     try:
         subject = make_subject(lambda obj: enough.wait() and [], Kind.INDEX)
-        report = fuzz(subject, Kind.INDEX, FuzzOptions(seconds=0.5, patience_seconds=0.3))
+        report = fuzz(subject, Kind.INDEX, FuzzOptions(budget_seconds=0.5, patience_seconds=0.3))
     finally:
         enough.set()
     assert Rule.TERMINATES in {finding.rule for finding in report.errors} or report.reasons
@@ -421,7 +421,7 @@ FAULTY = (
 def test_each_finding_can_be_tried_again(write, here, name):
     spec = write((EXAMPLES / f"{name}.py").read_text())
     rules = tuple(map(Rule, CATALOG[name]["rules"]))
-    report = run(spec, *rules, seconds=120.0)  # it ends with the first finding
+    report = run(spec, *rules, budget_seconds=120.0)  # it ends with the first finding
     assert report.status is Status.VIOLATION
     found = [finding for finding in report.findings if finding.tier is InputClass.VALID]
     assert found
@@ -490,7 +490,7 @@ def test_the_same_seed_finds_the_same():
         labels = obj["metadata"].get("labels") or {}
         return "gold" if labels.get("tier") == "gold" else [labels.get("zone", "")]
 
-    options = FuzzOptions(seconds=120.0, seed=5, only=(Rule.RETURNS_LIST,), is_first_enough=True)
+    options = FuzzOptions(budget_seconds=120.0, seed=5, only=(Rule.RETURNS_LIST,), is_first_enough=True)
     one, other = (only_error(fuzz(make_subject(index, Kind.INDEX), Kind.INDEX, options)) for _ in range(2))
     assert one == other
     assert '{"metadata": {"labels": {"tier": "gold"}}}' in one.code
@@ -504,5 +504,5 @@ def test_a_call_that_returns_when_it_is_tried_again_is_no_hang(write, tmp_path):
         f"import pathlib, time\n\ndef index_func(obj):\n    if not pathlib.Path({str(count)!r}).exists():\n"
         f"        pathlib.Path({str(count)!r}).touch()\n        time.sleep(3)\n    return []\n"
     )
-    report = run(spec, Rule.TOTAL, seconds=15.0, patience_seconds=0.5)
+    report = run(spec, Rule.TOTAL, budget_seconds=15.0, patience_seconds=0.5)
     assert (report.status, report.findings, report.reasons) == (Status.OK, (), ()), report

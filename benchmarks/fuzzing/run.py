@@ -63,7 +63,7 @@ def _tried(example: FunctionExample, seconds: float, seeds: int) -> Trial:
         fuzz(
             f"{example.path}:index_func",
             Kind.INDEX,
-            FuzzOptions(seconds=seconds, seed=seed, is_first_enough=not example.is_correct),
+            FuzzOptions(budget_seconds=seconds, seed=seed, is_first_enough=not example.is_correct),
         )
         for seed in range(seeds)
     )

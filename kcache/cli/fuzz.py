@@ -15,7 +15,6 @@ from kcache_conformance.fuzzing.rules import Kind, Rule
 from kcache_conformance.fuzzing.session import fuzz as run_fuzz
 from kcache_conformance.fuzzing.sources import Sources
 from kcache_conformance.fuzzing.target_types import PHASE, report_of
-from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_model.render import printable
 from kcache_model.rules import Contract
 
@@ -103,9 +102,11 @@ def fuzz(
             samples=tuple(map(str, samples)),
             strategy=strategy,
         ),
-        seconds=budget_seconds,
+        budget_seconds=budget_seconds,
         seed=seed,
-        is_strict=strict,
+        contract=Contract.STRICT if strict else Contract.CLIENT_GO,
+        phases=(PHASE,),
+        kind=f"{kind.removesuffix('-function')}-function",
         most_values=fan_out,
         patience_seconds=patience_seconds,
         only=tuple(map(Rule, only)),
@@ -132,15 +133,7 @@ def fuzz(
                 ),
             )
         print_report(console, report, is_whole=is_whole(console), command_of=replay_line)
-        suite_options = SuiteOptions(
-            contract=Contract.STRICT if strict else Contract.CLIENT_GO,
-            seed=seed,
-            budget_seconds=budget_seconds,
-            patience_seconds=patience_seconds,
-            phases=(PHASE,),
-            kind=f"{kind}-function",
-        )
         if "json" in outputs.files:
             outputs.write_file("json", lambda file: write_fuzz_json(file, report, seed))
-        outputs.write(report_of(report, title, suite_options), without={"json"})
+        outputs.write(report_of(report, title, options), without={"json"})
     sys.exit(exit_code(report.status, is_interrupted=report.is_interrupted))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kcache_conformance.report.capturing import captured
+from kcache_model.rules import Contract
 from kcache_model.verdict import Status
 from kcache_stress.loading import importable_spec
 
@@ -151,9 +152,9 @@ def _fuzz_options(arguments: dict[str, Any]) -> FuzzOptions:
     )
     return FuzzOptions(
         sources=sources,
-        seconds=arguments["seconds"],
+        budget_seconds=arguments["seconds"],
         seed=arguments["seed"],
-        is_strict=arguments["strict"],
+        contract=Contract.STRICT if arguments["strict"] else Contract.CLIENT_GO,
         most_values=arguments.get("most_values"),
         patience_seconds=arguments["patience_seconds"],
         only=tuple(map(Rule, arguments["only"])),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..phases.suite_options import SuiteOptions, decoded_fields, encode_options
 from .rules import RULES, Kind, Rule, Severity, rules_for
 from .sources import Sources
 
@@ -12,28 +13,23 @@ DEFAULT_SECONDS = 20.0
 
 
 @dataclass(frozen=True)
-class FuzzOptions:
-    """The options of one run.
+class FuzzOptions(SuiteOptions):
+    """The options of a run, and those of fuzzing.
+
+    By the strict contract, violations by adversarial objects, and of rules that only warn, fail the run, too.
 
     Attributes:
         sources: the sources of objects.
-        seconds: time limit for all engines together. Most functions take less.
-        seed: seed of everything random.
-        is_strict: whether violations by adversarial objects, and of rules that only warn, fail the run.
         most_values: the maximum number of values of an object; ``None`` for a number in proportion to its size.
-        patience_seconds: time limit of one call.
         only: the rules to check; all if empty.
         exclude: rules not to check.
         is_symbolic: whether to use CrossHair if it is installed.
         is_first_enough: whether to stop at the first violation.
     """
 
+    budget_seconds: float = DEFAULT_SECONDS
     sources: Sources = field(default_factory=Sources)
-    seconds: float = DEFAULT_SECONDS
-    seed: int = 0
-    is_strict: bool = False
     most_values: int | None = None
-    patience_seconds: float = 3.0
     only: tuple[Rule, ...] = ()
     exclude: tuple[Rule, ...] = ()
     is_symbolic: bool = True
@@ -46,7 +42,7 @@ class FuzzOptions:
 
     def to_json(self) -> dict[str, Any]:
         """Convert the options into JSON, for a child process."""
-        data = asdict(replace(self, sources=replace(self.sources, type_or_strategy=None)))
+        data = encode_options(replace(self, sources=replace(self.sources, type_or_strategy=None)))
         return {**data, "only": [rule.value for rule in self.only], "exclude": [rule.value for rule in self.exclude]}
 
     @staticmethod
@@ -54,7 +50,7 @@ class FuzzOptions:
         """Convert JSON into options; the inverse of :meth:`to_json`."""
         sources = Sources(**{**data["sources"], "samples": tuple(data["sources"]["samples"])})
         rules = {name: tuple(Rule(value) for value in data[name]) for name in ("only", "exclude")}
-        return FuzzOptions(**{**data, **rules, "sources": sources})
+        return FuzzOptions(**{**decoded_fields(data), **rules, "sources": sources})
 
 
 def severity_of(rule: Rule, *, is_valid: bool) -> Severity:

@@ -138,7 +138,7 @@ class _Run:
             self._engine(replace(self.at_work, missed="it was interrupted"))
 
     def _remaining_seconds(self) -> float:
-        return max(0.0, self.began + self.options.seconds - time.monotonic())
+        return max(0.0, self.began + self.options.budget_seconds - time.monotonic())
 
     def _deeper(self) -> None:
         known = [one.symptom for one in self.evidence.values() if one.input_class is InputClass.VALID]
@@ -244,7 +244,7 @@ class _Run:
 
     def _tell(self, engine: Engine, did: str = "") -> None:
         self.at_work = EngineReport(engine, did)
-        self.progress(engine, did, min(1.0, 1.0 - self._remaining_seconds() / self.options.seconds))
+        self.progress(engine, did, min(1.0, 1.0 - self._remaining_seconds() / self.options.budget_seconds))
 
     def _engine(self, report: EngineReport) -> None:
         self.at_work = None
@@ -298,7 +298,7 @@ class _Run:
             self._engine(EngineReport(Engine.CROSSHAIR, "did not run", why))
             return
         self._tell(Engine.CROSSHAIR)
-        seconds = min(_SYMBOLIC * self.options.seconds, self._remaining_seconds())
+        seconds = min(_SYMBOLIC * self.options.budget_seconds, self._remaining_seconds())
         hints, report = ask_solver(self.spec, self.kind, self.options, seconds)
         if hints:
             self._child("hints_job", self._remaining_seconds(), trees=hints)
@@ -314,11 +314,11 @@ class _Run:
             self.kind,
             self._valid,
             self.options.patience_seconds,
-            until=self.began + self.options.seconds,
+            until=self.began + self.options.budget_seconds,
             on_run=lambda number: self._tell(Engine.PERTURBATIONS, f"{number} processes"),
         )
         fuzzed_objects = [FuzzedObject(tree) for tree in self.corpus]
-        evidences, missed = perturbation_search.run(fuzzed_objects, _PERTURBATIONS * self.options.seconds)
+        evidences, missed = perturbation_search.run(fuzzed_objects, _PERTURBATIONS * self.options.budget_seconds)
         is_unstable = Rule.REPEATABLE in self._rules_broken
         for evidence in evidences:
             # If answers differ between calls in one process, they differ between processes as well.

@@ -112,12 +112,7 @@ def report_of(report: FuzzReport, title: str, options: SuiteOptions) -> RunRepor
 def _phase(kind: Kind, context: PhaseContext) -> PhaseOutcome:
     """Run all engines, in their own child processes."""
     context.watch.rest()  # the child processes are watched by the engines
-    options = FuzzOptions(
-        seconds=context.seconds,
-        seed=context.seed,
-        is_strict=context.options.is_strict,
-        patience_seconds=context.options.patience_seconds,
-    )
+    options = FuzzOptions(**{**vars(context.options), "budget_seconds": context.seconds, "seed": context.seed})
     report = fuzz(context.spec or context.target, kind, options)
     counts = {"programs": len(report.engines)}
     if report.status is Status.VIOLATION:

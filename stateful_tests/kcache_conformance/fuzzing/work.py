@@ -165,7 +165,7 @@ class Work:
             ):
                 self.search.run(
                     strategy,
-                    self._share * seconds * self._options.seconds,
+                    self._share * seconds * self._options.budget_seconds,
                     examples=max(fewest, round(self._share * number)),
                     fewest=fewest,
                     are_corrupted=are_corrupted,
@@ -181,7 +181,7 @@ class Work:
             self._subject.function,
             self._followed(_MOST_FOLLOWED),
             lambda fuzzed_object: self.hint(fuzzed_object, Engine.COMPARISONS),
-            seconds=self.search.seconds_within(self._share * _COMPARISONS * self._options.seconds),
+            seconds=self.search.seconds_within(self._share * _COMPARISONS * self._options.budget_seconds),
             on_call=self._call,
             on_rest=self._sink.watch.rest,
         )
@@ -196,7 +196,7 @@ class Work:
         evidence, number = run_programs(
             self._function,
             fuzzed_objects,
-            seconds=self.search.seconds_within(_PROGRAMS * self._options.seconds),
+            seconds=self.search.seconds_within(_PROGRAMS * self._options.budget_seconds),
             seed=self._options.seed,
             on_call=self._call,
         )
@@ -214,7 +214,7 @@ class Work:
         if why:
             self._report(Engine.THREADS, "0 calls", why)
             return
-        seconds = self.search.seconds_within(_THREADS * self._options.seconds)
+        seconds = self.search.seconds_within(_THREADS * self._options.budget_seconds)
         evidence, calls = run_threads(self._function, self._subject.kind, fuzzed_objects, seconds=seconds)
         self._sink.watch.rest()
         if evidence is not None:
@@ -226,7 +226,7 @@ class Work:
         if Rule.THREAD_SAFE not in self._rules or self.broken_rules & _STATEFUL:
             return
         began = self._start(Engine.EXPLORER)
-        seconds = self.search.seconds_within(_INTERLEAVINGS * self._options.seconds)
+        seconds = self.search.seconds_within(_INTERLEAVINGS * self._options.budget_seconds)
         with _quiet():
             result = explore_calls(self._subject, self._followed(40), seconds=seconds)
         if result.evidence is not None:

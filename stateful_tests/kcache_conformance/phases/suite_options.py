@@ -106,6 +106,11 @@ def encode_options(options: SuiteOptions) -> dict[str, Any]:
 
 def decode_options(data: Mapping[str, Any]) -> SuiteOptions:
     """Invert :func:`encode_options`."""
+    return SuiteOptions(**decoded_fields(data))
+
+
+def decoded_fields(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of options that :func:`encode_options` has encoded."""
     fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
     enums = {"semantics": Semantics(fields["semantics"]), "contract": Contract(fields["contract"])}
-    return SuiteOptions(**{**fields, **enums})
+    return {**fields, **enums}
