@@ -71,6 +71,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="seconds without progress after which a test is stopped",
     )
     group.addoption("--kcache-test-seed", type=int, default=0, help="seed of all random choices")
+    group.addoption("--kcache-test-timeouts", default="patient", help="when waits with a timeout may end")
     group.addoption("--kcache-test-instrument", action="append", default=[], help="instrument this package too")
 
 
@@ -250,6 +251,7 @@ class _Explorer:
 
     def _search(self, item: pytest.Item) -> _Search:
         from kcache_conformance.phases.suite_options import SuiteOptions
+        from kcache_model.interleaved_program import Timeouts
         from kcache_stress.interleaved.pytest_items import ARGUMENTS, arguments_of, positions_of
         from kcache_stress.modules.private_packages import HARNESS
         from kcache_stress.recorded_imports import record_import_path, record_module_files
@@ -269,6 +271,7 @@ class _Explorer:
             import_path=record_import_path(path),
             module_files=record_module_files(HARNESS),
             usual=tuple(sorted(self.started.failures)),
+            timeouts=Timeouts(config_options.kcache_test_timeouts),
         )
         return _Search(item, _spec(item), options, self.standstill)
 
@@ -384,7 +387,7 @@ def _described(search: _Search, result: SuiteResult) -> tuple[Outcome, str]:
     if result.phases and result.phases[-1].refused:
         return Outcome(AS_IT_IS, result.phases[-1].refused), ""
     if counts.get("exhausted"):
-        return Outcome(EXHAUSTED, executions=executions), ""
+        return Outcome(EXHAUSTED, result.phases[-1].assumes, executions), ""
     if not executions:
         return Outcome(AS_IT_IS, _NOT_ONE), ""
     no_proof = next((phase.no_proof for phase in result.phases if phase.no_proof), "")

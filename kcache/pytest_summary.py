@@ -48,6 +48,7 @@ _ADVICE: Final = (
     ("did not return", "it may wait for something outside: replace that in the test"),
     ("is not instrumented", "name its package with --instrument"),
     ("is not known", "name its package with --instrument, or replace this line in the test"),
+    ("waits of 50 ms", "--timeouts any-time also tries other ends"),
     ("time out at", "wait for an event without a timeout in the test, where that is possible"),
 )
 """Part of a reason -> advice to the user."""
@@ -59,7 +60,8 @@ class Outcome:
 
     Attributes:
         kind: one of the constants of this module.
-        text: the failure, the obstacle to a proof, or the reason why the test was not explored; one line.
+        text: the failure, the obstacle to a proof, what a proof takes for granted, or the reason why the test was not
+            explored; one line.
         executions: the number of executions.
         command: the command that repeats a finding; empty if there is none.
     """
@@ -168,7 +170,7 @@ def table_lines(outcomes: Sequence[Outcome], tests: int) -> Iterator[str]:
         parts = ", ".join(f"{kinds[kind]} {kind}" for kind in _EXPLORED if kinds[kind])
         executions = sum(outcome.executions for outcome in explored)
         yield f"  explored: {len(explored)} ({parts}; {_number(executions, 'execution')})"
-        yield from _reasons(outcome.text for outcome in explored if outcome.kind == NO_PROOF)
+        yield from _reasons(outcome.text for outcome in explored if outcome.text)
     if kinds[AS_IT_IS]:
         yield f"  not explored: {kinds[AS_IT_IS]}"
         yield from _reasons(outcome.text for outcome in outcomes if outcome.kind == AS_IT_IS)
@@ -177,7 +179,8 @@ def table_lines(outcomes: Sequence[Outcome], tests: int) -> Iterator[str]:
 def _line(nodeid: str, outcome: Outcome) -> str:
     kind, text, executions = outcome.kind, outcome.text, _number(outcome.executions, "execution")
     if kind in _EXPLORED:
-        detail = {SAMPLED: "budget spent", NO_PROOF: f"no proof: {text}"}.get(kind, kind)
+        exhausted = f"{kind}, if {text}" if text else kind
+        detail = {SAMPLED: "budget spent", NO_PROOF: f"no proof: {text}"}.get(kind, exhausted)
         return f"explored: {nodeid}: {executions}, {detail}"
     return f"{kind}: {nodeid}: {text}"
 

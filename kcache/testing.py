@@ -48,6 +48,7 @@ from kcache_model.history import Call
 from kcache_model.indexers.check import check_linearizable
 from kcache_model.indexers.program import History, Program
 from kcache_model.indexers.target import Factory, Target
+from kcache_model.interleaved_program import Timeouts
 from kcache_model.linearizability import SearchBudget
 from kcache_model.rules import Contract
 from kcache_model.verdict import Status, Verdict
@@ -129,6 +130,7 @@ def run_conformance(
     shape: tuple[int, int] | None = None,
     parameters: Mapping[str, int] | None = None,
     data_races: bool = False,
+    timeouts: str = "patient",
 ) -> SuiteResult:
     """Check an implementation; return only if there is no violation.
 
@@ -157,6 +159,7 @@ def run_conformance(
         shape: the maximum number of threads of a program and of calls per thread; for types with a vocabulary.
         parameters: for tests: parameter -> position of its value in the list that the test is parametrized with.
         data_races: let the explorer report data races as well: as advice, or as violations under the strict contract.
+        timeouts: for tests: see :func:`interleaved`.
 
     Returns:
         The result of the run; its findings are advice.
@@ -185,6 +188,7 @@ def run_conformance(
         shape=shape,
         parameters=parameters or {},
         data_races=data_races,
+        timeouts=Timeouts(timeouts),
     )
     unknown = set(options.phases) - set(known)
     if unknown:
@@ -214,6 +218,7 @@ def interleaved(
     seed: int = 0,
     exhaustive: bool = False,
     data_races: bool = False,
+    timeouts: str = "patient",
     patience_seconds: float = 3.0,
 ) -> Any:
     """Decorate a test so that its threads run in every interleaving: threads of :func:`run` and of ``threading``.
@@ -231,6 +236,8 @@ def interleaved(
         seed: seed of the random executions at the beginning.
         exhaustive: fail if the search does not end in time, or proves nothing.
         data_races: fail on a data race as well: two conflicting accesses without a happens-before order.
+        timeouts: when a wait with a timeout may end although another thread can go on: ``"patient"`` means never, if
+            the timeout is 50 ms or more; ``"any-time"`` means at any moment.
         patience_seconds: the time that one execution may take without an event that the explorer sees.
 
     Raises:
@@ -258,6 +265,7 @@ def interleaved(
                 data_races=data_races,
                 strict=data_races,
                 most_findings=MOST_FINDINGS if data_races else 1,
+                timeouts=timeouts,
             )
             proofs = [phase for phase in result.phases if phase.counts.get("exhausted")]
             if exhaustive and not proofs:

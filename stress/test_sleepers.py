@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from kcache_model.interleaved_program import InterleavedProgram, Timeouts
 from kcache_stress.engine.dpor import Dpor
 from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.engine.strategy import Coverage, Strategy
@@ -188,6 +189,20 @@ def test_what_is_right_whenever_a_delay_ends_is_proved(tmp_path: Path) -> None:
         assert (name, result.problem, result.coverage) == (name, None, Coverage.EXHAUSTED)
 
 
+WAITS_AGAIN = """
+def test_who_waits_looks_at_the_result():
+    event, done = threading.Event(), []
+    def work():
+        done.append(1)
+        event.set()
+    thread = threading.Thread(target=work)
+    thread.start()
+    if not event.wait(5):
+        event.wait()
+    assert done == [1]
+    thread.join()
+"""
+
 RELIES = """
 def test_a_delay_is_long_enough():
     done = []
@@ -206,7 +221,19 @@ def test_a_timeout_is_long_enough():
 """
 
 
-def test_what_relies_on_a_delay_passes_and_is_no_proof(tmp_path: Path) -> None:
+def test_what_relies_on_a_delay_is_right_under_a_contract_that_is_named(tmp_path: Path) -> None:
     for name, result in investigated(tmp_path, RELIES):
-        assert (name, result.problem, result.coverage) == (name, None, Coverage.NO_PROOF)
-        assert result.note.startswith("waits with a long timeout end only if no other thread can run")
+        assert (name, result.problem, result.coverage) == (name, None, Coverage.EXHAUSTED)
+        assert result.assumes == "waits of 50 ms or more end only when no other thread can go on"
+
+
+def test_what_relies_on_a_delay_fails_if_waits_may_end_at_any_time(tmp_path: Path) -> None:
+    for name, result in investigated(tmp_path, RELIES, program=InterleavedProgram(timeouts=Timeouts.ANY_TIME)):
+        assert (name, result.problem is None, result.is_in_doubt) == (name, False, False)
+
+
+@pytest.mark.parametrize("timeouts", list(Timeouts))
+def test_what_waits_again_is_right_under_both_contracts(timeouts: Timeouts, tmp_path: Path) -> None:
+    for name, result in investigated(tmp_path, WAITS_AGAIN, program=InterleavedProgram(timeouts=timeouts)):
+        assert (name, result.problem, result.coverage) == (name, None, Coverage.EXHAUSTED)
+        assert result.assumes == ""

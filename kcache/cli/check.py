@@ -43,6 +43,7 @@ from .options import (
     strict_errors_option,
     takes_request,
     target_argument,
+    timeouts_option,
     type_option,
     type_text,
     verbosity_options,
@@ -102,6 +103,7 @@ class _Run:
 )
 @jobs_option("How many targets are checked at the same time; the phases of one target run one after another.")
 @data_races_option
+@timeouts_option
 @instrument_option
 @leave_out_option
 @patience_option

@@ -38,6 +38,7 @@ from .options import (
     seed_option,
     takes_request,
     target_argument,
+    timeouts_option,
     type_option,
     type_text,
     verbosity_options,
@@ -121,6 +122,7 @@ class Generator(enum.StrEnum):
 @click.option("-x", "first", is_flag=True, help="Stop at the first violation.")
 @seed_option("Seed of all random choices.")
 @data_races_option
+@timeouts_option
 @explorer_options
 @verbosity_options
 @outputs_option
@@ -175,7 +177,8 @@ def explore(
         if strategy not in NAMES:
             strategy_named(strategy)
         only = None if target_type.exploring is None else target_type.exploring.only
-        chosen_program = only if program is None else read_program(program, target_type)
+        own_program = None if only is None else only(suite_options)
+        chosen_program = own_program if program is None else read_program(program, target_type)
         chosen = () if chosen_program is None else (chosen_program,)
         description = describe(target, suite_options.instrument, options.granularity, target_type.name)
         if description.refused:
@@ -210,6 +213,8 @@ def explore(
     console.print(f"  {explored}")
     if tally.note:
         console.print(f"  no proof: {tally.note}", soft_wrap=True)
+    elif tally.assumes:
+        console.print("  --timeouts any-time also lets long waits end while other threads can go on")
     advised_against = {**target_type.advised_against, **advice_of_left_out(description.left_out)}
     findings = [with_severity(finding, target_type.rules, suite_options, advised_against) for finding in tally.findings]
     for finding in findings:
@@ -242,6 +247,7 @@ def explore(
             counts,
             verdict,
             no_proof=tally.note,
+            assumes=tally.assumes,
             seconds=tally.seconds,
             is_interrupted=tally.is_interrupted,
             tested=description.tested,

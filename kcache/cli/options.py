@@ -22,6 +22,7 @@ from kcache_conformance.targets.class_names import CLASS, PREFIX, parse_class_ty
 from kcache_conformance.targets.target_type import TargetType
 from kcache_conformance.targets.target_types import SPECIFIED, TARGET_TYPES, target_type_named
 from kcache_model.errors import TargetError
+from kcache_model.interleaved_program import Timeouts
 from kcache_model.object_types.plain import plain_value
 from kcache_model.rules import Contract
 
@@ -253,6 +254,17 @@ data_races_option = click.option(
 )
 
 
+timeouts_option = click.option(
+    "--timeouts",
+    type=click.Choice([contract.value for contract in Timeouts]),
+    callback=lambda _context, _parameter, value: Timeouts(value),
+    default=Timeouts.PATIENT.value,
+    show_default=True,
+    help="When a wait with a timeout may end although another thread can go on, for tests: patient means never, if the "
+    "timeout is 50 ms or more; any-time means at any moment.",
+)
+
+
 @contextmanager
 def executor(dask: str | None) -> Iterator[Executor | None]:
     """Open the executor that runs batches: the executor of a cluster, or ``None`` for this machine.
@@ -362,6 +374,7 @@ class CommandRequest:
         changes = {
             "semantics": self.options.semantics is not Semantics.CLASSIC,
             "contract": self.options.is_strict and not self.options.data_races,
+            "timeouts": self.options.timeouts is not Timeouts.PATIENT,
         }
         for name in (name for name, is_given in changes.items() if is_given and name not in self.target_type.knows):
             raise click.UsageError(f"--{name} is not for --type {self.target_type.name}")

@@ -9,7 +9,9 @@ import sys
 
 import click
 
-from .options import duration, instrument_option, seed_option
+from kcache_model.interleaved_program import Timeouts
+
+from .options import duration, instrument_option, seed_option, timeouts_option
 
 _PLUGIN = "kcache.pytest_interleaving"
 
@@ -34,6 +36,7 @@ _PLUGIN = "kcache.pytest_interleaving"
     help="If a test, run as it is, makes no progress for this time, it is stopped and then explored.",
 )
 @seed_option("Seed of the first samples.")
+@timeouts_option
 @instrument_option
 def run(
     program: str,
@@ -41,6 +44,7 @@ def run(
     budget_per_test: float,
     patience: float,
     seed: int,
+    timeouts: Timeouts,
     instrument: tuple[str, ...],
 ) -> None:
     """Run a test suite as it is: kcache run pytest -- ARGUMENTS of pytest.
@@ -55,6 +59,7 @@ def run(
         raise click.UsageError('pytest is not installed where kcache is: pip install "kcache[pytest]"')
     command = [sys.executable, "-m", "pytest", "-p", _PLUGIN, f"--kcache-test-budget={budget_per_test}"]
     command += [f"--kcache-test-patience={patience}", f"--kcache-test-seed={seed}"]
+    command += [f"--kcache-test-timeouts={timeouts}"]
     command += [f"--kcache-test-instrument={package}" for package in instrument]
     command += arguments
     if os.name == "nt":  # on Windows, exec starts another process and ends this one

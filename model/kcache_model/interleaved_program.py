@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -10,7 +11,16 @@ from .call_program import HASH_SEEDS, CallProgram
 from .decoding import is_integer
 from .errors import FormatError
 
-_FIELDS: Final = frozenset({"hash_seed", "parameters", "path", "usual", "divisor"})
+_FIELDS: Final = frozenset({"hash_seed", "parameters", "path", "usual", "divisor", "timeouts"})
+
+
+class Timeouts(enum.StrEnum):
+    """The contract about waits with a timeout: when they may end although another thread can go on."""
+
+    PATIENT = "patient"
+    """Waits of 50 ms or more never do: nobody relies on the other threads to be that slow."""
+    ANY_TIME = "any-time"
+    """Each wait may end at any moment: the other threads may be slow, or the machine busy."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +33,7 @@ class InterleavedProgram(CallProgram[Any]):
         import_path: the recorded import path of the process that ran the test; empty if the usual path is used.
         usual: exceptions, each with its place, that end threads in passing runs. Only other exceptions are failures.
         divisor: the number by which the counts in the test are divided; 1 leaves the test as it is written.
+        timeouts: when waits with a timeout may end.
     """
 
     prefix: tuple[Any, ...] = ()
@@ -32,6 +43,7 @@ class InterleavedProgram(CallProgram[Any]):
     import_path: tuple[str, ...] = ()
     usual: tuple[str, ...] = ()
     divisor: int = 1
+    timeouts: Timeouts = Timeouts.PATIENT
 
     def with_hash_seed(self, seed: int) -> InterleavedProgram:
         """Return this program for a process with another hash seed."""
@@ -46,6 +58,7 @@ def encode_program(program: InterleavedProgram) -> dict[str, Any]:
         "path": list(program.import_path),
         "usual": list(program.usual),
         "divisor": program.divisor if program.divisor > 1 else 0,
+        "timeouts": "" if program.timeouts is Timeouts.PATIENT else program.timeouts.value,
     }
     return {name: value for name, value in data.items() if value}
 
@@ -60,14 +73,20 @@ def decode_program(data: Any) -> InterleavedProgram:
     known: dict[str, Any] = data if is_known else {"hash_seed": None}
     seed, parameters = known.get("hash_seed", 0), known.get("parameters", {})
     path, usual, divisor = known.get("path", []), known.get("usual", []), known.get("divisor", 1)
+    timeouts = known.get("timeouts", Timeouts.PATIENT.value)
     is_named = isinstance(parameters, dict) and all(map(is_integer, parameters.values()))
     are_texts = all(isinstance(some, list) and all(isinstance(one, str) for one in some) for some in (path, usual))
     are_numbers = is_integer(seed) and 0 <= seed < HASH_SEEDS and is_integer(divisor) and divisor > 0
-    if not (are_numbers and is_named and are_texts):
+    if not (are_numbers and is_named and are_texts and timeouts in list(Timeouts)):
         raise FormatError(
             "the program of a test holds only a hash seed, the positions of its parameters, an import path, the usual "
-            "ends of its threads and a divisor of its counts"
+            "ends of its threads, a divisor of its counts and a contract about timeouts"
         )
     return InterleavedProgram(
-        hash_seed=seed, parameters=parameters, import_path=tuple(path), usual=tuple(usual), divisor=divisor
+        hash_seed=seed,
+        parameters=parameters,
+        import_path=tuple(path),
+        usual=tuple(usual),
+        divisor=divisor,
+        timeouts=Timeouts(timeouts),
     )

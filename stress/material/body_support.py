@@ -15,6 +15,8 @@ from kcache_stress.engine.strategy import Coverage, Strategy
 from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.target.investigation import ExplorationResult, investigate
 
+_USUAL = InterleavedProgram()
+
 STARTED = """
 import threading, time
 
@@ -25,7 +27,9 @@ def started(*works):
 """
 
 
-def investigated(folder: Path, source: str, executions: int = 2_000) -> Iterator[tuple[str, ExplorationResult[object]]]:
+def investigated(
+    folder: Path, source: str, executions: int = 2_000, program: InterleavedProgram = _USUAL
+) -> Iterator[tuple[str, ExplorationResult[object]]]:
     """Investigate each function ``test_*`` of a module: search it, and prove it if that is possible."""
     file, names = _written(folder, source)
     for name in names:
@@ -33,7 +37,7 @@ def investigated(folder: Path, source: str, executions: int = 2_000) -> Iterator
         yield (
             name,
             investigate(
-                lambda _, exploration_target=exploration_target: exploration_target.open_runner(InterleavedProgram()),  # type: ignore[misc]
+                lambda _, exploration_target=exploration_target: exploration_target.open_runner(program),  # type: ignore[misc]
                 lambda _: [(Dpor(), executions)],
                 seconds=60.0,
             ),

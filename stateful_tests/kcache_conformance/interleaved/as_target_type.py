@@ -45,7 +45,12 @@ def _explorer(context: PhaseContext) -> PhaseOutcome:
 
 
 def _program(options: SuiteOptions) -> InterleavedProgram:
-    return InterleavedProgram(parameters=options.parameters, import_path=options.import_path, usual=options.usual)
+    return InterleavedProgram(
+        parameters=options.parameters,
+        import_path=options.import_path,
+        usual=options.usual,
+        timeouts=options.timeouts,
+    )
 
 
 def _stopped(stopped: Stopped) -> Finding:
@@ -91,13 +96,14 @@ TEST = TargetType(
     exploring=Exploring(
         exploration_target=BodyExplorationTarget,
         stand_in=lambda spec, _: spec,
-        random_program=lambda *_: InterleavedProgram(),
+        random_program=lambda _target, _seed, _shape, options: _program(options),
         programs=_nothing_small,
         small_scope=_nothing_small,
         count=_nothing_small,
-        only=InterleavedProgram(),
+        only=_program,
         walk=WALK,
     ),
     replay=_replay,
+    knows=frozenset({"timeouts"}),
     hash_seed=hash_seed,
 )

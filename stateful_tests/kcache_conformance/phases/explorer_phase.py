@@ -96,16 +96,16 @@ def explorer_phase(
     counts = Counter(programs=0, executions=0, exhausted=0)
     coverage: Coverage = Counter()
     refused: list[str] = []
+    no_proof = assumes = ""
     so_far = 0.0
 
-    def outcome(counted: Mapping[str, int], no_proof: str = "") -> PhaseOutcome:
-        return PhaseOutcome(counted, None, coverage, refused="".join(refused[:1]), no_proof=no_proof)
+    def outcome(counted: Mapping[str, int]) -> PhaseOutcome:
+        return PhaseOutcome(counted, None, coverage, refused="".join(refused[:1]), no_proof=no_proof, assumes=assumes)
 
     def on_executions(more: int) -> None:
         context.on_progress(so_far, outcome({**counts, "executions": counts["executions"] + more}))
 
     watch = ExecutionCounter(context.watch, on_executions)
-    no_proof = ""
     try:
         steps = context.steps(least=max(least, LEAST_PROGRAMS["explorer"]))
         for (_, so_far), search in zip(steps, searches(context.spec), strict=False):
@@ -136,7 +136,7 @@ def explorer_phase(
             counts.update(programs=1, executions=explored.executions, exhausted=explored.is_exhausted)
             if explored.excluded and any(one.status is Status.VIOLATION for one in context.known.findings):
                 context.met["known"] += 1
-            no_proof = no_proof or explored.no_proof
+            no_proof, assumes = no_proof or explored.no_proof, assumes or explored.assumes
             if explored.finding is not None:
                 finding = alone(explored.finding.program) or explored.finding
                 if not context.is_known(finding):
@@ -145,4 +145,4 @@ def explorer_phase(
                 break
     except CannotExploreError as error:
         return PhaseOutcome({}, refused=str(error))
-    return outcome(counts if counts["programs"] else {}, no_proof)
+    return outcome(counts if counts["programs"] else {})

@@ -92,6 +92,7 @@ class PhaseOutcome:
         no_proof: the only obstacle to a proof in the first search that has just one: ``FILE:LINE: what``.
         proved: the bound whose programs are all correct in every interleaving: ``threads``, ``calls`` of each thread,
             and the number of ``programs``; empty if there is none.
+        assumes: what its proofs take for granted about waits with a timeout; empty if none depends on them.
     """
 
     counts: Mapping[str, int]
@@ -103,6 +104,7 @@ class PhaseOutcome:
     sample: Any = None
     no_proof: str = ""
     proved: Mapping[str, int] = field(default_factory=dict)
+    assumes: str = ""
 
     def merged(self, later: PhaseOutcome) -> PhaseOutcome:
         """Return the outcomes of two turns of a phase as one outcome."""
@@ -119,6 +121,7 @@ class PhaseOutcome:
             later.sample or self.sample,
             self.no_proof or later.no_proof,
             later.proved or self.proved,
+            self.assumes or later.assumes,
         )
 
     @property

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from enum import Enum
 from math import inf
 from typing import Any, Final
 
 from kcache import Semantics
+from kcache_model.interleaved_program import Timeouts
 from kcache_model.rules import Contract
 
 DEFAULT_TYPE: Final = "indexer"
@@ -57,6 +59,7 @@ class SuiteOptions:
             if modules are found as for any command.
         module_files: the files of the modules of that process.
         usual: exceptions that end threads of a test although the test passes, each with its place.
+        timeouts: when waits with a timeout may end; for tests.
     """
 
     semantics: Semantics = Semantics.CLASSIC
@@ -81,6 +84,7 @@ class SuiteOptions:
     import_path: tuple[str, ...] = ()
     module_files: Mapping[str, str] = field(default_factory=dict, hash=False)
     usual: tuple[str, ...] = ()
+    timeouts: Timeouts = Timeouts.PATIENT
 
     @property
     def is_strict(self) -> bool:
@@ -99,9 +103,13 @@ class SuiteOptions:
         return " or ".join(filter(None, (seconds, "" if self.programs is None else f"{self.programs} programs")))
 
 
+_ENUMS: Final[Mapping[str, type[Enum]]] = {"semantics": Semantics, "contract": Contract, "timeouts": Timeouts}
+
+
 def encode_options(options: SuiteOptions) -> dict[str, Any]:
     """Return options as plain JSON."""
-    return {**asdict(options), "semantics": options.semantics.value, "contract": options.contract.value}
+    enums = {name: getattr(options, name).value for name in _ENUMS}
+    return {**asdict(options), **enums}
 
 
 def decode_options(data: Mapping[str, Any]) -> SuiteOptions:
@@ -112,5 +120,5 @@ def decode_options(data: Mapping[str, Any]) -> SuiteOptions:
 def decoded_fields(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of options that :func:`encode_options` has encoded."""
     fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
-    enums = {"semantics": Semantics(fields["semantics"]), "contract": Contract(fields["contract"])}
+    enums = {name: kind(fields[name]) for name, kind in _ENUMS.items()}
     return {**fields, **enums}

@@ -113,4 +113,5 @@ def _phase(phase: PhaseFinished) -> dict[str, object]:
         "refused": phase.refused,
         "no_proof": phase.no_proof,
         "proved": dict(phase.proved),
+        "assumes": phase.assumes,
     }

@@ -97,6 +97,7 @@ def report_of_one_phase(
     reason: str = "",
     *,
     no_proof: str = "",
+    assumes: str = "",
     not_tested: tuple[str, ...] = (),
     seconds: float = 0.0,
     is_interrupted: bool = False,
@@ -112,6 +113,7 @@ def report_of_one_phase(
         counts: the counts.
         reason: why the verdict is UNKNOWN.
         no_proof: why a search proves nothing.
+        assumes: what a proof takes for granted about waits with a timeout.
         not_tested: the features that the target lacks.
         seconds: the duration.
         is_interrupted: whether the user stopped it.
@@ -120,7 +122,15 @@ def report_of_one_phase(
     """
     name = report.options.phases[0]
     first = next(iter(findings), None)
-    phase = PhaseFinished(name, counts, inconclusive=reason, finding=first, no_proof=no_proof, findings=len(findings))
+    phase = PhaseFinished(
+        name,
+        counts,
+        inconclusive=reason,
+        finding=first,
+        no_proof=no_proof,
+        findings=len(findings),
+        assumes=assumes,
+    )
     reasons = (f"{name}: {reason}",) if reason and status is Status.UNKNOWN else ()
     result = SuiteResult(
         status,

@@ -99,6 +99,7 @@ class PhaseFinished:
         no_proof: the only obstacle to a proof in the first search that has just one: ``FILE:LINE: what``.
         proved: the bound whose programs are all correct in every interleaving: ``threads``, ``calls`` of each, and
             the number of ``programs``; empty if there is none.
+        assumes: what its proofs take for granted about waits with a timeout; empty if none depends on them.
     """
 
     phase: str
@@ -113,6 +114,7 @@ class PhaseFinished:
     no_proof: str = ""
     findings: int = 0
     proved: Mapping[str, int] = field(default_factory=dict)
+    assumes: str = ""
 
     @property
     def rounds(self) -> int:
@@ -179,14 +181,15 @@ class SuiteResult:
     @property
     def shown(self) -> str:
         """The evidence for ``ok``: the proved bound, or the work that was done; empty if no programs were counted."""
+        assumes = next((f", if {phase.assumes}" for phase in self.phases if phase.assumes), "")
         for phase in self.phases:
             if phase.proved:
-                return proved_text(**phase.proved)
+                return proved_text(**phase.proved) + assumes
         rounds = sum(phase.rounds for phase in self.phases if phase.phase == "stress")
         programs = sum(phase.counts.get("programs", 0) for phase in self.phases if phase.phase != "stress")
         exhausted = sum(phase.counts.get("exhausted", 0) for phase in self.phases)
         if 0 < programs == exhausted and not rounds:
-            return proved_text(programs)
+            return proved_text(programs) + assumes
         tried = f"{programs:,} program{'s' * (programs != 1)}" if programs else ""
         if any("exhausted" in phase.counts for phase in self.phases):
             number = "all" if exhausted == programs else f"{exhausted:,}" if exhausted else "none"

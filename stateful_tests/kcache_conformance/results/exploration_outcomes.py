@@ -45,6 +45,7 @@ class Tally:
         sources: (path, SHA-256) of each instrumented module.
         is_interrupted: whether the user stopped it.
         lost: why an executor did not explore some of its programs; empty if it did.
+        assumes: what the proofs take for granted about waits with a timeout; empty if none depends on them.
     """
 
     programs: int = 0
@@ -58,6 +59,7 @@ class Tally:
     sources: frozenset[tuple[str, str]] = frozenset()
     is_interrupted: bool = False
     lost: str = ""
+    assumes: str = ""
 
     @property
     def finding(self) -> Finding | None:
@@ -79,7 +81,7 @@ class Tally:
         findings = () if explored.finding is None else (explored.finding,)
         one = Tally(1, int(explored.is_exhausted), explored.executions, findings=findings)
         notes = (explored.note,) if explored.note else ()
-        return self.merged(replace(one, notes=notes, audited=explored.audited))
+        return self.merged(replace(one, notes=notes, audited=explored.audited, assumes=explored.assumes))
 
     def merged(self, other: Tally) -> Tally:
         """Return the sum of two tallies."""
@@ -95,6 +97,7 @@ class Tally:
             self.sources | other.sources,
             self.is_interrupted or other.is_interrupted,
             self.lost or other.lost,
+            self.assumes or other.assumes,
         )
 
 

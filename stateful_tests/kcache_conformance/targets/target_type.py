@@ -75,7 +75,7 @@ class Exploring:
             ``time.monotonic``.
         count: the number of these programs; ``None`` if they cannot be counted before the deadline.
         lonely_calls: programs of one call each, explored before random programs, because such a call may wait forever.
-        only: the one program of the type; ``None`` if there are more programs.
+        only: returns the one program of the type, for the options of a run; ``None`` if there are more programs.
         walk: see :class:`~kcache_stress.target.explore.ExploreOptions`.
     """
 
@@ -86,7 +86,7 @@ class Exploring:
     small_scope: Callable[[Bound, Any, SuiteOptions, float], Iterator[Any]]
     count: Callable[[Bound, Any, SuiteOptions, float], int | None]
     lonely_calls: Callable[[Any], Iterator[Any]] = lambda _: iter(())
-    only: Any = None
+    only: Callable[[SuiteOptions], Any] | None = None
     walk: int = 0
 
 

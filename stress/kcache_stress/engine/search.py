@@ -25,7 +25,7 @@ _MOST_WORK = 3
 _LONG_SECONDS = 0.25
 """Seconds of CPU time; an execution that takes longer is long. In most searches, the least number of executions takes a
 second in all."""
-PATIENT = "waits with a long timeout end only if no other thread can run; other orders are possible"
+PATIENT = "waits of 50 ms or more end only when no other thread can go on"
 _LEAST_EVENTS = 80_000
 """Number of events of all executions together after which the least number of executions is no longer required."""
 _FAIR_STEPS = 50
@@ -62,6 +62,7 @@ class SearchResult(Generic[A]):
         order: the happens-before relation of that execution, if the strategy computes it.
         seconds: duration of the search.
         note: the reason why an exhausted search proves nothing; empty if there is none.
+        assumes: what an exhausted search takes for granted about waits with a timeout; empty if there was no such wait.
     """
 
     coverage: Coverage
@@ -72,6 +73,7 @@ class SearchResult(Generic[A]):
     order: HappensBefore | None = None
     seconds: float = 0.0
     note: str = ""
+    assumes: str = ""
 
 
 def search(
@@ -95,7 +97,7 @@ def search(
     began, idle, worked = time.monotonic(), idle_seconds(), time.thread_time()
     executions = events = 0
     patient = False
-    cut = note = withheld = ""
+    cut = note = withheld = assumes = ""
     proof_obstacles: dict[str, None] = {}
     try:
         while True:
@@ -128,7 +130,7 @@ def search(
                 elif coverage is Coverage.EXHAUSTED and (cut or withheld):
                     coverage, note = Coverage.NO_PROOF, f"{cut}: {_CUT}" if cut else f"{withheld}: {_WITHHELD}"
                 elif coverage is Coverage.EXHAUSTED and patient:
-                    coverage, note = Coverage.NO_PROOF, PATIENT
+                    assumes = PATIENT
                 break
             has_least = executions >= limits.least or events >= _LEAST_EVENTS
             is_late = time.monotonic() - began > limits.seconds and (
@@ -139,7 +141,8 @@ def search(
             if executions >= limits.executions or is_late:
                 coverage = Coverage.BUDGET_SPENT
                 break
-        return SearchResult(coverage, executions, events, seconds=time.monotonic() - began, note=note)
+        seconds = time.monotonic() - began
+        return SearchResult(coverage, executions, events, seconds=seconds, note=note, assumes=assumes)
     finally:
         runner.clean_up()
 

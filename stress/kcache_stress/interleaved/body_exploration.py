@@ -11,7 +11,7 @@ from typing import Any, Final
 from kcache_model.call_program import own_hash_seed
 from kcache_model.errors import CannotExploreError
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.interleaved_program import InterleavedProgram, decode_program, encode_program
+from kcache_model.interleaved_program import InterleavedProgram, Timeouts, decode_program, encode_program
 from kcache_model.interleaving import Interleaving
 from kcache_model.progress import ProgressListener
 
@@ -233,6 +233,8 @@ class BodyExplorationTarget:
         del is_seen, strict_errors
         if counterexample.execution.hurry:
             return Confirmation(Answer.NOT_TRIED)  # it depends on the clock, and pauses of real threads take time
+        if program.timeouts is Timeouts.ANY_TIME and any(one.is_early for one in counterexample.execution.timeouts):
+            return Confirmation(Answer.NOT_TRIED)  # real threads would have to be as slow as the contract allows
         assert self._whole is not None
         reproduction = replace(self._reproduction(program), seconds=counterexample.execution.seconds)
         return confirm(reproduction, self._whole, finding.kind, watch.alive)
@@ -248,7 +250,7 @@ class BodyExplorationTarget:
 
     def _test(self, program: InterleavedProgram) -> InterleavedTest:
         test = self.target.with_parameters(program.parameters)
-        return replace(test, usual=frozenset(program.usual), divisor=program.divisor)
+        return replace(test, usual=frozenset(program.usual), divisor=program.divisor, timeouts=program.timeouts)
 
     def _without_preemptions(self, runner: InterleavedRunner, problem: Problem) -> str:
         """Return a line about a failure without preemptions: whether all samples fail; empty for other deadlocks."""

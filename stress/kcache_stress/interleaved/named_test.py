@@ -16,6 +16,7 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.errors import TargetError
+from kcache_model.interleaved_program import Timeouts
 
 from ..loading import load_module, load_object, loaded_module, name_of_file, named_packages
 from ..modules.beside_c import looks_into
@@ -52,6 +53,7 @@ class InterleavedTest:
         parameters: name of a parameter -> the position of its value among the values of ``parametrize``.
         usual: exceptions that end threads although the test passes, as ``NAME at FILE:LINE``.
         divisor: divisor of the counts in the module of the test; see :mod:`~.counts`.
+        timeouts: when waits with a timeout may end.
         unsupported: always empty; all targets have this attribute.
     """
 
@@ -66,6 +68,7 @@ class InterleavedTest:
     parameters: Mapping[str, int] = field(default_factory=dict, hash=False)
     usual: frozenset[str] = frozenset()
     divisor: int = 1
+    timeouts: Timeouts = Timeouts.PATIENT
     unsupported: frozenset[str] = frozenset()
 
     def packages(self, further: Sequence[str]) -> tuple[str, ...]:

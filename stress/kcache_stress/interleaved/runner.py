@@ -13,6 +13,7 @@ from unittest import SkipTest
 
 from kcache_model.errors import CannotExploreError
 from kcache_model.finding import FindingKind
+from kcache_model.interleaved_program import Timeouts
 from kcache_model.object_types.plain import plain_value
 
 from ..engine.execution import Execution, Problem
@@ -112,7 +113,8 @@ class InterleavedRunner(ScenarioRunner):
         self._strategy: Strategy | None = None
         self._is_learning = False
         self._began = time.thread_time()
-        copies.sandbox.scheduler.longest = _LONG_SECONDS
+        scheduler = copies.sandbox.scheduler
+        scheduler.longest, scheduler.ends_any_time = _LONG_SECONDS, test.timeouts is Timeouts.ANY_TIME
         super().__init__(Scenario(test.instrument, self._threads_of), copies, MOST_TEST_EVENTS)
         if not shape.events:  # first a fair schedule: others may let a thread poll for ever
             try:

@@ -118,6 +118,7 @@ class Explored:
         excluded: how many executions showed only known faults, and counted as passed.
         calls: (operation, ``"ok"`` or the kind of error) -> number of calls with that outcome; empty for targets whose
             single calls are not judged.
+        assumes: what a proof takes for granted about waits with a timeout; empty if it does not depend on them.
     """
 
     coverage: Coverage
@@ -128,6 +129,7 @@ class Explored:
     refused: str = ""
     excluded: int = 0
     calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    assumes: str = ""
 
     @property
     def no_proof(self) -> str:
@@ -243,7 +245,8 @@ class _Exploration(Generic[P, A]):
             share.spend(result.executions - result.audited, samples)
         coverage = result.coverage if finding is None else Coverage.BUDGET_SPENT
         note = result.note or result.refused
-        return Explored(coverage, result.executions, finding, note, result.audited, result.refused)
+        assumes = result.assumes if coverage is Coverage.EXHAUSTED else ""
+        return Explored(coverage, result.executions, finding, note, result.audited, result.refused, assumes=assumes)
 
     def _investigated(
         self, program: P, options: ExploreOptions, granularity: Granularity, samples: int = 0

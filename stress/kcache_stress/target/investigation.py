@@ -20,7 +20,7 @@ from ..engine.granularity import Granularity
 from ..engine.happens_before import happens_before
 from ..engine.schedule import Schedule, schedule_of
 from ..engine.schedule_replay import Replay
-from ..engine.search import PATIENT, SearchLimits, SearchResult, search
+from ..engine.search import SearchLimits, SearchResult, search
 from ..engine.strategy import Coverage, Strategy
 from ..modules.target_runner import TargetRunner
 from ..modules.uncertainty import LATE
@@ -84,6 +84,7 @@ class ExplorationResult(Generic[A]):
         needs_reload: whether the modules must be loaded in another way, because they did something unexpected.
         resets_each_time: whether modules are from now on restored before each execution: leftovers spoil proofs.
         is_long: whether executions take so long that only few can be run.
+        assumes: what an exhaustive search takes for granted; see :attr:`~..engine.search.SearchResult.assumes`.
     """
 
     coverage: Coverage
@@ -100,6 +101,7 @@ class ExplorationResult(Generic[A]):
     needs_reload: bool = False
     resets_each_time: bool = False
     is_long: bool = False
+    assumes: str = ""
 
     @property
     def schedule(self) -> Schedule:
@@ -174,7 +176,14 @@ def investigate(
     note = "; ".join(filter(None, (sampled.refused, lacking, late, sampled.note, result.note)))
     coverage = Coverage.NO_PROOF if note else result.coverage
     both = _after(sampled, result)
-    return replace(both, coverage=coverage, note=note, audited=sampled.executions, refused=sampled.refused)
+    return replace(
+        both,
+        coverage=coverage,
+        note=note,
+        assumes=result.assumes,
+        audited=sampled.executions,
+        refused=sampled.refused,
+    )
 
 
 def with_fewest_preemptions(
@@ -262,12 +271,12 @@ def _search(
         if result.problem is not None or result.coverage.is_complete:
             break
         note = note or strategy.reason_incomplete
-    if result.note == PATIENT:
+    if result.assumes:
         unhurried = _at_any_time(runner_and_judge, SearchLimits(limit, seconds - spent))
         executions += unhurried.executions
         spent += unhurried.seconds
         if unhurried.coverage is Coverage.EXHAUSTED:
-            result, note = replace(unhurried, problem=None), ""
+            result = replace(unhurried, problem=None)
     if note and result.coverage is Coverage.EXHAUSTED:
         # A search that switches only at synchronisation points is a proof only if there are no data races.
         result = replace(result, coverage=Coverage.BUDGET_SPENT)
@@ -277,8 +286,8 @@ def _search(
 def _at_any_time(runner_and_judge: RunnerAndJudge[A], limits: SearchLimits) -> SearchResult[A]:
     """Search once more, with waits that may end at any moment, however long they are.
 
-    If nothing fails, it does not matter when the waits end, and the search is a proof. A failure means nothing, because
-    a test may rely on a wait of five seconds being long enough.
+    If nothing fails, it does not matter when the waits end, and the proof assumes nothing about them. A failure means
+    nothing here, because a test may rely on a wait of five seconds being long enough.
     """
     runner, judge = runner_and_judge
     scheduler = runner.sandbox.scheduler
@@ -309,6 +318,7 @@ def _investigated(
                 executions=search_result.executions,
                 seconds=search_result.seconds,
                 note=search_result.note,
+                assumes=search_result.assumes,
             )
             if search_result.problem is None:
                 if runner.reset.leftover and search_result.coverage.is_complete:

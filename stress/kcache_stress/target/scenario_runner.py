@@ -163,7 +163,7 @@ class ScenarioRunner(InSandbox):
             was_patient=scheduler.was_patient,
             preemptions=scheduler.preemptions,
             proof_obstacles=self.sandbox.proof_obstacles,
-            hurry=scheduler.haste.observation,
+            hurry="" if scheduler.ends_any_time else scheduler.haste.observation,
             seconds=scheduler.now - scheduler.polled,
         )
 
