@@ -19,6 +19,9 @@ _SHARED: Final = {
 }
 """Audit events that change the whole process, so that the explorer cannot attribute them to a virtual thread."""
 
+_OWN: Final = "kcache "
+"""Beginning of the names of the threads of kcache itself."""
+
 _HAS_THREAD_EVENTS: Final = sys.version_info >= (3, 12)
 
 
@@ -96,9 +99,13 @@ class Started:
         self.threads += sum(thread.is_alive() and fixture in used for fixture, thread in self._of_fixtures)
 
     def others(self) -> list[threading.Thread]:
-        """Return the live threads except the current thread and those that ran before the first test."""
+        """Return the live threads except the current thread, those that ran before the first test, and kcache's own.
+
+        The reader of a child that explored the last test may end a moment after the child.
+        """
         known = {threading.current_thread(), *self._always}
-        return [thread for thread in threading.enumerate() if thread not in known]
+        running = (thread for thread in threading.enumerate() if thread not in known)
+        return [thread for thread in running if not thread.name.startswith(_OWN)]
 
     def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Handle an audit event of any thread."""

@@ -57,7 +57,8 @@ def test_other_strategies_find_it_too(strategy: Any) -> None:
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("loop_first", [True, False])
 def test_a_global_lock_hides_it(loop_first: bool) -> None:
-    result = explore_scenario(stop_meets_loop(loop_first=loop_first), copies=copies(Granularity.GIL))
+    scenario = stop_meets_loop(loop_first=loop_first)
+    result = explore_scenario(scenario, copies=copies(Granularity.GIL), seconds=120.0)  # for slow machines
     assert result.problem is None
     assert result.coverage is Coverage.EXHAUSTED
 

@@ -144,7 +144,7 @@ def _listen(
         child.stdin.write(json.dumps(job))
         child.stdin.close()
     lines: queue.Queue[str | None] = queue.Queue()
-    threading.Thread(target=_read, args=(child.stdout, lines), daemon=True).start()
+    threading.Thread(target=_read, args=(child.stdout, lines), name="kcache reader", daemon=True).start()
     elapsed = silence = lived = 0.0
     before = time.monotonic()
     ready = False
