@@ -95,7 +95,7 @@ BROKEN = [
     ("names = 'len', holds = 'nothing'", "holds = 'nothing' is invalid; use arguments, buffer"),
     ("names = 'len', only_reads = 'yes'", "only_reads = 'yes' is invalid; use true, false"),
     ("names = 'len', since = '2.7'", "since = '2.7' is invalid; use 3.11, 3.12, 3.13, 3.14"),
-    ("names = 'len', reads = true", "unknown column reads; known are: by_name, "),
+    ("names = 'len', reads = true", "unknown column reads; known are: asks_outside, by_name, "),
     ("only_reads = true", "the column names is missing"),
 ]
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Final, TypeAlias
 
@@ -55,17 +56,25 @@ class UnknownAccess:
         reach: ids of the objects that the access can reach; ``None`` for all objects.
         is_contained: whether the access touches nothing else; if not, it may touch the same places as all other
             opaque code (:data:`UNKNOWN`).
+        roots: the objects from which it reaches the others, kept alive: an object that dies may hand on its id.
     """
 
-    __slots__ = ("is_contained", "reach", "what", "where")
+    __slots__ = ("is_contained", "reach", "roots", "what", "where")
 
     def __init__(
-        self, where: str, what: str, reach: frozenset[int] | None = frozenset(), *, is_contained: bool = False
+        self,
+        where: str,
+        what: str,
+        reach: frozenset[int] | None = frozenset(),
+        *,
+        is_contained: bool = False,
+        roots: Sequence[object] = (),
     ) -> None:
         self.where = where
         self.what = what
         self.reach = reach
         self.is_contained = is_contained
+        self.roots = roots
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}"

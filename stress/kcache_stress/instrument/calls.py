@@ -19,7 +19,7 @@ from typing import Any, Final
 from kcache_model.foreign import is_a, is_any
 
 from ..knowledge import functions, tables
-from ..knowledge.code_in_c import HEAP_TYPE, is_known_type
+from ..knowledge.code_in_c import HEAP_TYPE, is_known_type, module_in_c
 from ..knowledge.python_code import hands_to_c, makes_objects, replaces
 from ..knowledge.tables import COMPARES, CONSUMES, CONTAINERS, DEFAULTS, INDEXED, KEYED, PLAIN, SILENT, WRITE, Methods
 from .containment import METHOD_TYPES, instance_variables
@@ -175,7 +175,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             if kind is not operator.itemgetter and arguments:
                 report(arguments[0], accesses.imprecise(f"looks attributes up by {kind.__name__}"), changes)
         elif kind not in quiet or not has_known_methods(kind):
-            foreign_code.enter(sys._getframe(1), f"calls an object of type {kind.__qualname__}", (callee, *arguments))
+            what = f"calls an object of type {kind.__qualname__}"
+            foreign_code.enter_c(sys._getframe(1), what, module_in_c(kind), (callee, *arguments))
             hand_over(arguments)
 
     def construct(kind: type, arguments: tuple[Any, ...]) -> None:
@@ -209,7 +210,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             if kind in functions.LENDING and is_any(arguments[0], (bytearray, array.array)):
                 report(arguments[0], accesses.imprecise("lends its buffer: it cannot grow while the view exists"), 0)
         if not has_known_methods(kind):
-            foreign_code.enter(sys._getframe(1), f"creates a {kind.__module__}.{kind.__qualname__}", arguments)
+            what = f"creates a {kind.__module__}.{kind.__qualname__}"
+            foreign_code.enter_c(sys._getframe(1), what, module_in_c(kind), arguments)
 
     def native_function(callee: Any, arguments: tuple[Any, ...]) -> None:
         if callee in no_proof:
@@ -217,7 +219,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         if callee in functions.SILENT_CALLS:
             return
         if not is_known_function(callee):
-            foreign_code.enter(sys._getframe(1), f"calls {callee.__module__}.{callee.__qualname__}", arguments)
+            what = f"calls {callee.__module__}.{callee.__qualname__}"
+            foreign_code.enter_c(sys._getframe(1), what, callee.__module__ or "", arguments)
             hand_over(arguments)
             return
         if callee is print:
@@ -280,9 +283,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             if kind is contextvars.Context and name == "run":
                 report(owner, accesses.imprecise("enters a context during a call"), WRITE)
         else:
-            foreign_code.enter(
-                sys._getframe(1), f"calls {kind.__module__}.{kind.__qualname__}.{name}", (owner, *arguments)
-            )
+            what = f"calls {kind.__module__}.{kind.__qualname__}.{name}"
+            foreign_code.enter_c(sys._getframe(1), what, module_in_c(kind), (owner, *arguments))
             report(owner, None, WRITE)
             hand_over(arguments)
 

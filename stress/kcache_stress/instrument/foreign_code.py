@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from types import FrameType, FunctionType
 from typing import Protocol
 
@@ -26,6 +26,10 @@ class ForeignCode(Protocol):
         """Whether an object is of a dataclass whose fields are never stored again after construction."""
         ...
 
+    def enter_c(self, frame: FrameType, what: str, module: str, reach: Sequence[object]) -> None:
+        """Record that a function in C of a module runs, of which nothing is known."""
+        ...
+
     def where(self, frame: FrameType | None) -> str:
         """Return ``FILE:LINE`` of the innermost instrumented frame."""
         ...
@@ -42,7 +46,7 @@ class ForeignCode(Protocol):
         """Record that a name of a class or a module is about to be bound."""
         ...
 
-    def enter(self, frame: FrameType | None, what: str, reach: Iterable[object], *, is_contained: bool = False) -> None:
+    def enter(self, frame: FrameType | None, what: str, reach: Sequence[object], *, is_contained: bool = False) -> None:
         """Record that unknown code is about to run.
 
         Args:

@@ -1,5 +1,6 @@
 """Code in C: the types whose methods are known, and the objects whose use runs code in Python."""
 
+import functools
 import sys
 import types
 from collections.abc import Callable
@@ -10,13 +11,53 @@ from .tables import CALLABLES, CONTAINERS, ITERATORS, KNOWN_TYPES, NOT_RUN_BY_C,
 
 _OPAQUE_STATE: Final = modules(lambda row: row.types == "shared")
 """Standard library modules in C whose objects share state with each other or with the outside world."""
+_OF_THE_OUTSIDE: Final = modules(lambda row: row.state == "outside")
 _HARMLESS_MODULES: Final = modules(lambda row: row.types == "unseen")
 _INERT_MODULES: Final = modules(lambda row: row.is_inert)
 
 
+class ModuleState:
+    """State that functions in C of the standard library share: of one module, or of the world outside of Python.
+
+    Attributes:
+        name: of the module; ``outside`` for files, processes, and what else the operating system keeps.
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+OUTSIDE: Final = ModuleState("outside")
+RANDOM: Final = ModuleState("random")
+ANY_STATE: Final = ModuleState("any")
+"""Place that each function in C with a state reads: unknown code in Python, which may call any of them, writes it."""
+
+
+def state_of(module: str) -> ModuleState | None:
+    """Return the state that the functions in C of a module share; ``None`` if it is not of the standard library."""
+    top = module.partition(".")[0]
+    return _state_of(top) if top in sys.stdlib_module_names else None
+
+
+@functools.cache
+def _state_of(module: str) -> ModuleState:
+    return OUTSIDE if module in _OF_THE_OUTSIDE else ModuleState(module)
+
+
+def module_in_c(kind: type) -> str:
+    """Return the name of the module of the class in C that a type is, or is derived from."""
+    return _owner(kind).__module__
+
+
+def _owner(kind: type) -> type:
+    return next((base for base in kind.__mro__ if not _is_made_of_python(base)), object)
+
+
 def is_known_type(kind: type) -> bool:
     """Whether the methods in C of a type touch only their object and their arguments."""
-    owner = next((base for base in kind.__mro__ if not _is_made_of_python(base)), object)
+    owner = _owner(kind)
     module = owner.__module__
     top = module.partition(".")[0]
     if (module, owner.__name__) in KNOWN_TYPES:

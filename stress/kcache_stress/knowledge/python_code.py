@@ -35,6 +35,7 @@ def _prefixes(rows: Iterable[FunctionRow]) -> dict[str, tuple[str, ...]]:
 
 _TRANSPARENT_PARTS: Final = _prefixes(row for row in ROWS if row.is_transparent)
 _CONTAINED_PARTS: Final = _prefixes(row for row in ROWS if row.touches == "arguments")
+_ASKING: Final = {(row.module, name) for row in ROWS if row.asks_outside for name in row.names}
 _REACHING_FURTHER: Final = _prefixes(row for row in ROWS if row.touches == "anything")
 _NOTHING: Final = ("\0",)
 _PYTEST_RAISES: Final = os.sep + os.path.join("_pytest", "raises.py")
@@ -118,6 +119,16 @@ def touches_arguments_only(code: CodeType) -> bool:
         return False
     is_contained = name in _CONTAINED or name.partition(".")[0] in _CONTAINED
     return is_contained or code.co_qualname.startswith(_CONTAINED_PARTS.get(name, _NOTHING))
+
+
+def asks_outside(code: CodeType) -> bool:
+    """Whether a function makes a single call in C, which reads state of the operating system."""
+    return (_library_module(code), code.co_qualname) in _ASKING
+
+
+def draws(code: CodeType) -> bool:
+    """Whether a function draws from a generator of random numbers, or changes it."""
+    return _library_module(code) == "random"
 
 
 def only_reads(code: CodeType) -> bool:

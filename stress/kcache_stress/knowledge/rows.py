@@ -83,6 +83,7 @@ class FunctionRow(Row):
     lasts: bool = False
     opens_files: bool = False
     is_transparent: bool | None = None
+    asks_outside: bool = False
     copies_fields: bool = False
     report: Literal["", "nothing", "argument", "elements"] = ""
     result: Literal["", "scalar", "as argument", "new", "new iterator"] = ""
@@ -153,6 +154,7 @@ class ModuleRow(Row):
     touches: Literal["", "arguments"] = ""
     python_touches: Literal["", "arguments"] = ""
     types: Literal["", "shared", "unseen"] = ""
+    state: Literal["", "outside"] = ""
     is_inert: bool = False
     transparent: Literal["", "always", "stores", "iterates", "opens"] = ""
     only_reads: bool = False

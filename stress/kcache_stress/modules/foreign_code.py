@@ -15,7 +15,7 @@ import gc
 import os
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,7 +27,16 @@ from ..engine.events import READ, UNKNOWN, WRITE, UnknownAccess
 from ..engine.weak_objects import weakly
 from ..instrument.facts import Facts
 from ..instrument.names import HOOK_MARK
-from ..knowledge.python_code import checks_protocols, is_transparent, only_reads, replaces, touches_arguments_only
+from ..knowledge.code_in_c import ANY_STATE, OUTSIDE, RANDOM, ModuleState, state_of
+from ..knowledge.python_code import (
+    asks_outside,
+    checks_protocols,
+    draws,
+    is_transparent,
+    only_reads,
+    replaces,
+    touches_arguments_only,
+)
 from ..knowledge.tables import PLAIN
 from ..runtime.threads.opcode_tracer import is_machinery, is_of_a_hook, serves_pytest
 from .private_packages import parts_in_c
@@ -45,6 +54,7 @@ _MOST_WALKS: Final = 8
 """Number of walks from one place that may exceed :data:`_MOST_REACHED`. Then walks from it stop, as each is slow."""
 _BLIND: Final = (type, types.ModuleType, types.CodeType, types.FrameType, types.BuiltinFunctionType)
 _FIXED: Final = PLAIN | {type(None)}
+_NEVER_CHANGED: Final = (tuple, frozenset)
 _RUNTIME_MODULES: Final = ("kcache_stress", "greenlet")
 """Modules whose objects report their own events."""
 _REFERENCE: Final = os.path.dirname(kcache.__file__) + os.sep
@@ -181,7 +191,7 @@ class ForeignCodeMonitor:
         if is_a(function, types.FunctionType) and id(function.__code__) not in self._instrumented:
             self._roots.add(function.__code__.co_filename)
 
-    def enter(self, frame: FrameType | None, what: str, reach: Iterable[object], *, is_contained: bool = False) -> None:
+    def enter(self, frame: FrameType | None, what: str, reach: Sequence[object], *, is_contained: bool = False) -> None:
         """Record that unknown code is about to run, and report it as an event if :attr:`reports` is set.
 
         Args:
@@ -194,11 +204,31 @@ class ForeignCodeMonitor:
             return
         where = self.where(frame)
         is_contained = is_contained or (frame is not None and touches_arguments_only(frame.f_code))
-        slot = UnknownAccess(where, what, self._reached(where, what, reach), is_contained=is_contained)
+        ids = self._reached(where, what, reach)
+        if not (is_contained or ids is None):
+            ids |= {id(ANY_STATE)}
+        roots = tuple(map(weakly, reach)) if self._scheduler.lets_die else tuple(reach)
+        slot = UnknownAccess(where, what, ids, is_contained=is_contained, roots=roots)
         self.entered[str(slot)] = None
         if self.reports:
             reads = frame is not None and only_reads(frame.f_code)
             self._scheduler.touch(UNKNOWN, slot, READ if reads else WRITE)
+
+    def enter_c(self, frame: FrameType, what: str, module: str, reach: Sequence[object]) -> None:
+        """Record that a function in C runs of which no row of the table says what it touches.
+
+        A function of the standard library touches what its arguments reach, and state of its module: two calls of it
+        are tried in both orders. Any other function may share state with all unknown code.
+        """
+        state = state_of(module)
+        if state is not None:
+            self._touch_state(state, WRITE)
+        self.enter(frame, what, reach, is_contained=state is not None)
+
+    def _touch_state(self, state: ModuleState, kind: int) -> None:
+        if self.reports and self._scheduler.live:
+            self._scheduler.touch(ANY_STATE, None, READ)
+            self._scheduler.touch(state, None, kind)
 
     def _reached(self, where: str, what: str, roots: Iterable[object]) -> frozenset[int] | None:
         """Return the ids of all objects that unknown code can reach; ``None`` if they are too many or not reported."""
@@ -239,9 +269,20 @@ class ForeignCodeMonitor:
 
     def _begin_stretch(self, frame: FrameType, back: FrameType) -> None:
         if self._scheduler.live and not _is_bookkeeping(frame, back):
-            sys.call_tracing(
-                self.enter, (frame, f"runs {_name(frame)}, {_why_unseen(frame)}", list(frame.f_locals.values()))
-            )
+            sys.call_tracing(self._enter_python, (frame,))
+
+    def _enter_python(self, frame: FrameType) -> None:
+        asks, is_drawing = asks_outside(frame.f_code), draws(frame.f_code)
+        reach = list(frame.f_locals.values())
+        if asks:
+            self._touch_state(OUTSIDE, READ)
+        elif is_drawing:
+            # One step, although it may draw several numbers: any numbers are possible, whoever draws between them.
+            common = frame.f_globals.get("_inst")
+            self._touch_state(RANDOM, WRITE if any(value is common for value in reach) else READ)
+            reach = [value for value in reach if value is not common and type(value).__name__ != "SystemRandom"]
+        what = f"runs {_name(frame)}, {_why_unseen(frame)}"
+        self.enter(frame, what, reach, is_contained=asks or is_drawing)
 
     def _classified(self, code: CodeType, namespace: dict[str, Any]) -> int:
         if id(code) in self._instrumented:
@@ -292,6 +333,8 @@ def reached(roots: Iterable[object]) -> frozenset[int] | None:
         if kind in _FIXED or issubclass(kind, _BLIND) or kind.__module__.startswith(_RUNTIME_MODULES):
             fixed.add(id(obj))
         else:
+            if kind in _NEVER_CHANGED:
+                fixed.add(id(obj))  # only what it holds may change
             todo += _referents(obj)
             if (by := weakly(obj)) is not obj:
                 stood_for[id(obj)] = id(by)

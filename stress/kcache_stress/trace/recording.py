@@ -36,6 +36,7 @@ from ..engine.events import (
 )
 from ..engine.weak_objects import original
 from ..instrument.hooks import Cell
+from ..knowledge.code_in_c import ModuleState
 from ..runtime.stand_ins.network import Wakeup
 from ..runtime.threads.clock import Clock
 from ..runtime.threads.locks import VirtualLock, VirtualRLock
@@ -254,6 +255,9 @@ class Recording(list[Event]):
             return RecordedEvent(
                 at, at, thread, KIND_NAMES[kind], name, "", place, switch, held, before, touched=touched
             )
+        if type(obj) is ModuleState:
+            state = f"the state of {obj.name}"
+            return RecordedEvent(at, at, thread, KIND_NAMES[WRITE], state, "", place, switch, held, touched=touched)
         if slot == WHOLE:
             slot = None
         name, suffix = self._name(obj), self._suffix(obj, slot) if kind <= WRITE else ""
