@@ -167,6 +167,7 @@ def explore(
         seed=seed,
         strict_errors=suite_options.strict_errors,
         data_races=suite_options.data_races,
+        widens=True,
     )
     title = (
         f"kcache explore {type_text(target_type)}{target} "

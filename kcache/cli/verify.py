@@ -98,6 +98,7 @@ def verify(
         granularity=Granularity(granularity),
         executions=executions,
         seconds=suite_options.budget_seconds,
+        widens=True,
     )
     with clear_errors():
         request.outputs.touch()

@@ -136,6 +136,12 @@ class InformerExplorationTarget:
             self._others[granularity] = target
         return self._others[granularity]
 
+    def wider(self, modules: frozenset[str]) -> InformerExplorationTarget:
+        """Return the same informer with these modules instrumented, too; itself if there are none."""
+        if not modules:
+            return self
+        return InformerExplorationTarget(self._spec, (*self._instrument, *sorted(modules)), self.granularity)
+
     def announce(self, program: InformerProgram, watch: ProgressListener) -> None:
         """Report to ``watch`` that a program is about to run."""
         for exploration_target in self._others.values():

@@ -36,7 +36,7 @@ def _explorer(context: PhaseContext) -> PhaseOutcome:
         most = context.seconds
         whole = most + context.options.shrink_seconds
         options = ExploreOptions(
-            executions=_EXECUTIONS, walk=WALK, seconds=most, whole_seconds=whole, seed=context.seed
+            executions=_EXECUTIONS, walk=WALK, seconds=most, whole_seconds=whole, seed=context.seed, widens=True
         )
         program = _program(context.options)
         yield Search(BodyExplorationTarget(spec, context.options.instrument), program, options)

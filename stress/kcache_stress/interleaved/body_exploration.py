@@ -91,6 +91,7 @@ class BodyExplorationTarget:
         self._freely = ""  # result of real threads that are not paused, as a clause
         self._whole: Interleaving | None = None  # interleaving of the last finding, from its beginning
         self._others: dict[Granularity, BodyExplorationTarget] = {granularity: self}
+        self._wider: dict[frozenset[str], BodyExplorationTarget] = {}
 
     def _loaded(self, packages: tuple[str, ...], granularity: Granularity) -> Copies:
         """Load copies of the test's module and of packages; if loading fails, without packages that have parts in C."""
@@ -117,6 +118,16 @@ class BodyExplorationTarget:
             other._others, other.share, other._shapes = self._others, self.share, self._shapes
             self._others[granularity] = other
         return self._others[granularity]
+
+    def wider(self, modules: frozenset[str]) -> BodyExplorationTarget:
+        """Return the same test with these modules instrumented, too; itself if there are none."""
+        if not modules:
+            return self
+        if modules not in self._wider:
+            further = (*self._instrument, *sorted(modules))
+            self._wider[modules] = BodyExplorationTarget(self.target.name, further, self.granularity)
+            self._wider[modules].share = self.share
+        return self._wider[modules]
 
     def announce(self, program: InterleavedProgram, watch: ProgressListener) -> None:
         """Report to ``watch`` that the test is about to run."""

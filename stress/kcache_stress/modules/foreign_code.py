@@ -73,6 +73,7 @@ class ForeignCodeMonitor:
         rebound: names of attributes of classes and modules that were bound although the facts exclude it.
         reports: whether unknown code is reported as events, too.
         facts: facts about the names in all instrumented modules.
+        unknown_modules: names of the modules with unknown code in Python that threads ran.
     """
 
     def __init__(self, scheduler: Scheduler, instrumented: dict[int, CodeType]) -> None:
@@ -81,6 +82,7 @@ class ForeignCodeMonitor:
         self.rebound: set[str] = set()
         self.reports = False
         self.facts = Facts()
+        self.unknown_modules: set[str] = set()
         self._scheduler = scheduler
         self._instrumented = instrumented
         self._kinds: dict[int, tuple[int, CodeType]] = {}
@@ -254,6 +256,8 @@ class ForeignCodeMonitor:
         if back is None or not scheduler.live or scheduler.aborting or scheduler.is_choosing:
             return None
         inner, outer = self.kind_of(frame), self.kind_of(back)
+        if inner == _OPAQUE:
+            self.unknown_modules.add(frame.f_globals.get("__name__") or "")
         if inner == _OPAQUE and outer != _OPAQUE:
             self._begin_stretch(frame, back)
         elif outer == _OPAQUE and inner != _OPAQUE:

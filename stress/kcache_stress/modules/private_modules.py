@@ -50,6 +50,7 @@ class PrivateModules:
         self._is_active = self._is_present = False
         self._execution: object = None
         self._judged: dict[str, bool] = {}
+        self._privates: dict[str, None] = {}
         self._hidden: dict[str, ModuleType | None] = {}
         self._uncopied: list[str] = []
         self._looked_at = -1
@@ -65,6 +66,7 @@ class PrivateModules:
         self._judged = {
             name: is_so for name, is_so in self._judged.items() if name != unit and not name.startswith(below)
         }
+        self._privates = {name: None for name, is_so in self._judged.items() if is_so}
         self._looked_at = -1
 
     @property
@@ -153,9 +155,15 @@ class PrivateModules:
 
     def _among(self, modules: Mapping[str, ModuleType]) -> list[str]:
         """Return the names of private modules, in order. Decisions are cached: there may be thousands of modules."""
-        judged = self._judged
-        judged.update((name, name in self._stored or self._is_private(name)) for name in modules.keys() - judged.keys())
-        return [name for name in modules if judged[name]]
+        new = modules.keys() - self._judged.keys()
+        for name in [name for name in modules if name in new] if new else ():
+            self._judge(name, is_private=name in self._stored or self._is_private(name))
+        return [name for name in self._privates if name in modules]
+
+    def _judge(self, name: str, *, is_private: bool) -> None:
+        self._judged[name] = is_private
+        if is_private:
+            self._privates[name] = None
 
     def _swap_in(self) -> None:
         self._hide()
@@ -214,7 +222,8 @@ class PrivateModules:
         self._among(sys.modules)
         names = self._stored_copies()
         self._stored.update(names)
-        self._judged.update(dict.fromkeys(names, True))
+        for name in names:
+            self._judge(name, is_private=True)
         self.private = {name: sys.modules.pop(name) for name in self._among(sys.modules)}
         # More modules may have become private meanwhile.
         sys.modules.update({name: self.real[name] for name in self._among(self.real)})

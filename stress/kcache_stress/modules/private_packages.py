@@ -46,6 +46,11 @@ _MIXED: Final = modules(lambda row: row.mixed)
 """Packages that are copied, but whose importers need not be: they may use only its functions for strings."""
 
 _SEEDS: Final = modules(lambda row: row.waits) | (LIBRARY - _MIXED) | WHY.keys() | ABSENT
+_NOT_COPIED: Final = frozenset(
+    {"abc", "_collections_abc", "codecs", "encodings", "importlib", "io", "os", "posixpath", "ntpath", "genericpath"}
+    | {"site", "sys", "types", "weakref", "_weakrefset", "functools", "contextlib", "queue", "time", "builtins"}
+)
+"""Modules of the standard library that every program shares, or that the runtime replaces."""
 _IMPORT: Final = re.compile(
     rb"^[ \t]*(?:import[ \t]+([^#;\n]+)|from[ \t]+([\w.]+)[ \t]+import\b([^#;\n]*))", re.MULTILINE
 )
@@ -106,6 +111,15 @@ def kind_of(unit: str, is_root: Callable[[str], bool]) -> Kind:
                 visited.add(other)
                 todo.append(other)
     return kind
+
+
+def can_be_instrumented(module: str) -> bool:
+    """Whether a module of the standard library can be instrumented to prove a program that runs its code."""
+    top = module.partition(".")[0]
+    if top not in sys.stdlib_module_names or top in _SEEDS | _NOT_COPIED | REAL_LOCKS:
+        return False
+    spec = find(module)
+    return spec is not None and (spec.origin or "").endswith(".py")
 
 
 def find(name: str) -> importlib.machinery.ModuleSpec | None:

@@ -220,6 +220,7 @@ class ObjectExplorationTarget:
         self._built_on = _made_of(object_type, target, self._roots)
         self._copies = self._new_copies()
         self._others: dict[Granularity, ObjectExplorationTarget] = {}
+        self._wider: dict[frozenset[str], ObjectExplorationTarget] = {}
         self._is_loaded = False
         self._keeping = KeepingCalls(object_type, target)
 
@@ -240,6 +241,17 @@ class ObjectExplorationTarget:
                 other._copies = other._new_copies()
             self._others[granularity] = other
         return self._others[granularity]
+
+    def wider(self, modules: frozenset[str]) -> ObjectExplorationTarget:
+        """Return the same target with these modules instrumented, too; itself if there are none."""
+        if not modules:
+            return self
+        if modules not in self._wider:
+            further = (*self._instrument, *sorted(modules))
+            wider = ObjectExplorationTarget(self._object_type, self.target, further, self.granularity)
+            wider.share = self.share
+            self._wider[modules] = wider
+        return self._wider[modules]
 
     def announce(self, program: Any, watch: ProgressListener) -> None:
         """Notify ``watch`` that a program is about to run."""

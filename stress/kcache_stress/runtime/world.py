@@ -120,7 +120,7 @@ class World:
         self.scheduler = scheduler
         self._compile = compile
         self._hooks = hooks
-        self._thread_hashes = itertools.count(1)
+        self._hashes = itertools.count(1)
         self._introduced: dict[int, Any] = {}
         self._original: dict[str, object] = {}
         self.network = Network(scheduler)
@@ -164,7 +164,7 @@ class World:
             threading._active.update(itertools.islice(introduced, 1 + program_actors if program_actors else None))
             threading._limbo.clear()
             threading._counter = itertools.count(1).__next__
-            self._thread_hashes = itertools.count(1)
+            self._hashes = itertools.count(1)
 
     def _make(self, name: str) -> ModuleType:
         created: ModuleType
@@ -200,7 +200,10 @@ class World:
             self._original = {own: module.__dict__[own] for own in module.__all__ if own != "excepthook"}
             self._introduce_program_threads(module)
             module.__dict__["excepthook"] = self._note_failure
-            module.Thread.__hash__ = lambda thread: self._hash_of_thread(thread)
+            module.Thread.__hash__ = lambda thread: self._hash_of(thread)
+        if name == "concurrent.futures._base":
+            module.Future.__hash__ = lambda future: self._hash_of(future)
+            module.__dict__["id"] = self._hash_of  # it sorts futures by their ids
         if name == "concurrent.futures":
             _ = module.ThreadPoolExecutor  # imported lazily: import it here, so that no execution contains the import
         if name == "random":
@@ -209,11 +212,11 @@ class World:
             module.__dict__["SimpleQueue"] = module.__dict__["_PySimpleQueue"]
         return module
 
-    def _hash_of_thread(self, thread: Any) -> int:
-        """Return a hash that is equal in each execution: pools keep their threads in a set and iterate over it."""
-        number: int | None = thread.__dict__.get("_kcache_hash")
+    def _hash_of(self, item: Any) -> int:
+        """Return a hash that is equal in each execution: pools and ``as_completed`` iterate over sets of objects."""
+        number: int | None = item.__dict__.get("_kcache_hash")
         if number is None:
-            number = thread.__dict__["_kcache_hash"] = next(self._thread_hashes)
+            number = item.__dict__["_kcache_hash"] = next(self._hashes)
         return number
 
     def _introduce_program_threads(self, threading: Any) -> None:

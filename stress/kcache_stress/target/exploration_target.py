@@ -47,6 +47,14 @@ class ExplorationTarget(Protocol[P, A]):
         """Return the same target at another granularity; each one is built once."""
         ...
 
+    def wider(self, modules: frozenset[str]) -> ExplorationTarget[P, A]:
+        """Return the same target with these modules instrumented, too; itself if there are none.
+
+        Raises:
+            CannotExploreError: the modules cannot be loaded.
+        """
+        ...
+
     def announce(self, program: P, watch: ProgressListener) -> None:
         """Report to ``watch`` that a program is about to run."""
         ...

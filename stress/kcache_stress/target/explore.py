@@ -86,6 +86,7 @@ class ExploreOptions:
         minimise_seconds: the most time for minimising a failing program.
         candidates: how smaller programs are explored; by default by ``auto`` with few executions.
         data_races: if nothing else is wrong, search for data races in a second search.
+        widens: if only code that is not instrumented prevents a proof, instrument it and search once more.
     """
 
     strategy: str = AUTO
@@ -102,6 +103,7 @@ class ExploreOptions:
     minimise_seconds: float = 5.0
     candidates: ExploreOptions | None = None
     data_races: bool = False
+    widens: bool = False
 
 
 @dataclass(frozen=True)
@@ -259,11 +261,12 @@ class _Exploration(Generic[P, A]):
             seconds=options.seconds,
             samples=samples,
             seed=options.seed,
+            wider=(lambda modules, at: self._opened(program, at, modules)) if options.widens else None,
         )
 
-    def _opened(self, program: P, granularity: Granularity) -> OpenRunner[A]:
+    def _opened(self, program: P, granularity: Granularity, modules: frozenset[str] = frozenset()) -> OpenRunner[A]:
         with self._unwatched(program):
-            exploration_target = self.exploration_target.at(granularity)
+            exploration_target = self.exploration_target.at(granularity).wider(modules)
         exploration_target.sandbox.while_loading = lambda: self._unwatched(program)
         open_runner = exploration_target.open_runner(
             program, strict_errors=self.options.strict_errors, pulse=self.watch.alive

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Final, Generic, NamedTuple, TypeAlias
 
+from kcache_model.errors import CannotExploreError
 from kcache_model.finding import FindingKind
 
 from ..engine.audit import audit, sampling_granularity
@@ -22,6 +23,7 @@ from ..engine.schedule import Schedule, schedule_of
 from ..engine.schedule_replay import Replay
 from ..engine.search import SearchLimits, SearchResult, search
 from ..engine.strategy import Coverage, Strategy
+from ..modules.private_packages import can_be_instrumented
 from ..modules.target_runner import TargetRunner
 from ..modules.uncertainty import LATE
 from ..runtime.threads.deadlines import SHORTEST
@@ -61,6 +63,9 @@ class RunnerAndJudge(NamedTuple, Generic[A]):
 OpenRunner: TypeAlias = AbstractContextManager[RunnerAndJudge[A]]
 """Context manager with the runner and the judge of a program; its exit cleans up."""
 
+Wider: TypeAlias = Callable[[frozenset[str], Granularity], OpenRunner[A]]
+"""Function that opens the runner of a program with further modules instrumented, at a granularity."""
+
 Plan: TypeAlias = Callable[[RunnerAndJudge[A]], Sequence[tuple[Strategy, int]]]
 """Function that returns the strategies to try in turn, each with its maximum number of executions."""
 
@@ -85,6 +90,8 @@ class ExplorationResult(Generic[A]):
         resets_each_time: whether modules are from now on restored before each execution: leftovers spoil proofs.
         is_long: whether executions take so long that only few can be run.
         assumes: what an exhaustive search takes for granted; see :attr:`~..engine.search.SearchResult.assumes`.
+        has_diverged: whether an execution did not repeat what an earlier one did under the same schedule.
+        unknown_modules: modules with code in Python that ran but is not instrumented; instrumented, it may be proved.
     """
 
     coverage: Coverage
@@ -102,6 +109,8 @@ class ExplorationResult(Generic[A]):
     resets_each_time: bool = False
     is_long: bool = False
     assumes: str = ""
+    has_diverged: bool = False
+    unknown_modules: frozenset[str] = frozenset()
 
     @property
     def schedule(self) -> Schedule:
@@ -127,6 +136,7 @@ def investigate(
     seconds: float = 10.0,
     samples: int = 0,
     seed: int = 0,
+    wider: Wider[A] | None = None,
 ) -> ExplorationResult[A]:
     """Search the interleavings until one fails, none is left, or the budget is spent.
 
@@ -142,20 +152,32 @@ def investigate(
             meets unknown code late, it is restarted with the remaining time, but at least a fifth of ``seconds``.
         samples: with how many executions at opcodes an exhaustive search is compared; 0 for no audit.
         seed: the seed of the audit.
+        wider: opens the same program with more modules instrumented. If only code of other modules prevents a proof, a
+            search of this program may be one; it is audited like any other, and what fails there alone is ignored.
     """
     began = time.monotonic()
     outcomes: set[object] | None = set() if samples else None
-    least = _LEAST_SHARE * seconds
+    least, is_first = _LEAST_SHARE * seconds, True
 
     def searched(runner_and_judge: RunnerAndJudge[A]) -> SearchResult[A]:
+        nonlocal is_first
+        was_first, is_first = is_first, False
         remaining = max(least, seconds - (time.monotonic() - began)) if seconds < inf else inf
-        return _search(runner_and_judge, plan(runner_and_judge), remaining, outcomes)
+        return _search(runner_and_judge, plan(runner_and_judge), remaining, outcomes, repeats=not was_first)
 
     result = _settled(open_runner, granularity, searched, seconds, outcomes)
     if result.is_in_doubt:
         least = max(least, result.seconds)
         again = _investigated(lambda at: _unhurried(open_runner(at)), granularity, searched, seconds)
         result = _after(result, again) if again.counterexample is not None else _after(again, result)
+    if wider is not None and result.problem is None and result.coverage is Coverage.NO_PROOF:
+
+        def proved(runner_and_judge: RunnerAndJudge[A]) -> SearchResult[A]:
+            remaining = max(least, seconds - (time.monotonic() - began)) if seconds < inf else inf
+            limit = max(limit for _, limit in plan(runner_and_judge))
+            return _search(runner_and_judge, [(Dpor(), limit)], remaining, outcomes)
+
+        result = _proved_wider(wider, result, granularity, proved, seconds)
     if result.problem is not None or not result.coverage.is_complete or outcomes is None:
         return result
     lacking = ""
@@ -208,15 +230,50 @@ def _settled(
     seconds: float,
     outcomes: set[object] | None = None,
 ) -> ExplorationResult[A]:
-    """Return the result of a search; if the modules must be loaded differently, clear ``outcomes`` and search again."""
+    """Return the result of a search; if the modules must be loaded differently, clear ``outcomes`` and search again.
+
+    It also searches again if an execution diverged: the first ones may have filled caches that the others use.
+    """
     result = _investigated(open_runner, granularity, searched, seconds)
+    may_diverge = True
     for _ in range(_MOST_BEGINNINGS):
-        if not (result.needs_reload or result.resets_each_time):
+        is_rehearsed = may_diverge and result.has_diverged
+        if not (result.needs_reload or result.resets_each_time or is_rehearsed):
             break
+        may_diverge = may_diverge and not result.has_diverged
         if outcomes:
             outcomes.clear()
         result = _after(result, _investigated(open_runner, granularity, searched, seconds))
     return result
+
+
+def _proved_wider(
+    wider: Wider[A],
+    result: ExplorationResult[A],
+    granularity: Granularity,
+    searched: Callable[[RunnerAndJudge[A]], SearchResult[A]],
+    seconds: float,
+) -> ExplorationResult[A]:
+    """Search once more with the modules instrumented whose code was unknown; return its result if that is a proof.
+
+    Code that is found to run then may be of further modules. A failure there proves nothing: classes of instrumented
+    modules are copies, which other packages do not take for the originals.
+    """
+    modules: frozenset[str] = frozenset()
+    wide = result
+    for _ in range(_MOST_BEGINNINGS):
+        further = frozenset(filter(can_be_instrumented, wide.unknown_modules)) - modules
+        if not further:
+            break
+        modules |= further
+        try:
+            wide = _settled(lambda at, of=modules: wider(of, at), granularity, searched, seconds)  # type: ignore[misc]
+        except CannotExploreError:
+            break
+        if wide.problem is not None or wide.coverage is not Coverage.NO_PROOF:
+            break
+    is_proof = wide.problem is None and wide.coverage is Coverage.EXHAUSTED
+    return _after(result, wide) if is_proof else _after(wide, result)
 
 
 @contextlib.contextmanager
@@ -243,8 +300,14 @@ def _search(
     plan: Sequence[tuple[Strategy, int]],
     seconds: float,
     outcomes: set[object] | None,
+    *,
+    repeats: bool = True,
 ) -> SearchResult[A]:
-    """Search with each strategy in turn until one finds a problem or is exhaustive; add outcomes to ``outcomes``."""
+    """Search with each strategy in turn until one finds a problem or is exhaustive; add outcomes to ``outcomes``.
+
+    If an execution diverges in a trial, the next strategy follows. Not if ``repeats`` is false: then the whole search
+    is repeated, because the first executions may have been the cause.
+    """
     runner, judge = runner_and_judge
     on_execution = None if outcomes is None else lambda run: outcomes.add(runner.outcome(run))
     result = SearchResult[A](Coverage.BUDGET_SPENT, 0, 0)
@@ -260,7 +323,7 @@ def _search(
         try:
             result = search(runner, strategy, judge, limits, on_execution=on_execution)
         except DivergedError:
-            if not strategy.is_trial:
+            if not (strategy.is_trial and repeats):
                 raise
             continue  # samples may still find a problem
         executions += result.executions
@@ -331,15 +394,18 @@ def _investigated(
             else:
                 result = _with_counterexample(runner_and_judge, result, search_result, seconds)
         except DivergedError as error:
+            result = replace(result, has_diverged=True)
             why = "; ".join(filter(None, (str(error), runner.reset.leftover)))
             summary = f"the same schedule does not do the same each time: {why}. The program cannot be explored"
             result = replace(result, problem=Problem(FindingKind.NONDETERMINISM, summary))
         except UncontrolledError as error:
             result = replace(result, coverage=Coverage.BUDGET_SPENT, refused=str(error))
-        resets_each_time = bool(runner.reset.leftover) and result.problem is None and runner.reset.reset_each_time()
+        is_passed = result.problem is None or result.has_diverged
+        resets_each_time = bool(runner.reset.leftover) and is_passed and runner.reset.reset_each_time()
         is_strict, needs_reload = runner.sandbox.is_strict, runner.reset.needs_reload
         result = replace(result, is_strict=is_strict, needs_reload=needs_reload, resets_each_time=resets_each_time)
-        return replace(result, is_long=runner.is_long)
+        unknown_modules = frozenset(runner.sandbox.foreign_code.unknown_modules)
+        return replace(result, is_long=runner.is_long, unknown_modules=unknown_modules)
 
 
 def _with_counterexample(
