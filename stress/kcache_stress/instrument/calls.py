@@ -142,6 +142,9 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             use(arguments, looks=callee not in copying)
             if callee in functions.DEEP:
                 accesses.look_through(arguments)
+        position = functions.STORING.get(callee)
+        if position is not None and len(arguments) > position:
+            report(arguments[position], accesses.imprecise(f"runs {callee.__qualname__}, which stores in it"), WRITE)
         if arguments and makes_objects(code):
             report(arguments[0], accesses.imprecise("runs the __init__ of a dataclass again"), WRITE)
         if foreign_code.is_known(callee):

@@ -42,6 +42,8 @@ def beneath(item: object, depth: int = 0) -> Iterator[tuple[object, int]]:
                     if kind in tables.PROCESSORS:
                         changes = int(not all(map(only_reads, referents)))
                         yield from ((place, writes or changes) for place, writes in Within((container,)).places)
+    elif kind is types.GeneratorType:
+        yield item, WRITE  # it continues
     elif kind in METHOD_TYPES:
         methods = tables.native_methods_of(type(item.__self__))  # type: ignore[attr-defined]
         if methods is not None:
@@ -217,5 +219,5 @@ def _under(item: object, parent: type, depth: int) -> Iterator[tuple[object, int
     # `zip` and `enumerate` keep a tuple of iterators and their last result: only the iterators count.
     direct = parent not in {zip, enumerate, map}
     for inner in reversed(gc.get_referents(item)):  # the tuple itself is not read: it may have holes
-        if direct or type(inner) in tables.ITERATORS:
+        if direct or type(inner) in tables.ITERATORS or type(inner) is types.GeneratorType:
             yield from beneath(inner, depth + 1)

@@ -128,10 +128,16 @@ class Expressions(Rewriting):
         if self.context.quiet or not isinstance(node.ctx, ast.Load):
             return cast(ast.expr, self.generic_visit(node))
         if is_super(node.value):
-            receiver = self.context.receiver
-            if receiver is None or not self.facts.is_mutable(self.mangled(node.attr)):
+            receiver, name = self.context.receiver, self.mangled(node.attr)
+            if receiver is None:
                 return node
-            return build.place(build.either(self.report(build.load(receiver), self.mangled(node.attr), 0), node), node)
+            if self.facts.is_class_level(name):  # it is an attribute of a base class
+                return build.place(
+                    build.either(build.call("attribute", build.load(receiver), ast.Constant(name)), node), node
+                )
+            if not self.facts.is_mutable(name):
+                return node
+            return build.place(build.either(self.report(build.load(receiver), name, 0), node), node)
         base = self.expression(node.value)
         hook = self.attribute_report(node.attr)
         if hook is None:

@@ -116,7 +116,7 @@ class Statements(Assignments):
 
     visit_Try = visit_TryStar = _try
 
-    def visit_Match(self, node: ast.Match) -> ast.stmt:
+    def visit_Match(self, node: ast.Match) -> ast.stmt | list[ast.stmt]:
         looks_deeper = any(
             isinstance(part, ast.MatchClass | ast.MatchMapping | ast.MatchSequence)
             for case in node.cases
@@ -137,7 +137,18 @@ class Statements(Assignments):
             ]
             case.guard = case.guard and self.truth(case.guard)
             case.body = [*self.clear(case.pattern), *captures, *self.block(case.body)]
-        return node
+        return [*self._unseen_reads(node), node]
+
+    def _unseen_reads(self, node: ast.Match) -> list[ast.stmt]:
+        """Return the statement that spoils the proof if patterns read attributes that may change: no hook sees it."""
+        named = [part for case in node.cases for part in ast.walk(case.pattern) if isinstance(part, ast.Attribute)]
+        changing = [
+            part.attr for part in named if part.attr in self.facts.mutable_names or self.facts.is_class_level(part.attr)
+        ]
+        if not changing or self.context.quiet:
+            return []
+        doubt = build.call("reflect", ast.Constant(None), ast.Constant(f"{changing[0]} in a pattern"))
+        return [build.place(ast.Expr(doubt), node)]
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> list[ast.stmt]:
         names = [alias.asname or alias.name.partition(".")[0] for alias in node.names]

@@ -26,6 +26,11 @@ READERS: Final = _functions(lambda row: row.only_reads)
 """Functions, in C or in Python, that only read their arguments, if the code that they call only reads."""
 SILENT_CALLS: Final = _functions(lambda row: row.looks_at == "nothing")
 """Functions and classes that access no part of their arguments."""
+_POSITIONS: Final = ("first", "second")
+STORING: Final = {
+    function: _POSITIONS.index(row.stores_in) for row in ROWS if row.stores_in for function in row.objects()
+}
+"""Function -> the position of the argument that it changes."""
 COPYING: Final = _functions(lambda row: row.looks_at == "references")
 """Functions that do not access the elements of their arguments' containers, except to copy references."""
 DEEP: Final = _functions(lambda row: row.looks_at == "everything")

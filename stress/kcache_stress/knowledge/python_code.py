@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from types import CodeType
 from typing import Final
 
-from .functions import COPIES_FIELDS, ROWS, modules
+from .functions import COPIES_FIELDS, ROWS, STORING, modules
 from .rows import FunctionRow, names
 from .tables import PREPARING
 
@@ -35,6 +35,7 @@ def _prefixes(rows: Iterable[FunctionRow]) -> dict[str, tuple[str, ...]]:
 
 _TRANSPARENT_PARTS: Final = _prefixes(row for row in ROWS if row.is_transparent)
 _CONTAINED_PARTS: Final = _prefixes(row for row in ROWS if row.touches == "arguments")
+_STORING_CODES: Final = frozenset(function.__code__ for function in STORING)
 _ASKING: Final = {(row.module, name) for row in ROWS if row.asks_outside for name in row.names}
 _REACHING_FURTHER: Final = _prefixes(row for row in ROWS if row.touches == "anything")
 _NOTHING: Final = ("\0",)
@@ -135,4 +136,4 @@ def only_reads(code: CodeType) -> bool:
     """Whether a function that is not instrumented does not change its arguments, although it is not atomic."""
     if code.co_qualname.startswith(_GENERATED):
         return code.co_name not in {"__setattr__", "__delattr__", "__init__"}
-    return _library_module(code) in _READING_MODULES
+    return _library_module(code) in _READING_MODULES and code not in _STORING_CODES

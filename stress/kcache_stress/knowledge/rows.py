@@ -77,6 +77,7 @@ class FunctionRow(Row):
     looks_at: Literal["elements", "nothing", "references", "everything"] = "elements"
     holds: Literal["", "arguments", "buffer"] = ""
     by_name: Literal["", "reads", "writes", "hands out", "looks up", "inspects"] = ""
+    stores_in: Literal["", "first", "second"] = ""
     touches: Literal["", "arguments", "anything"] = ""
     uses_interpreter: bool = False
     no_proof_because: str = ""

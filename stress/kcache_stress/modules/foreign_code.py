@@ -11,6 +11,7 @@ some executions.
 
 from __future__ import annotations
 
+import collections
 import gc
 import os
 import sys
@@ -54,6 +55,8 @@ _MOST_WALKS: Final = 8
 """Number of walks from one place that may exceed :data:`_MOST_REACHED`. Then walks from it stop, as each is slow."""
 _BLIND: Final = (type, types.ModuleType, types.CodeType, types.FrameType, types.BuiltinFunctionType)
 _FIXED: Final = PLAIN | {type(None)}
+_CONTAINERS: Final = (dict, list, set, collections.deque, collections.OrderedDict)
+"""Types of module variables that code of a module reaches without its arguments."""
 _NEVER_CHANGED: Final = (tuple, frozenset)
 _RUNTIME_MODULES: Final = ("kcache_stress", "greenlet")
 """Modules whose objects report their own events."""
@@ -208,7 +211,9 @@ class ForeignCodeMonitor:
         is_contained = is_contained or (frame is not None and touches_arguments_only(frame.f_code))
         ids = self._reached(where, what, reach)
         if not (is_contained or ids is None):
-            ids |= {id(ANY_STATE)}
+            is_foreign = frame is not None and id(frame.f_code) not in self._instrumented
+            namespace = frame.f_globals if frame is not None and is_foreign else {}
+            ids |= {id(ANY_STATE), *(id(value) for value in namespace.values() if type(value) in _CONTAINERS)}
         roots = tuple(map(weakly, reach)) if self._scheduler.lets_die else tuple(reach)
         slot = UnknownAccess(where, what, ids, is_contained=is_contained, roots=roots)
         self.entered[str(slot)] = None

@@ -154,7 +154,7 @@ class PrivateModules:
         self._hidden = {}
 
     def _among(self, modules: Mapping[str, ModuleType]) -> list[str]:
-        """Return the names of private modules, in order. Decisions are cached: there may be thousands of modules."""
+        """Return the names of private modules. Decisions are cached: there may be thousands of modules."""
         new = modules.keys() - self._judged.keys()
         for name in [name for name in modules if name in new] if new else ():
             self._judge(name, is_private=name in self._stored or self._is_private(name))
@@ -224,7 +224,8 @@ class PrivateModules:
         self._stored.update(names)
         for name in names:
             self._judge(name, is_private=True)
-        self.private = {name: sys.modules.pop(name) for name in self._among(sys.modules)}
+        loaded = [name for name in sys.modules if name in self._privates]  # in the order of their imports
+        self.private = {name: sys.modules.pop(name) for name in loaded}
         # More modules may have become private meanwhile.
         sys.modules.update({name: self.real[name] for name in self._among(self.real)})
         for holder, child, real in self._covered:

@@ -78,6 +78,20 @@ def simplify_threads(
         handle: ThreadHandle = self._started
         return handle.is_running()
 
+    def ident(self: Any) -> int | None:
+        """Return the identity of a thread. For another thread, this shows whether it has begun."""
+        assert self._initialized, "Thread.__init__() not called"
+        if self._ident != get_ident():
+            self._started.is_running()
+        own: int | None = self._ident
+        return own
+
+    def native_id(self: Any) -> int | None:
+        """Return the identity of a thread for the operating system; see :func:`ident`."""
+        ident(self)
+        own: int | None = self._native_id
+        return own
+
     def enumerate() -> list[object]:
         if scheduler.live:
             scheduler.point(QUERY, THREADS, None)
@@ -89,3 +103,4 @@ def simplify_threads(
     threading.Thread.__init__ = initialize
     for method in (start, run, join, is_alive):
         setattr(threading.Thread, method.__name__, method)
+    threading.Thread.ident, threading.Thread.native_id = property(ident), property(native_id)
