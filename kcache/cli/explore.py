@@ -230,7 +230,7 @@ def explore(
     elif not tally.programs:
         status, verdict = Status.UNKNOWN, "no program could be run"
     elif tally.note or (chosen and not tally.exhausted):
-        advice = "" if tally.note else "; increase the budget"
+        advice = "" if tally.note else f"; {tally.most_orders}increase the budget"
         status, verdict = Status.UNKNOWN, f"not all interleavings were covered{advice}"
     elif missing := uncalled(description.left_out):
         status, verdict = Status.UNKNOWN, without_calls(missing)

@@ -45,6 +45,7 @@ class Tally:
         sources: (path, SHA-256) of each instrumented module.
         is_interrupted: whether the user stopped it.
         lost: why an executor did not explore some of its programs; empty if it did.
+        contended: the places whose orders cost most executions, in the first search that was cut short.
         assumes: what the proofs take for granted about waits with a timeout; empty if none depends on them.
     """
 
@@ -60,6 +61,7 @@ class Tally:
     is_interrupted: bool = False
     lost: str = ""
     assumes: str = ""
+    contended: str = ""
 
     @property
     def finding(self) -> Finding | None:
@@ -72,6 +74,11 @@ class Tally:
         return next(iter(self.notes), "")
 
     @property
+    def most_orders(self) -> str:
+        """The beginning of an advice: the places whose orders cost most; empty if they are not known."""
+        return f"most orders were tried of {self.contended}; " if self.contended else ""
+
+    @property
     def are_sources_changed(self) -> bool:
         """Whether some module had changed in later processes."""
         return len({path for path, _ in self.sources}) < len(self.sources)
@@ -81,7 +88,8 @@ class Tally:
         findings = () if explored.finding is None else (explored.finding,)
         one = Tally(1, int(explored.is_exhausted), explored.executions, findings=findings)
         notes = (explored.note,) if explored.note else ()
-        return self.merged(replace(one, notes=notes, audited=explored.audited, assumes=explored.assumes))
+        one = replace(one, assumes=explored.assumes, contended=explored.contended)
+        return self.merged(replace(one, notes=notes, audited=explored.audited))
 
     def merged(self, other: Tally) -> Tally:
         """Return the sum of two tallies."""
@@ -98,6 +106,7 @@ class Tally:
             self.is_interrupted or other.is_interrupted,
             self.lost or other.lost,
             self.assumes or other.assumes,
+            self.contended or other.contended,
         )
 
 
@@ -243,7 +252,7 @@ class Certificate:
             return without_calls(uncalled(self.description.left_out))
         if self.tally.lost:
             return f"the executor lost work: {self.tally.lost}"
-        advice = self.tally.note or "increase the budget or reduce the bound"
+        advice = self.tally.note or f"{self.tally.most_orders}increase the budget or reduce the bound"
         return f"not all interleavings were covered; {advice}"
 
     @property

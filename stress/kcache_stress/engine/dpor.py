@@ -11,13 +11,18 @@ acquired its lock has no event that would race with the holder.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from typing import Final
 
 from .equal_actors import NONE_EQUAL
 from .events import ACQUIRE, BLOCKED, COMPOUND, JOIN, WRITE, Pending, Trace, are_dependent, imprecise_slots
 from .happens_before import Clock, HappensBefore, happens_before
 from .scheduling import FOREVER, STOP, Scheduling
 from .strategy import Ending, Step, Strategy
+from .weak_objects import kind_of
+
+_PLACES_SHOWN: Final = 3
 
 
 class _Node:
@@ -56,7 +61,13 @@ class Dpor(Strategy):
         self._tells_apart = self._begins_anew = False
         self._equal = NONE_EQUAL
         self._begun: set[int] = set()
+        self._races: Counter[tuple[type, object]] = Counter()
         self._start_over()
+
+    @property
+    def contended(self) -> tuple[tuple[type, object], ...]:
+        """The places with most races so far."""
+        return tuple(place for place, _ in self._races.most_common(_PLACES_SHOWN))
 
     def _start_over(self) -> None:
         self._prefix: list[int] = []  # the actor of each step, up to and including the choice to try
@@ -173,6 +184,8 @@ class Dpor(Strategy):
         first = starts[branch] if branch < len(starts) else own_events
         order = happens_before(trace, step.actors, first)
         for earlier, later in order.races:
+            _, kind, obj, slot = trace[later]
+            self._races[kind_of(obj), slot if kind <= WRITE and type(slot) is str else None] += 1
             for event in (trace[earlier], trace[later]):
                 if type(event[3]) in COMPOUND:
                     self.proof_obstacles.update((str(slot), None) for slot in imprecise_slots(event))

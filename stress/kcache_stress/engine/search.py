@@ -62,6 +62,7 @@ class SearchResult(Generic[A]):
         order: the happens-before relation of that execution, if the strategy computes it.
         seconds: duration of the search.
         note: the reason why an exhausted search proves nothing; empty if there is none.
+        contended: the places whose orders cost most executions, if the search was cut short.
         assumes: what an exhausted search takes for granted about waits with a timeout; empty if there was no such wait.
     """
 
@@ -74,6 +75,7 @@ class SearchResult(Generic[A]):
     seconds: float = 0.0
     note: str = ""
     assumes: str = ""
+    contended: tuple[tuple[type, object], ...] = ()
 
 
 def search(
@@ -142,7 +144,10 @@ def search(
                 coverage = Coverage.BUDGET_SPENT
                 break
         seconds = time.monotonic() - began
-        return SearchResult(coverage, executions, events, seconds=seconds, note=note, assumes=assumes)
+        contended = strategy.contended if coverage is Coverage.BUDGET_SPENT else ()
+        return SearchResult(
+            coverage, executions, events, seconds=seconds, note=note, assumes=assumes, contended=contended
+        )
     finally:
         runner.clean_up()
 

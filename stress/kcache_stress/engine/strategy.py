@@ -113,6 +113,11 @@ class Strategy(ABC):
         """Old name of :attr:`proof_obstacles`, for strategies of other packages."""
         return self.proof_obstacles
 
+    @property
+    def contended(self) -> tuple[tuple[type, object], ...]:
+        """The places whose orders cost most executions, with the type of the object and the slot; most first."""
+        return ()
+
     def begin(self, scheduler: Scheduling) -> None:
         """Prepare for an execution that is about to start."""
         self.scheduler = scheduler

@@ -120,6 +120,7 @@ class Explored:
         excluded: how many executions showed only known faults, and counted as passed.
         calls: (operation, ``"ok"`` or the kind of error) -> number of calls with that outcome; empty for targets whose
             single calls are not judged.
+        contended: the places whose orders cost most executions, if the search was cut short.
         assumes: what a proof takes for granted about waits with a timeout; empty if it does not depend on them.
     """
 
@@ -132,6 +133,7 @@ class Explored:
     excluded: int = 0
     calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
     assumes: str = ""
+    contended: str = ""
 
     @property
     def no_proof(self) -> str:
@@ -248,7 +250,17 @@ class _Exploration(Generic[P, A]):
         coverage = result.coverage if finding is None else Coverage.BUDGET_SPENT
         note = result.note or result.refused
         assumes = result.assumes if coverage is Coverage.EXHAUSTED else ""
-        return Explored(coverage, result.executions, finding, note, result.audited, result.refused, assumes=assumes)
+        contended = result.contended if coverage is Coverage.BUDGET_SPENT and finding is None else ""
+        return Explored(
+            coverage,
+            result.executions,
+            finding,
+            note,
+            result.audited,
+            result.refused,
+            assumes=assumes,
+            contended=contended,
+        )
 
     def _investigated(
         self, program: P, options: ExploreOptions, granularity: Granularity, samples: int = 0

@@ -33,6 +33,16 @@ from ..strategies.opcode_sampling import OpcodeSampling
 from ..strategies.partial_order_sampling import PartialOrderSampling
 
 _UNREDUCED_EXECUTIONS: Final = 1_000
+_RUNTIME_PLACES: Final = {
+    "lock": "locks",
+    "RLock": "locks",
+    "_Unknown": "code that is not instrumented",
+    "ThreadHandle": "starts and ends of threads",
+    "Scheduler": "the clock",
+    "Clock": "the clock",
+    "Cell": "variables of functions",
+}
+"""Class of the runtime -> what its objects are for the user."""
 _LEAST_SHARE: Final = 0.2
 """A restarted search gets at least this share of the investigation's time, even if the time is spent."""
 _MOST_BEGINNINGS: Final = 3
@@ -90,6 +100,7 @@ class ExplorationResult(Generic[A]):
         resets_each_time: whether modules are from now on restored before each execution: leftovers spoil proofs.
         is_long: whether executions take so long that only few can be run.
         assumes: what an exhaustive search takes for granted; see :attr:`~..engine.search.SearchResult.assumes`.
+        contended: the places whose orders cost most executions, as text, if the search was cut short.
         has_diverged: whether an execution did not repeat what an earlier one did under the same schedule.
         unknown_modules: modules with code in Python that ran but is not instrumented; instrumented, it may be proved.
     """
@@ -109,6 +120,7 @@ class ExplorationResult(Generic[A]):
     resets_each_time: bool = False
     is_long: bool = False
     assumes: str = ""
+    contended: str = ""
     has_diverged: bool = False
     unknown_modules: frozenset[str] = frozenset()
 
@@ -382,6 +394,7 @@ def _investigated(
                 seconds=search_result.seconds,
                 note=search_result.note,
                 assumes=search_result.assumes,
+                contended=_places_text(search_result.contended),
             )
             if search_result.problem is None:
                 if runner.reset.leftover and search_result.coverage.is_complete:
@@ -406,6 +419,15 @@ def _investigated(
         result = replace(result, is_strict=is_strict, needs_reload=needs_reload, resets_each_time=resets_each_time)
         unknown_modules = frozenset(runner.sandbox.foreign_code.unknown_modules)
         return replace(result, is_long=runner.is_long, unknown_modules=unknown_modules)
+
+
+def _places_text(places: Sequence[tuple[type, object]]) -> str:
+    texts = (_RUNTIME_PLACES.get(kind.__name__) or _place_text(kind.__name__, slot) for kind, slot in places)
+    return ", ".join(dict.fromkeys(texts))
+
+
+def _place_text(kind: str, slot: object) -> str:
+    return f"a {kind}" if slot is None else f"{kind}.{slot}"
 
 
 def _with_counterexample(
