@@ -30,7 +30,6 @@ class ModuleState:
 
 
 OUTSIDE: Final = ModuleState("outside")
-RANDOM: Final = ModuleState("random")
 ANY_STATE: Final = ModuleState("any")
 """Place that each function in C with a state reads: unknown code in Python, which may call any of them, writes it."""
 

@@ -28,7 +28,7 @@ from ..engine.events import READ, UNKNOWN, WRITE, UnknownAccess
 from ..engine.weak_objects import weakly
 from ..instrument.facts import Facts
 from ..instrument.names import HOOK_MARK
-from ..knowledge.code_in_c import ANY_STATE, OUTSIDE, RANDOM, ModuleState, state_of
+from ..knowledge.code_in_c import ANY_STATE, OUTSIDE, ModuleState, state_of
 from ..knowledge.python_code import (
     asks_outside,
     checks_protocols,
@@ -288,7 +288,8 @@ class ForeignCodeMonitor:
         elif is_drawing:
             # One step, although it may draw several numbers: any numbers are possible, whoever draws between them.
             common = frame.f_globals.get("_inst")
-            self._touch_state(RANDOM, WRITE if any(value is common for value in reach) else READ)
+            if self.reports and any(value is common for value in reach):
+                self._scheduler.touch(common, None, WRITE)
             reach = [value for value in reach if value is not common and type(value).__name__ != "SystemRandom"]
         what = f"runs {_name(frame)}, {_why_unseen(frame)}"
         self.enter(frame, what, reach, is_contained=asks or is_drawing)
