@@ -59,7 +59,7 @@ _SINGLE_EXECUTIONS: Final = 1_000
 
 _TRIAL_EXECUTIONS: Final = 100
 """Most tests with a lock have fewer interleavings than this; sampling them first takes hundreds of executions."""
-_TRIAL_SHARE: Final = 0.15
+_TRIAL_SHARE: Final = 0.35
 """Share of the time for the trial executions. If they do not suffice, most of the time is left for samples."""
 
 _MOST_WALKS: Final = 10
