@@ -1,4 +1,4 @@
-"""Library modules in Python that prevent a proof are instrumented, and the search is repeated; it accuses nobody."""
+"""The explorer instruments library modules that prevent a proof, and searches again; such a search accuses nobody."""
 
 from __future__ import annotations
 

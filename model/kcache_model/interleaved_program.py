@@ -18,7 +18,7 @@ class Timeouts(enum.StrEnum):
     """The contract about waits with a timeout: when they may end although another thread can go on."""
 
     PATIENT = "patient"
-    """Waits of 50 ms or more never do: nobody relies on the other threads to be that slow."""
+    """A wait of 50 ms or more never ends early: the other threads are not that slow."""
     ANY_TIME = "any-time"
     """Each wait may end at any moment: the other threads may be slow, or the machine busy."""
 

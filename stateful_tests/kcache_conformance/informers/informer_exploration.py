@@ -119,6 +119,7 @@ class InformerExplorationTarget:
         self.copies = Copies(tuple(dict.fromkeys(packages)), granularity, folder, (_PIPELINE, self._module))
         self.share = AuditShare(thorough=0)
         self._others: dict[Granularity, InformerExplorationTarget] = {granularity: self}
+        self._wider: dict[frozenset[str], InformerExplorationTarget] = {}
         self._watch: ProgressListener = NoProgress()
         self._note = ""
         self._is_controlled = False
@@ -140,7 +141,10 @@ class InformerExplorationTarget:
         """Return the same informer with these modules instrumented, too; itself if there are none."""
         if not modules:
             return self
-        return InformerExplorationTarget(self._spec, (*self._instrument, *sorted(modules)), self.granularity)
+        if modules not in self._wider:
+            further = (*self._instrument, *sorted(modules))
+            self._wider[modules] = InformerExplorationTarget(self._spec, further, self.granularity)
+        return self._wider[modules]
 
     def announce(self, program: InformerProgram, watch: ProgressListener) -> None:
         """Report to ``watch`` that a program is about to run."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -86,10 +86,17 @@ class Tally:
     def plus(self, explored: Explored) -> Tally:
         """Return the sum with one more program."""
         findings = () if explored.finding is None else (explored.finding,)
-        one = Tally(1, int(explored.is_exhausted), explored.executions, findings=findings)
-        notes = (explored.note,) if explored.note else ()
-        one = replace(one, assumes=explored.assumes, contended=explored.contended)
-        return self.merged(replace(one, notes=notes, audited=explored.audited))
+        one = Tally(
+            1,
+            int(explored.is_exhausted),
+            explored.executions,
+            findings=findings,
+            notes=(explored.note,) if explored.note else (),
+            audited=explored.audited,
+            assumes=explored.assumes,
+            contended=explored.contended,
+        )
+        return self.merged(one)
 
     def merged(self, other: Tally) -> Tally:
         """Return the sum of two tallies."""

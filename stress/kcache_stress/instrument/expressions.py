@@ -132,12 +132,12 @@ class Expressions(Rewriting):
             if receiver is None:
                 return node
             if self.facts.is_class_level(name):  # it is an attribute of a base class
-                return build.place(
-                    build.either(build.call("attribute", build.load(receiver), ast.Constant(name)), node), node
-                )
-            if not self.facts.is_mutable(name):
+                report: ast.expr = build.call("attribute", build.load(receiver), ast.Constant(name))
+            elif self.facts.is_mutable(name):
+                report = self.report(build.load(receiver), name, 0)
+            else:
                 return node
-            return build.place(build.either(self.report(build.load(receiver), name, 0), node), node)
+            return build.place(build.either(report, node), node)
         base = self.expression(node.value)
         hook = self.attribute_report(node.attr)
         if hook is None:

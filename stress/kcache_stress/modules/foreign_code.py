@@ -286,7 +286,7 @@ class ForeignCodeMonitor:
         if asks:
             self._touch_state(OUTSIDE, READ)
         elif is_drawing:
-            # One step, although it may draw several numbers: any numbers are possible, whoever draws between them.
+            # The call counts as one step, although another thread may draw between its numbers: any number may come.
             common = frame.f_globals.get("_inst")
             if self.reports and any(value is common for value in reach):
                 self._scheduler.touch(common, None, WRITE)

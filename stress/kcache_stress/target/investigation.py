@@ -171,11 +171,13 @@ def investigate(
     outcomes: set[object] | None = set() if samples else None
     least, is_first = _LEAST_SHARE * seconds, True
 
+    def remaining() -> float:
+        return max(least, seconds - (time.monotonic() - began)) if seconds < inf else inf
+
     def searched(runner_and_judge: RunnerAndJudge[A]) -> SearchResult[A]:
         nonlocal is_first
         was_first, is_first = is_first, False
-        remaining = max(least, seconds - (time.monotonic() - began)) if seconds < inf else inf
-        return _search(runner_and_judge, plan(runner_and_judge), remaining, outcomes, repeats=not was_first)
+        return _search(runner_and_judge, plan(runner_and_judge), remaining(), outcomes, repeats=not was_first)
 
     result = _settled(open_runner, granularity, searched, seconds, outcomes)
     if result.is_in_doubt:
@@ -185,9 +187,8 @@ def investigate(
     if wider is not None and result.problem is None and result.coverage is Coverage.NO_PROOF:
 
         def proved(runner_and_judge: RunnerAndJudge[A]) -> SearchResult[A]:
-            remaining = max(least, seconds - (time.monotonic() - began)) if seconds < inf else inf
             limit = max(limit for _, limit in plan(runner_and_judge))
-            return _search(runner_and_judge, [(Dpor(), limit)], remaining, outcomes)
+            return _search(runner_and_judge, [(Dpor(), limit)], remaining(), outcomes)
 
         result = _proved_wider(wider, result, granularity, proved, seconds)
     if result.problem is not None or not result.coverage.is_complete or outcomes is None:
@@ -407,10 +408,9 @@ def _investigated(
             else:
                 result = _with_counterexample(runner_and_judge, result, search_result, seconds)
         except DivergedError as error:
-            result = replace(result, has_diverged=True)
             why = "; ".join(filter(None, (str(error), runner.reset.leftover)))
             summary = f"the same schedule does not do the same each time: {why}. The program cannot be explored"
-            result = replace(result, problem=Problem(FindingKind.NONDETERMINISM, summary))
+            result = replace(result, has_diverged=True, problem=Problem(FindingKind.NONDETERMINISM, summary))
         except UncontrolledError as error:
             result = replace(result, coverage=Coverage.BUDGET_SPENT, refused=str(error))
         is_passed = result.problem is None or result.has_diverged
