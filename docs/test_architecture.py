@@ -224,6 +224,7 @@ def test_the_engine_stands_alone() -> None:
 EXPLORER_MAY_IMPORT = (
     "kcache_stress.interpreter",
     "kcache_model.thread_time",
+    "kcache_model.audited",
     "kcache_model.blob",
     "kcache_model.errors",
     "kcache_model.finding",

@@ -47,9 +47,9 @@ def explored(folder: Path, asked: str, threads: int = 2, **options):
 )
 def test_each_run_of_an_execution_is_told_the_same(tmp_path, asked):
     """One thread has one execution, which is run again and again: by the search, its audit, and anew."""
-    result, seen = explored(tmp_path, f"return {asked}", threads=1, samples=5)
+    result, seen = explored(tmp_path, f"return {asked}", threads=1, audits=True)
     assert result.problem is None
-    assert explored(tmp_path, f"return {asked}", threads=1, samples=5)[1] == seen
+    assert explored(tmp_path, f"return {asked}", threads=1, audits=True)[1] == seen
     assert len(seen) == 1
 
 
@@ -63,31 +63,31 @@ def test_what_is_drawn_depends_on_the_thread_and_not_on_the_order(tmp_path, aske
     assert len(set(one.split(", "))) == 2
 
 
-@pytest.mark.parametrize("samples", [0, 5])
-def test_all_clocks_tell_the_same_time(tmp_path, samples):
-    """At each granularity: those samples are switched at opcodes, in code that is not rewritten."""
+@pytest.mark.parametrize("audits", [False, True])
+def test_all_clocks_tell_the_same_time(tmp_path, audits):
+    """In the search, and in its audit, which runs code that is not rewritten."""
     asked = (
         "before = time.time(); time.sleep(30); now = datetime.datetime.now(tz=datetime.timezone.utc); "
         "return type(now), 29 < now.timestamp() - before < 31, datetime.date.today() == datetime.datetime.now().date()"
     )
-    _, seen = explored(tmp_path, asked, threads=1, samples=samples)
+    _, seen = explored(tmp_path, asked, threads=1, audits=audits)
     assert seen == {(str((datetime.datetime, True, True)),)}
 
 
 def test_a_class_that_says_itself_what_time_it_is_is_asked(tmp_path):
     asked = "return type('Own', (datetime.datetime,), {'now': classmethod(lambda cls: 7)}).now()"
-    assert explored(tmp_path, asked, threads=1, samples=5)[1] == {("7",)}
+    assert explored(tmp_path, asked, threads=1, audits=True)[1] == {("7",)}
 
 
 def test_ids_are_what_they_say(tmp_path):
     asked = "made = uuid.uuid1(), uuid.uuid4(); return [(i.version, i.variant) for i in made] + [made[0].time > 0]"
-    _, seen = explored(tmp_path, asked, threads=1, samples=0)
+    _, seen = explored(tmp_path, asked, threads=1, audits=False)
     assert seen == {(str([(1, uuid.RFC_4122), (4, uuid.RFC_4122), True]),)}
 
 
 def test_nothing_is_replaced_between_executions(tmp_path):
     before = uuid.uuid4(), uuid.uuid1()
-    explored(tmp_path, "return uuid.uuid4()", threads=1, samples=0)
+    explored(tmp_path, "return uuid.uuid4()", threads=1, audits=False)
     assert len({*before, uuid.uuid4(), uuid.uuid1()}) == 4
 
 
@@ -95,10 +95,10 @@ def test_nothing_is_replaced_between_executions(tmp_path):
 @pytest.mark.parametrize("asked", ["ask = datetime.datetime.now; ask()", "gc.collect()", "os.system('')"])
 def test_what_no_event_tells_is_no_proof(tmp_path, asked):
     """The real clock, another process, and what is garbage: that follows from what other threads let go of."""
-    result, _ = explored(tmp_path, f"{asked}", samples=0)
+    result, _ = explored(tmp_path, f"{asked}", audits=False)
     assert (result.problem, result.coverage) == (None, Coverage.NO_PROOF)
     assert "asking.py:5" in result.note
-    result, _ = explored(tmp_path, "return datetime.datetime(2020, 1, 1), gc.isenabled", samples=0)
+    result, _ = explored(tmp_path, "return datetime.datetime(2020, 1, 1), gc.isenabled", audits=False)
     assert result.coverage is Coverage.EXHAUSTED
 
 
@@ -131,7 +131,7 @@ def test_joining_a_thread_of_the_program_is_no_false_finding(tmp_path, is_own):
         made = load(tmp_path / "joining.py").Made()
         return [lambda: (made.tells(), made.joins())] if is_own else [made.tells, made.joins]
 
-    result = explore_scenario(Scenario((), setup), executions=100, samples=0)
+    result = explore_scenario(Scenario((), setup), executions=100, audits=False)
     if is_own:
         assert "cannot join current thread" in str(result.problem)
     else:

@@ -43,7 +43,7 @@ def explored(
             return None
         return None if objects[0].is_right() else "it is not right"
 
-    return explore_scenario(Scenario((), setup, judge), executions=executions, seconds=60, samples=20, **options)
+    return explore_scenario(Scenario((), setup, judge), executions=executions, seconds=60, audits=True, **options)
 
 
 def passes(result: ScenarioResult) -> bool:

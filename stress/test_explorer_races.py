@@ -14,14 +14,14 @@ _NO_RACE_WITH_GIL = {"attr_plain", "sync_identity_small_int"}
 _HONEST = (Coverage.NO_PROOF, Coverage.BUDGET_SPENT)
 
 
-def explored(name, tmp_path, monkeypatch, granularity, twin, samples=150):
+def explored(name, tmp_path, monkeypatch, granularity, twin, audits=True):
     missing = missing_packages(name)
     if missing:
         pytest.skip(f"needs {', '.join(missing)}")
     monkeypatch.syspath_prepend(tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # coroutines that nobody awaits
-        return explored_race(name, tmp_path, granularity, twin=twin, samples=samples)
+        return explored_race(name, tmp_path, granularity, twin=twin, audits=audits)
 
 
 @pytest.mark.one_in(7, start=3)
@@ -31,7 +31,7 @@ def test_a_race_is_never_called_exhausted(name, granularity, tmp_path, monkeypat
     """Without an audit: that finds small races whatever the search overlooks, and few of those in large programs."""
     if granularity is Granularity.GIL and name in _NO_RACE_WITH_GIL:
         pytest.skip("no race under the GIL")
-    result = explored(name, tmp_path, monkeypatch, granularity, twin=False, samples=0)
+    result = explored(name, tmp_path, monkeypatch, granularity, twin=False, audits=False)
     assert result.problem is not None or result.coverage in _HONEST
     if result.coverage is Coverage.NO_PROOF:
         assert ": " in result.note
@@ -39,7 +39,7 @@ def test_a_race_is_never_called_exhausted(name, granularity, tmp_path, monkeypat
 
 def test_a_step_on_two_containers_is_one_event(tmp_path, monkeypatch):
     """Were it two, the first would be read later than its event says, and what is seen in between left out."""
-    result = explored("two_concatenated", tmp_path, monkeypatch, Granularity.FREE, twin=False, samples=0)
+    result = explored("two_concatenated", tmp_path, monkeypatch, Granularity.FREE, twin=False, audits=False)
     assert result.problem is not None
 
 

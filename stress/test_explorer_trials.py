@@ -13,8 +13,9 @@ from kcache_stress.engine.strategy import Coverage, Strategy
 from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.runtime.threads.scheduler import Scheduler
 from kcache_stress.strategies.partial_order_sampling import PartialOrderSampling
+from kcache_stress.target.exploration_result import ExplorationResult
 from kcache_stress.target.explore import ExploreOptions, explore
-from kcache_stress.target.investigation import ExplorationResult, investigate
+from kcache_stress.target.investigation import investigate
 
 BODIES = """
 import threading
@@ -113,7 +114,7 @@ def test_a_small_test_is_exhausted_by_the_trial_alone(bodies: Path) -> None:
     options = ExploreOptions(walk=200, seconds=600.0)
     result = explore(exploration_target, InterleavedProgram(), options)
     assert result.coverage is Coverage.EXHAUSTED
-    assert result.executions - result.audited <= 20
+    assert result.executions - result.audited.executions <= 20
 
 
 class Once(Dpor):

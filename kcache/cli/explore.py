@@ -209,7 +209,7 @@ def explore(
                     on_tally=lambda so_far: show(None, so_far),
                 )
     if tally.audited:
-        console.print(f"  audited by {tally.audited} executions of the unchanged code, switched at opcodes")
+        console.print(f"  audited: {tally.audited}, {tally.audited.executions:,} executions of the unchanged code")
     explored = f"{tally.programs} programs, {tally.executions} executions, {tally.exhausted} programs exhausted"
     console.print(f"  {explored}")
     if tally.note:

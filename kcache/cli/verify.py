@@ -136,7 +136,7 @@ def _report(certificate: Certificate, title: str, options: SuiteOptions) -> RunR
         "programs": tally.programs,
         "executions": tally.executions,
         "exhausted": tally.exhausted,
-        "audited": tally.audited,
+        "audited": tally.audited.executions,
         **({} if total is None else {"of": total}),
     }
     is_verified = certificate.status is Status.OK

@@ -13,7 +13,8 @@ from kcache_stress.engine.execution import Execution
 from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.engine.strategy import Coverage, Strategy
 from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
-from kcache_stress.target.investigation import ExplorationResult, investigate
+from kcache_stress.target.exploration_result import ExplorationResult
+from kcache_stress.target.investigation import investigate
 
 _USUAL = InterleavedProgram()
 

@@ -75,20 +75,20 @@ def explored_race(
     *,
     twin: bool,
     strategy: ScenarioStrategy = "dpor",
-    samples: int = 150,
+    audits: bool = True,
 ) -> ScenarioResult:
-    """Explore a race, or its twin; ``folder`` must be on ``sys.path``, ``samples`` are those of the audit."""
+    """Explore a race, or its twin; ``folder`` must be on ``sys.path``, ``audits`` as in :func:`explore_scenario`."""
     text = (RACES / f"{name}.py").read_text(encoding="utf-8")
     main = f"{name}__ok" if twin else name
     (folder / f"{main}.py").write_text(correct(text) if twin else text, encoding="utf-8")
     also = header(text, "also")
     for other in also + header(text, "foreign"):
         (folder / f"{other}.py").write_text((RACES / f"{other}.py").read_text(encoding="utf-8"), encoding="utf-8")
-    return explored_module(main, also, granularity, strategy, samples)
+    return explored_module(main, also, granularity, strategy, audits)
 
 
 def explored_module(
-    main: str, also: Sequence[str], granularity: Granularity, strategy: ScenarioStrategy = "dpor", samples: int = 150
+    main: str, also: Sequence[str], granularity: Granularity, strategy: ScenarioStrategy = "dpor", audits: bool = True
 ) -> ScenarioResult:
     """Explore the threads of an importable module that has ``make``, ``THREADS`` and ``check``."""
     shared: list[object] = []
@@ -106,5 +106,5 @@ def explored_module(
     scenario = Scenario((main, *also), setup, lambda results: judge[0](shared[0], results))
     executions = 3_000 if strategy == "dpor" else 400
     return explore_scenario(
-        scenario, seconds=60.0, executions=executions, granularity=granularity, strategy=strategy, samples=samples
+        scenario, seconds=60.0, executions=executions, granularity=granularity, strategy=strategy, audits=audits
     )

@@ -26,7 +26,7 @@ from kcache_stress.modules.private_packages import existing
 from kcache_stress.modules.sandbox import Sandbox
 from kcache_stress.modules.sources import fingerprint_of
 from kcache_stress.target.confirmation import Answer, Confirmation, answer_of_runs
-from kcache_stress.target.investigation import RunnerAndJudge
+from kcache_stress.target.exploration_result import RunnerAndJudge
 from kcache_stress.target.scenario_runner import SCENARIO_JUDGE, CallSequence, Load, Scenario, ScenarioRunner, Work
 from kcache_stress.trace.renderer import Texts, render_interleaving
 

@@ -13,7 +13,7 @@ from ..results.exploration_outcomes import Certificate
 from .finding_places import versions
 from .methods_text import encode_methods, methods_lines
 
-CERTIFICATE_SCHEMA: Final = "kcache/certificate/1"
+CERTIFICATE_SCHEMA: Final = "kcache/certificate/2"
 
 
 def certificate_rows(certificate: Certificate, methods: MethodsReport | None = None) -> Mapping[str, str]:
@@ -33,7 +33,7 @@ def certificate_rows(certificate: Certificate, methods: MethodsReport | None = N
         "programs": f"{tally.programs} of {total}, modulo renaming and order of threads",
         "exhausted": f"{tally.exhausted} programs, in all interleavings",
         "executions": str(tally.executions),
-        "audited": f"{tally.audited} of them, of unchanged code, switched at opcodes",
+        "audited": f"{tally.audited.executions} of them, of unchanged code, switched at opcodes: {tally.audited}",
         **({"no proof": "; ".join(tally.notes)} if tally.notes else {}),
         **sources,
         "made with": f"kcache {tools['kcache']}, {tools['implementation']} {tools['python']}",
@@ -60,7 +60,7 @@ def encode_certificate(certificate: Certificate, methods: MethodsReport | None =
         "reduction": certificate.reduction,
         "programs": {"all": certificate.programs, "explored": tally.programs, "exhausted": tally.exhausted},
         "executions": tally.executions,
-        "audited": tally.audited,
+        "audited": tally.audited.to_json(),
         "no_proof": list(tally.notes),
         "not_tested": [*description.unsupported, *description.left_out],
         **({"methods": encode_methods(methods)} if methods else {}),

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from kcache import Semantics
+from kcache_model.audited import NOT_AUDITED, Audited
 from kcache_model.bound import Bound
 from kcache_model.finding import Finding
 from kcache_model.verdict import Status
@@ -41,7 +42,7 @@ class Tally:
         findings: findings with distinct symptoms.
         refused: why the target cannot be explored; empty if it can.
         notes: why some searches were no proof, if the strategy knows it; each reason once, the first few.
-        audited: the number of executions at opcodes that the exhaustive searches were compared with.
+        audited: extent of the audits of the exhaustive searches.
         sources: (path, SHA-256) of each instrumented module.
         is_interrupted: whether the user stopped it.
         lost: why an executor did not explore some of its programs; empty if it did.
@@ -56,7 +57,7 @@ class Tally:
     findings: tuple[Finding, ...] = ()
     refused: str = ""
     notes: tuple[str, ...] = ()
-    audited: int = 0
+    audited: Audited = NOT_AUDITED
     sources: frozenset[tuple[str, str]] = frozenset()
     is_interrupted: bool = False
     lost: str = ""

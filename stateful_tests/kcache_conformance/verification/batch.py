@@ -14,6 +14,7 @@ from typing import Any
 
 from kcache_conformance.isolation import STARTUP_SECONDS, HarnessError, raise_if_failed, run_job
 from kcache_conformance.isolation.worker import Outlet
+from kcache_model.audited import Audited
 from kcache_model.call_program import hash_seed
 from kcache_model.codec import decode_finding, encode_finding
 from kcache_model.errors import CannotExploreError, TargetError
@@ -120,6 +121,7 @@ def encode_tally(tally: Tally, type: str = DEFAULT_TYPE) -> Data:
     codec = target_type_named(type).codec
     return {
         **vars(tally),
+        "audited": tally.audited.to_json(),
         "sources": sorted(tally.sources),
         "type": type,
         "findings": [encode_finding(finding, codec) for finding in tally.findings],
@@ -131,6 +133,7 @@ def decode_tally(data: Data) -> Tally:
     fields = dict(data)
     codec = target_type_named(fields.pop("type")).codec
     fields["findings"] = tuple(decode_finding(finding, codec) for finding in fields["findings"])
+    fields["audited"] = Audited.from_json(fields["audited"])
     fields["notes"], fields["sources"] = tuple(fields["notes"]), frozenset(map(tuple, fields["sources"]))
     return Tally(**fields)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
 import kcache
+from kcache_model.audited import Audited
 from kcache_model.bound import Bound
 from kcache_model.decoding import is_integer, list_of, shown, text_of, texts_of
 from kcache_model.errors import FormatError
@@ -143,7 +144,7 @@ def _decoded(data: Any) -> Part:
         executions=_count(data["executions"]),
         seconds=float(resume["process_seconds"]),
         notes=tuple(texts_of(data["no_proof"])),
-        audited=_count(data["audited"]),
+        audited=Audited.from_json(data["audited"]),
         sources=_files(data["sources"]["files"]),
     )
     explored = joined((_count(start), _count(stop)) for start, stop in list_of(resume["done"]))

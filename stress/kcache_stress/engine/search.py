@@ -6,6 +6,7 @@ import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from typing import Generic
 
 from kcache_model.finding import FindingKind
@@ -42,11 +43,13 @@ class SearchLimits:
         seconds: the most seconds of wall-clock time.
         least: number of executions that are run even if the seconds are over, so that a busy machine has the same
             results. It does not apply if executions have many events, wait for the outside world, or use much CPU time.
+        events: the most events of all executions together.
     """
 
-    executions: int = 1_000_000
+    executions: float = 1_000_000
     seconds: float = 3600.0
     least: int = 0
+    events: float = inf
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,7 @@ def search(
                 or idle_seconds() - idle > limits.seconds
                 or time.thread_time() - worked > max(_MOST_WORK * limits.seconds, _LONG_SECONDS * executions)
             )
-            if executions >= limits.executions or is_late:
+            if executions >= limits.executions or events >= limits.events or is_late:
                 coverage = Coverage.BUDGET_SPENT
                 break
         seconds = time.monotonic() - began

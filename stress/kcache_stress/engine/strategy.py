@@ -203,6 +203,11 @@ class Strategy(ABC):
             self._alone = next((n for n, event in enumerate(self.scheduler.trace) if event[1] == SPAWN), 0)
         return self._alone or 0
 
+    def allow(self, actor: int, steps: int) -> int:
+        """Let an actor perform a number of steps before the next choice; return the actor."""
+        self.scheduler.left = steps
+        return actor
+
     def end(self, ending: Ending) -> list[int]:
         """End the execution; return no candidates."""
         self.ending = ending

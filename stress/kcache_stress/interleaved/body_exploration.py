@@ -28,7 +28,7 @@ from ..modules.sources import fingerprint_of
 from ..runtime.threads.virtual_thread import UncontrolledError
 from ..strategies.partial_order_sampling import PartialOrderSampling
 from ..target.confirmation import Answer, Confirmation, why_not_repeated
-from ..target.investigation import RunnerAndJudge
+from ..target.exploration_result import RunnerAndJudge
 from ..target.replay_token import ReplayToken, TokenFormat
 from ..target.scenario_runner import SCENARIO_JUDGE
 from ..trace.renderer import Texts, end_of, render_interleaving
@@ -82,7 +82,7 @@ class BodyExplorationTarget:
     ) -> None:
         self.target: InterleavedTest = load_test(spec)
         self.granularity = granularity
-        self.share = AuditShare()
+        self.share = AuditShare(is_single=True)
         self._instrument = instrument
         packages = self.target.packages(existing(instrument))
         self._copies = self._loaded(packages, granularity)

@@ -41,7 +41,7 @@ from ..modules.sandbox import Sandbox
 from ..modules.sources import fingerprint_of
 from ..runtime.threads.virtual_thread import SetupDeadlockError
 from ..target.confirmation import Answer, Confirmation, why_not_repeated
-from ..target.investigation import RunnerAndJudge
+from ..target.exploration_result import RunnerAndJudge
 from ..target.scenario_runner import CallSequence, Load, Scenario, ScenarioRunner, Work
 from ..trace.renderer import Texts, render_interleaving
 from ..trace.setup_deadlock import waits_for_ever

@@ -38,10 +38,12 @@ class OpcodeSampling(Sampling):
 
     Args:
         seed: determines all schedules.
+        tries_places: whether most of the first schedules have one preemption, at a place that was not tried yet.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, tries_places: bool = True) -> None:
         super().__init__()
+        self._tries_places = tries_places
         self._random = random.Random(seed)
         self._executions = 0
         self._places: dict[int, dict[object, list[int]]] = {}  # actor -> place -> its steps there, last seen
@@ -72,7 +74,7 @@ class OpcodeSampling(Sampling):
         if draw.random() < _RESTLESS:
             self._mean = math.exp(draw.uniform(math.log(_SHORTEST), math.log(_LONGEST)))
             return
-        if self._untried and draw.random() < _SINGLE:
+        if self._tries_places and self._untried and draw.random() < _SINGLE:
             self._add_point(*self._untried.pop())
         else:
             thread = draw.choice(list(self._places))
@@ -105,8 +107,7 @@ class OpcodeSampling(Sampling):
             if number not in priorities:
                 priorities[number] = self._random.random()
         chosen = max(candidates, key=priorities.__getitem__)
-        scheduler.left = self._steps_until_choice(chosen)
-        return chosen
+        return self.allow(chosen, self._steps_until_choice(chosen))
 
     def learn(self, step: Step) -> HappensBefore | None:
         """Record the places that each actor reached, with the numbers of its steps there."""

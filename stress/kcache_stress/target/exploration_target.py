@@ -14,7 +14,7 @@ from ..engine.execution import A, Problem
 from ..engine.granularity import Granularity
 from ..modules.sandbox import Sandbox
 from .confirmation import Confirmation
-from .investigation import OpenRunner
+from .exploration_result import OpenRunner
 
 P = TypeVar("P")
 """Type of the programs."""

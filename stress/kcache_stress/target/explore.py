@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Generic
 
+from kcache_model.audited import NOT_AUDITED, Audited
 from kcache_model.errors import CannotExploreError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.progress import NoProgress, ProgressListener
 
+from ..engine.audit import NO_AUDIT, AuditBudget
 from ..engine.counterexample import Counterexample, Possible
 from ..engine.dpor import Dpor
 from ..engine.execution import A, Problem
@@ -31,8 +33,10 @@ from ..strategies.single_preemption import SinglePreemption
 from ..strategies.time_slices import TimeSlices
 from .confirmation import Answer, Confirmation, with_confirmation
 from .excluded_faults import ExcludedFaults, ExcludingJudge
+from .exploration_result import ExplorationResult, OpenRunner, RunnerAndJudge
 from .exploration_target import ExplorationTarget, P
-from .investigation import ExplorationResult, OpenRunner, RunnerAndJudge, investigate, with_fewest_preemptions
+from .investigation import investigate
+from .reproducing import with_fewest_preemptions
 
 _MINIMISE_ATTEMPTS: Final = 150
 _POSSIBLE_EXECUTIONS: Final = 3_000
@@ -115,7 +119,7 @@ class Explored:
         executions: how many executions the exploration took.
         finding: the failure; ``None`` if nothing failed.
         note: why the search is no proof, if the strategy knows a reason.
-        audited: with how many executions at opcodes the search was compared.
+        audited: extent of the audits of exhaustive searches.
         refused: the line that did something the explorer cannot control; there the search ended. Empty otherwise.
         excluded: how many executions showed only known faults, and counted as passed.
         calls: (operation, ``"ok"`` or the kind of error) -> number of calls with that outcome; empty for targets whose
@@ -128,7 +132,7 @@ class Explored:
     executions: int
     finding: Finding | None = None
     note: str = ""
-    audited: int = 0
+    audited: Audited = NOT_AUDITED
     refused: str = ""
     excluded: int = 0
     calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
@@ -237,16 +241,16 @@ class _Exploration(Generic[P, A]):
         share = self.exploration_target.share
         until = time.monotonic() + self.options.whole_seconds
         proves = not (self.seeks_data_races or self.excluded.findings or self.excluded.kinds)
-        samples = share.due() if proves else 0
+        budget = share.due(self.options.seconds) if proves else NO_AUDIT
         try:
-            result = self._investigated(program, self.options, self.exploration_target.granularity, samples)
+            result = self._investigated(program, self.options, self.exploration_target.granularity, budget)
             finding = None if result.problem is None else self._finding(program, result, until)
         except (UncontrolledError, CannotExploreError) as error:  # while a finding is described; while loading
             return Explored(Coverage.BUDGET_SPENT, 1, note=str(error), refused=str(error))
         finally:
             self.watch.rest()
         if result.problem is None and result.coverage.is_complete:
-            share.spend(result.executions - result.audited, samples)
+            share.spend(result.executions - result.audited.executions, is_audited=bool(result.audited))
         coverage = result.coverage if finding is None else Coverage.BUDGET_SPENT
         note = result.note or result.refused
         assumes = result.assumes if coverage is Coverage.EXHAUSTED else ""
@@ -263,7 +267,7 @@ class _Exploration(Generic[P, A]):
         )
 
     def _investigated(
-        self, program: P, options: ExploreOptions, granularity: Granularity, samples: int = 0
+        self, program: P, options: ExploreOptions, granularity: Granularity, budget: AuditBudget = NO_AUDIT
     ) -> ExplorationResult[A]:
         self.exploration_target.announce(program, self.watch)
         return investigate(
@@ -271,7 +275,7 @@ class _Exploration(Generic[P, A]):
             lambda runner_and_judge: _plan(options, runner_and_judge),
             granularity=granularity,
             seconds=options.seconds,
-            samples=samples,
+            budget=budget,
             seed=options.seed,
             wider=(lambda modules, at: self._opened(program, at, modules)) if options.widens else None,
         )

@@ -3,141 +3,38 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
-from typing import Final, Generic, NamedTuple, TypeAlias
+from typing import Final
 
+from kcache_model.audited import NOT_AUDITED, Audited
 from kcache_model.errors import CannotExploreError
 from kcache_model.finding import FindingKind
 
-from ..engine.audit import audit, sampling_granularity
-from ..engine.counterexample import Counterexample, counterexample, smallest
+from ..engine.audit import NO_AUDIT, AuditBudget, audit, sampling_granularity
 from ..engine.dpor import DivergedError, Dpor
-from ..engine.execution import A, Judge, Problem
+from ..engine.execution import A, Problem
 from ..engine.granularity import Granularity
-from ..engine.happens_before import happens_before
-from ..engine.schedule import Schedule, schedule_of
-from ..engine.schedule_replay import Replay
 from ..engine.search import SearchLimits, SearchResult, search
 from ..engine.strategy import Coverage, Strategy
 from ..modules.private_packages import can_be_instrumented
-from ..modules.target_runner import TargetRunner
 from ..modules.uncertainty import LATE
 from ..runtime.threads.deadlines import SHORTEST
 from ..runtime.threads.virtual_thread import UncontrolledError
-from ..strategies.naive import Naive
 from ..strategies.opcode_sampling import OpcodeSampling
-from ..strategies.partial_order_sampling import PartialOrderSampling
+from ..strategies.place_coverage import PlaceCoverage
+from .exploration_result import ExplorationResult, OpenRunner, Plan, RunnerAndJudge, Wider, places_text
+from .reproducing import in_new_modules, with_counterexample
 
-_UNREDUCED_EXECUTIONS: Final = 1_000
-_RUNTIME_PLACES: Final = {
-    "lock": "locks",
-    "RLock": "locks",
-    "_Unknown": "code that is not instrumented",
-    "ThreadHandle": "starts and ends of threads",
-    "Scheduler": "the clock",
-    "Clock": "the clock",
-    "Cell": "variables of functions",
-}
-"""Class of the runtime -> what its objects are for the user."""
 _LEAST_SHARE: Final = 0.2
 """A restarted search gets at least this share of the investigation's time, even if the time is spent."""
+_AUDIT_SECONDS: Final = 120.0
+"""Most seconds of each part of an audit. Unless the audited code is very slow, the audit ends long before."""
 _MOST_BEGINNINGS: Final = 3
 """Maximum number of restarts of a search: for unexpected code, to restore modules, and to reload modules."""
-_INHERITED: Final = "it fails only after other programs have changed its modules"
-_UNSEEN: Final = (
-    "calls depend on each other in code that the explorer cannot see (C, eval, another package), although they look "
-    "independent; name the package with --instrument, or use --strategy naive and stress"
-)
-_UNSETTLED: Final = (
-    "some orders of calls that the happens-before relation allows could not be judged, because the steps of this "
-    "granularity are too long; use --granularity free"
-)
-
-
-class RunnerAndJudge(NamedTuple, Generic[A]):
-    """The runner and the judge of one program.
-
-    Attributes:
-        runner: runs the threads of the program.
-        judge: judges their executions.
-    """
-
-    runner: TargetRunner[A]
-    judge: Judge[A]
-
-
-OpenRunner: TypeAlias = AbstractContextManager[RunnerAndJudge[A]]
-"""Context manager with the runner and the judge of a program; its exit cleans up."""
-
-Wider: TypeAlias = Callable[[frozenset[str], Granularity], OpenRunner[A]]
-"""Function that opens the runner of a program with further modules instrumented, at a granularity."""
-
-Plan: TypeAlias = Callable[[RunnerAndJudge[A]], Sequence[tuple[Strategy, int]]]
-"""Function that returns the strategies to try in turn, each with its maximum number of executions."""
-
-
-@dataclass(frozen=True)
-class ExplorationResult(Generic[A]):
-    """Result of an investigation.
-
-    Attributes:
-        coverage: how much of the interleavings was covered.
-        executions: how many executions the investigation took, including the audit.
-        seconds: how long the investigation took.
-        problem: the first problem that was found.
-        counterexample: reproduces the problem; ``None`` if nothing is wrong, or no schedule can be repeated.
-        note: why the search is no proof, although it could have been exhaustive: ``FILE:LINE: what``.
-        granularity: the points at which threads were switched; an audit switches them at opcodes.
-        audited: with how many executions at opcodes an exhaustive search was compared.
-        refused: the line that did something the explorer cannot control; there the search ended. Empty otherwise.
-        unseen: the unobserved code that ran in the counterexample; its locks may make the execution impossible.
-        is_strict: whether the modules were loaded for unknown code, which may change everything that it reaches.
-        needs_reload: whether the modules must be loaded in another way, because they did something unexpected.
-        resets_each_time: whether modules are from now on restored before each execution: leftovers spoil proofs.
-        is_long: whether executions take so long that only few can be run.
-        assumes: what an exhaustive search takes for granted; see :attr:`~..engine.search.SearchResult.assumes`.
-        contended: the places whose orders cost most executions, as text, if the search was cut short.
-        has_diverged: whether an execution did not repeat what an earlier one did under the same schedule.
-        unknown_modules: modules with code in Python that ran but is not instrumented; instrumented, it may be proved.
-    """
-
-    coverage: Coverage
-    executions: int = 0
-    seconds: float = 0.0
-    problem: Problem | None = None
-    counterexample: Counterexample[A] | None = None
-    note: str = ""
-    granularity: Granularity = Granularity.FREE
-    audited: int = 0
-    refused: str = ""
-    unseen: str = ""
-    is_strict: bool = False
-    needs_reload: bool = False
-    resets_each_time: bool = False
-    is_long: bool = False
-    assumes: str = ""
-    contended: str = ""
-    has_diverged: bool = False
-    unknown_modules: frozenset[str] = frozenset()
-
-    @property
-    def schedule(self) -> Schedule:
-        """The schedule of the counterexample: which thread runs for how many steps; empty if there is none."""
-        return () if self.counterexample is None else self.counterexample.schedule
-
-    @property
-    def is_in_doubt(self) -> bool:
-        """Whether time may be the cause: in the counterexample a wait ended while other threads could run."""
-        return self.counterexample is not None and bool(self.counterexample.execution.hurry)
-
-    @property
-    def preemptions(self) -> int:
-        """Number of preemptions in the counterexample; 0 if there is no counterexample."""
-        return 0 if self.counterexample is None else self.counterexample.preemptions
 
 
 def investigate(
@@ -146,7 +43,7 @@ def investigate(
     *,
     granularity: Granularity = Granularity.FREE,
     seconds: float = 10.0,
-    samples: int = 0,
+    budget: AuditBudget = NO_AUDIT,
     seed: int = 0,
     wider: Wider[A] | None = None,
 ) -> ExplorationResult[A]:
@@ -162,13 +59,13 @@ def investigate(
         granularity: the points at which threads may be switched.
         seconds: the most time of all strategies together; each may use its share of the remaining time. If a search
             meets unknown code late, it is restarted with the remaining time, but at least a fifth of ``seconds``.
-        samples: with how many executions at opcodes an exhaustive search is compared; 0 for no audit.
+        budget: budget of the audit of an exhaustive search.
         seed: the seed of the audit.
         wider: opens the same program with more modules instrumented. If only code of other modules prevents a proof, a
             search of this program may be one; it is audited like any other, and what fails there alone is ignored.
     """
     began = time.monotonic()
-    outcomes: set[object] | None = set() if samples else None
+    outcomes: set[object] | None = None if budget is NO_AUDIT else set()
     least, is_first = _LEAST_SHARE * seconds, True
 
     def remaining() -> float:
@@ -193,47 +90,55 @@ def investigate(
         result = _proved_wider(wider, result, granularity, proved, seconds)
     if result.problem is not None or not result.coverage.is_complete or outcomes is None:
         return result
-    lacking = ""
 
-    def audited(runner_and_judge: RunnerAndJudge[A]) -> SearchResult[A]:
-        nonlocal lacking
-        search_result, lacking = audit(
-            runner_and_judge.runner, runner_and_judge.judge, OpcodeSampling(seed), samples, known_outcomes=outcomes
+    def strategies() -> tuple[PlaceCoverage, Strategy]:
+        places = PlaceCoverage(None if budget.is_required else random.Random(seed))
+        return places, OpcodeSampling(seed, tries_places=False)
+
+    return _audited(open_runner, granularity, result, budget, strategies, outcomes, seconds)
+
+
+def _audited(
+    open_runner: Callable[[Granularity], OpenRunner[A]],
+    granularity: Granularity,
+    result: ExplorationResult[A],
+    budget: AuditBudget,
+    strategies: Callable[[], tuple[PlaceCoverage, Strategy]],
+    outcomes: set[object],
+    seconds: float,
+) -> ExplorationResult[A]:
+    """Audit an exhaustive search; return its result, with the finding of the audit or with the reason for no proof."""
+    lacking, extent = "", NOT_AUDITED
+
+    def searched(runner_and_judge: RunnerAndJudge[A]) -> SearchResult[A]:
+        nonlocal lacking, extent
+        runner, judge = runner_and_judge
+        places, draws = strategies()
+        plan = (
+            (places, SearchLimits(budget.executions, _AUDIT_SECONDS, events=budget.events)),
+            (draws, SearchLimits(budget.draws, _AUDIT_SECONDS)),
         )
+        search_result, lacking = audit(runner, judge, plan, known_outcomes=outcomes)
+        extent = Audited(search_result.executions, places.covered, places.places)
         return search_result
 
-    sampled = _settled(open_runner, sampling_granularity(granularity), audited, seconds)
+    sampled = _settled(open_runner, sampling_granularity(granularity), searched, seconds)
+    extent = replace(extent, executions=sampled.executions)
     is_late = LATE in sampled.unseen  # opcode tracing keeps the values of variables alive: no finding, and no proof
     if sampled.problem is not None and not is_late:
-        return replace(_after(result, sampled), audited=sampled.executions)
+        return replace(_after(result, sampled), audited=extent)
     late = sampled.unseen if is_late else ""
+    short = f"{extent} audited" if budget.is_required and extent.covered < extent.places else ""
     sampled = replace(sampled, problem=None, counterexample=None)
-    note = "; ".join(filter(None, (sampled.refused, lacking, late, sampled.note, result.note)))
-    coverage = Coverage.NO_PROOF if note else result.coverage
-    both = _after(sampled, result)
+    note = "; ".join(filter(None, (sampled.refused, lacking, late, sampled.note, result.note, short)))
     return replace(
-        both,
-        coverage=coverage,
+        _after(sampled, result),
+        coverage=Coverage.NO_PROOF if note else result.coverage,
         note=note,
         assumes=result.assumes,
-        audited=sampled.executions,
+        audited=extent,
         refused=sampled.refused,
     )
-
-
-def with_fewest_preemptions(
-    open_runner: Callable[[Granularity], OpenRunner[A]], result: ExplorationResult[A], seconds: float = inf
-) -> ExplorationResult[A]:
-    """Return the result with the smallest counterexample found within ``seconds``; unchanged if there is none."""
-    if result.counterexample is None or seconds <= 0:
-        return result
-    with open_runner(result.granularity) as (runner, judge):
-        try:
-            best = smallest(runner, judge, result.counterexample, seconds)
-        except (DivergedError, UncontrolledError):
-            return result
-        unseen = runner.sandbox.unseen(best.execution.trace, best.execution.hurry)
-    return replace(result, problem=best.problem, counterexample=best, unseen=unseen)
 
 
 def _settled(
@@ -395,7 +300,7 @@ def _investigated(
                 seconds=search_result.seconds,
                 note=search_result.note,
                 assumes=search_result.assumes,
-                contended=_places_text(search_result.contended),
+                contended=places_text(search_result.contended),
             )
             if search_result.problem is None:
                 if runner.reset.leftover and search_result.coverage.is_complete:
@@ -404,9 +309,9 @@ def _investigated(
             elif (
                 runner.reset.leftover or runner.reset.inherits
             ) and search_result.problem.kind is not FindingKind.LIVELOCK:
-                result = _in_new_modules(runner_and_judge, result, search_result, seconds)
+                result = in_new_modules(runner_and_judge, result, search_result, seconds)
             else:
-                result = _with_counterexample(runner_and_judge, result, search_result, seconds)
+                result = with_counterexample(runner_and_judge, result, search_result, seconds)
         except DivergedError as error:
             why = "; ".join(filter(None, (str(error), runner.reset.leftover)))
             summary = f"the same schedule does not do the same each time: {why}. The program cannot be explored"
@@ -419,62 +324,3 @@ def _investigated(
         result = replace(result, is_strict=is_strict, needs_reload=needs_reload, resets_each_time=resets_each_time)
         unknown_modules = frozenset(runner.sandbox.foreign_code.unknown_modules)
         return replace(result, is_long=runner.is_long, unknown_modules=unknown_modules)
-
-
-def _places_text(places: Sequence[tuple[type, object]]) -> str:
-    texts = (_RUNTIME_PLACES.get(kind.__name__) or _place_text(kind.__name__, slot) for kind, slot in places)
-    return ", ".join(dict.fromkeys(texts))
-
-
-def _place_text(kind: str, slot: object) -> str:
-    return f"a {kind}" if slot is None else f"{kind}.{slot}"
-
-
-def _with_counterexample(
-    runner_and_judge: RunnerAndJudge[A], result: ExplorationResult[A], search_result: SearchResult[A], seconds: float
-) -> ExplorationResult[A]:
-    """Add a counterexample to the result; if no possible order of steps shows the problem, return it without."""
-    runner, judge = runner_and_judge
-    reproduction = counterexample(runner, judge, search_result)
-    if reproduction is None:  # calls depend on each other in unobserved code, so only orders that really ran count
-        for strategy in (PartialOrderSampling(0), Naive()):
-            search_result = search(runner, strategy, judge, SearchLimits(_UNREDUCED_EXECUTIONS, seconds))
-            result = replace(result, executions=result.executions + search_result.executions)
-            if search_result.problem is not None:
-                reproduction = counterexample(runner, judge, search_result)
-                break
-    result = replace(result, coverage=Coverage.BUDGET_SPENT)
-    if reproduction is None:
-        is_free = runner.sandbox.granularity is Granularity.FREE
-        return replace(result, note=_UNSEEN if is_free else _UNSETTLED)
-    if isinstance(reproduction, Problem):
-        return replace(result, problem=reproduction)
-    unseen = runner.sandbox.unseen(reproduction.execution.trace, reproduction.execution.hurry)
-    return replace(result, problem=reproduction.problem, counterexample=reproduction, unseen=unseen)
-
-
-def _in_new_modules(
-    runner_and_judge: RunnerAndJudge[A], result: ExplorationResult[A], search_result: SearchResult[A], seconds: float
-) -> ExplorationResult[A]:
-    """Reproduce the problem in reloaded modules, then do the same as :func:`_with_counterexample`.
-
-    Values that earlier executions left in the modules may be the cause, so the problem must also occur without them.
-    If each execution leaves values in the modules, only the schedule of the failing execution is replayed.
-    """
-    runner, judge = runner_and_judge
-    leftover, execution, problem = runner.reset.leftover, search_result.execution, search_result.problem
-    assert execution is not None
-    assert problem is not None
-    schedule = schedule_of(execution.trace, runner.sandbox.granularity)
-    runner.reset.reload()
-    again = runner.run(Replay(schedule))
-    order = None if leftover or search_result.order is None else happens_before(again.trace, again.actors)
-    repeated = judge.judge(again, order)
-    if repeated is None or repeated.kind is not problem.kind:
-        return replace(result, coverage=Coverage.NO_PROOF, note=f"{leftover or _INHERITED}: {problem.summary}")
-    if not leftover:
-        search_result = replace(search_result, problem=repeated, execution=again, order=order)
-        return _with_counterexample(runner_and_judge, result, search_result, seconds)
-    unseen = runner.sandbox.unseen(again.trace, again.hurry)
-    counterexample_in_new_modules = Counterexample(schedule, repeated, again, again.preemptions)
-    return replace(result, problem=repeated, counterexample=counterexample_in_new_modules, unseen=unseen)

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from kcache_model.errors import CannotExploreError
 
+from ..engine.audit import NO_AUDIT, AuditShare
 from ..engine.dpor import Dpor
 from ..engine.execution import Problem
 from ..engine.granularity import Granularity
@@ -23,7 +24,9 @@ from ..strategies.opcode_sampling import OpcodeSampling
 from ..strategies.partial_order_sampling import PartialOrderSampling
 from ..strategies.selective_walk import SelectiveWalk
 from ..trace.step_renderer import StepRenderer
-from .investigation import ExplorationResult, RunnerAndJudge, investigate, with_fewest_preemptions
+from .exploration_result import ExplorationResult, RunnerAndJudge
+from .investigation import investigate
+from .reproducing import with_fewest_preemptions
 from .scenario_runner import SCENARIO_JUDGE, CallSequence, Load, Scenario, ScenarioRunner, Work
 
 __all__ = [
@@ -74,7 +77,7 @@ def explore_scenario(
     preemptions: int = 3,
     copies: Copies | None = None,
     most_events: int = MOST_EVENTS,
-    samples: int = 150,
+    audits: bool = True,
 ) -> ScenarioResult:
     """Search the interleavings until one fails, none is left, or the budget is spent.
 
@@ -91,7 +94,7 @@ def explore_scenario(
         preemptions: the most preemptions of ``bounded``.
         copies: module copies of an earlier scenario with the same ``instrument``; they determine the granularity.
         most_events: an execution with more events is a livelock, if all threads had their turns.
-        samples: with how many executions at opcodes an exhaustive search is compared; 0 for no audit.
+        audits: whether an exhaustive search is audited.
 
     Raises:
         CannotExploreError: the modules use something that cannot be scheduled. Exceptions of ``setup`` pass through.
@@ -125,7 +128,7 @@ def explore_scenario(
         lambda _: [(chosen[strategy](), executions)],
         granularity=granularity,
         seconds=seconds,
-        samples=samples,
+        budget=AuditShare(is_single=True).due(seconds) if audits else NO_AUDIT,
         seed=seed,
     )
     return with_fewest_preemptions(open_runner, result)

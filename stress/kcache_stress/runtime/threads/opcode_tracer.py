@@ -196,18 +196,33 @@ def switch_points(code: CodeType, *, with_gil: bool) -> frozenset[int]:
 
 
 def _anywhere(code: CodeType) -> set[int]:
+    """Return the offsets of the opcodes that touch more than the frame; if there are none, of the first opcode.
+
+    A function that touches nothing may be called in the middle of an operation in C, by ``map`` for instance.
+    """
     points = set()
     prefix: int | None = None
     for instruction in dis.get_instructions(code):
-        if instruction.opname == "EXTENDED_ARG":  # some versions call the tracer here, not at the prefixed opcode
+        name = instruction.opname
+        if name == "EXTENDED_ARG":  # some versions call the tracer here, not at the prefixed opcode
             prefix = instruction.offset if prefix is None else prefix
             continue
-        if instruction.opname not in _LOCAL:
+        if name not in _LOCAL and name != "RESUME":  # the tracer is called on entry, not at RESUME
             points.add(instruction.offset)
             if prefix is not None:
                 points.add(prefix)
         prefix = None
-    return points
+    return points or _entry(code)
+
+
+def _entry(code: CodeType) -> set[int]:
+    """Return the offset of the opcode after the first RESUME, before which the tracer is called first."""
+    before = ""
+    for instruction in dis.get_instructions(code):
+        if before == "RESUME":
+            return {instruction.offset}
+        before = instruction.opname
+    return set()
 
 
 def _under_the_gil(code: CodeType) -> set[int]:

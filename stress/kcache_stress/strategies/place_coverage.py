@@ -1,0 +1,138 @@
+"""Place coverage: each actor is interrupted before its first visit, and before its last visit, of each place.
+
+A place is an opcode of a code object, of one actor. While an actor is interrupted, the others run to their ends, or
+until they have to wait. One preemption is mostly enough if it comes at the right place (M. Musuvathi, S. Qadeer:
+Iterative Context Bounding for Systematic Testing of Multithreaded Programs, 2007); random draws miss the right place if
+a program is long. "Each place was covered" is a claim that holds for programs of any length.
+
+The first executions run the actors one after another, and each actor begins one of them. Each execution may reach new
+places: then its schedule up to there is repeated, and the actor is interrupted. The number of places is finite, so this
+ends.
+
+What it cannot see: faults that need a second preemption, and a third visit of a place that differs from the first and
+the last.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+from typing import Final, NamedTuple, TypeAlias
+
+from ..engine.events import PAUSE, WRITE
+from ..engine.happens_before import HappensBefore
+from ..engine.schedule import Schedule, as_runs
+from ..engine.scheduling import STOP, Scheduling
+from ..engine.strategy import Coverage, Step, Strategy
+
+_PATIENCE: Final = 2_000
+"""Most steps of an actor in a row. Then the next actor runs: the running one may wait for it in a loop."""
+
+Place: TypeAlias = "tuple[int, int, object]"
+"""(actor, number of its code, offset in the code). Equal code has one number: some is compiled in each execution."""
+
+
+class _Plan(NamedTuple):
+    """Schedule after which an actor is interrupted; plans are tried in their order.
+
+    Attributes:
+        is_last: whether this is the last visit of the place; its first visit is tried before all last visits.
+        rank: order among the others.
+        place: the place.
+        schedule: the schedule up to the place.
+    """
+
+    is_last: bool
+    rank: float
+    place: Place
+    schedule: Schedule
+
+
+class PlaceCoverage(Strategy):
+    """Schedules that interrupt each actor at each place that it reaches while another actor has not ended.
+
+    Args:
+        shuffle: if given, places are covered in random order: for searches that are cut short.
+
+    Attributes:
+        covered: the number of places before whose first visit an actor was interrupted.
+        places: the number of places that actors have reached.
+    """
+
+    coverage = Coverage.BOUND_REACHED
+
+    def __init__(self, shuffle: random.Random | None = None) -> None:
+        super().__init__()
+        self.covered = self.places = 0
+        self._random = shuffle
+        self._known: set[Place] = set()
+        self._numbers: dict[object, int] = {}  # (code, its file) -> number
+        self._plans: list[_Plan] = []
+        self._begun = 0
+        self._actors = 0
+        self._todo: list[tuple[int, int]] = []
+        self._interrupted: int | None = None
+
+    def begin(self, scheduler: Scheduling) -> None:
+        """Choose the actor that begins, or the place at which an actor is interrupted."""
+        super().begin(scheduler)
+        self._actors = scheduler.program_actors
+        self._interrupted = None
+        if self._begun < self._actors:
+            self._todo = [(self._begun, _PATIENCE)]
+        elif self._plans:
+            plan = heapq.heappop(self._plans)
+            self._interrupted, self._todo = plan.place[0], list(reversed(plan.schedule))
+            self.covered += not plan.is_last
+        self._begun += 1
+
+    def choose(self, running: int) -> int:
+        """Return the next actor of the schedule; after it, another actor than the interrupted one, if there is one."""
+        scheduler = self.scheduler
+        candidates = self.candidates()
+        if not candidates:
+            return STOP
+        while self._todo:
+            chosen, count = self._todo.pop()
+            if chosen in candidates:
+                return self.allow(chosen, count)
+        others = [number for number in candidates if number != self._interrupted] or candidates
+        if running in others and scheduler.left > 0:
+            return self.allow(running, _PATIENCE)
+        return self.allow(next((number for number in others if number > running), others[0]), _PATIENCE)
+
+    def learn(self, step: Step) -> HappensBefore | None:
+        """Plan to interrupt the actors at the places that this execution reached first, if others had not ended."""
+        steps = [event[0] for event in step.trace if event[1] > WRITE]
+        ends = {actor: position for position, actor in enumerate(steps)}
+        until = {actor: max((end for other, end in ends.items() if other != actor), default=-1) for actor in ends}
+        first: dict[Place, int] = {}
+        last: dict[Place, int] = {}
+        numbers: dict[int, int] = {}  # id of a code of this execution -> number
+        position = -1
+        for actor, kind, obj, slot in step.trace:
+            position += kind > WRITE
+            if kind != PAUSE or obj is None:
+                continue
+            number = numbers.get(id(obj))
+            if number is None:
+                key = obj, getattr(obj, "co_filename", "")
+                number = numbers[id(obj)] = self._numbers.setdefault(key, len(self._numbers))
+            if position < until[actor] and (place := (actor, number, slot)) not in self._known:
+                first.setdefault(place, position)
+                last[place] = position
+        self._known.update(first)
+        self.places += len(first)
+        for place, visit in first.items():
+            self._add(place, steps[:visit], is_last=False)
+            if last[place] != visit:
+                self._add(place, steps[: last[place]], is_last=True)
+        return super().learn(step)
+
+    def has_more(self) -> bool:
+        """Whether an actor has not begun an execution yet, or a place is not covered yet."""
+        return self._begun < self._actors or bool(self._plans)
+
+    def _add(self, place: Place, steps: list[int], *, is_last: bool) -> None:
+        rank = len(self._known) + len(self._plans) if self._random is None else self._random.random()
+        heapq.heappush(self._plans, _Plan(is_last, rank, place, as_runs(steps)))
