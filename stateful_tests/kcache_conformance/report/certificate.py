@@ -33,7 +33,7 @@ def certificate_rows(certificate: Certificate, methods: MethodsReport | None = N
         "programs": f"{tally.programs} of {total}, modulo renaming and order of threads",
         "exhausted": f"{tally.exhausted} programs, in all interleavings",
         "executions": str(tally.executions),
-        "audited": f"{tally.audited.executions} of them, of unchanged code, switched at opcodes: {tally.audited}",
+        "audited": f"{tally.audited.executions} of them, of unchanged code; threads interrupted at {tally.audited}",
         **({"no proof": "; ".join(tally.notes)} if tally.notes else {}),
         **sources,
         "made with": f"kcache {tools['kcache']}, {tools['implementation']} {tools['python']}",

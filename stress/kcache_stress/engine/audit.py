@@ -81,8 +81,8 @@ class AuditShare:
             self._saved = 0 if is_audited else self._saved + executions
 
 
-_THOROUGH: Final = AuditBudget(inf, 60_000, 20)
-"""Small programs are audited at all their places; longer ones in some 60 executions."""
+_THOROUGH: Final = AuditBudget(inf, 40_000, 20)
+"""Small programs are audited at all their places; longer ones in some 40 executions."""
 _AT_ONCE: Final = AuditBudget(8, inf, 4)
 _EVERY: Final = 40
 """Number of executions for each audited one. An audited execution takes some four times as long as another one."""
