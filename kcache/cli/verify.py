@@ -11,6 +11,7 @@ import click
 from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.report.run_report import RunReport, report_of_one_phase
 from kcache_conformance.results.exploration_outcomes import Certificate
+from kcache_conformance.verification.certificate_check import check_certificate
 from kcache_conformance.verification.verify import verify as run_verification
 from kcache_model.bound import Bound, parse_bound
 from kcache_model.errors import TargetError
@@ -74,6 +75,18 @@ def _bound(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     metavar="FILE",
     help="Continue the run that wrote FILE with --json: skip the programs that it has explored.",
 )
+@click.option(
+    "--certificate",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    metavar="FILE",
+    help="Also write the choice trees of all programs to FILE, for --check; compressed if its name ends in .gz.",
+)
+@click.option(
+    "--check",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Explore nothing: check FILE, which an earlier run wrote with --certificate, and run its executions again.",
+)
 @explorer_options
 @verbosity_options
 @outputs_option
@@ -84,6 +97,8 @@ def verify(
     granularity: str,
     executions: int,
     resume: Path | None,
+    certificate: Path | None,
+    check: Path | None,
     jobs: int,
     dask: str | None,
 ) -> None:
@@ -91,6 +106,10 @@ def verify(
 
     Exit code 0 means: all programs of the bound, all interleavings of each, nothing wrong.
     """
+    if check is not None:
+        _check(check)
+    if certificate is not None and (resume or dask or granularity != Granularity.FREE):
+        raise click.UsageError("--certificate cannot be combined with --resume, --dask or --granularity gil")
     target, suite_options = request.resolved("explorer")
     target_type = request.target_type
     console = stdout_console()
@@ -103,7 +122,7 @@ def verify(
     with clear_errors():
         request.outputs.touch()
         with progress(console, suite_options.budget_seconds) as show, executor(dask) as pool:
-            certificate = run_verification(
+            result = run_verification(
                 target,
                 bound,
                 suite_options,
@@ -111,22 +130,44 @@ def verify(
                 jobs=jobs,
                 executor=pool,
                 resume=resume,
+                certificate=certificate,
                 on_progress=show,
             )
-        if certificate.description.refused:
-            raise TargetError(f"{target} cannot be explored: {certificate.description.refused}")
-        print_certificate(console, certificate, target_type)
-        if certificate.is_continuable:
+        if result.description.refused:
+            raise TargetError(f"{target} cannot be explored: {result.description.refused}")
+        print_certificate(console, result, target_type)
+        if certificate is not None and result.status is Status.OK:
+            command = f"kcache verify --check {shlex.quote(str(certificate))}"
+            console.print(f"  choice trees written; to check them: {command}", soft_wrap=True)
+        if result.is_continuable:
             file = request.outputs.files.get("json", STDOUT)
             how = "--json FILE keeps it" if file == STDOUT else f"--resume {shlex.quote(str(file))}"
             console.print(f"  a later run can continue: {how}", soft_wrap=True)
         title = f"kcache verify {type_text(target_type)}{target} (bound {bound}, granularity {granularity})"
-        request.outputs.write(_report(certificate, title, suite_options))
-    finding = certificate.tally.finding
+        request.outputs.write(_report(result, title, suite_options))
+    finding = result.tally.finding
     if finding is not None:
         console.print()
         show_finding(console, finding, target)
-    sys.exit(exit_code(certificate.status, is_interrupted=certificate.tally.is_interrupted))
+    sys.exit(exit_code(result.status, is_interrupted=result.tally.is_interrupted))
+
+
+def _check(file: Path) -> None:
+    """Check a file of choice trees, print the result, and exit."""
+    console = stdout_console()
+    with clear_errors():
+        checked = check_certificate(file)
+    if checked.refused:
+        console.print(f"refused: {checked.refused}", soft_wrap=True)
+        sys.exit(exit_code(Status.VIOLATION))
+    covered, total = checked.programs - sum((checked.unchecked or {}).values()), checked.programs
+    console.print(f"  {covered} of {total} programs: for each race, the tree has the other order, too")
+    for reason, count in (checked.unchecked or {}).items():
+        console.print(f"  not checked: {count} programs, because {reason}", soft_wrap=True)
+    again = "all" if checked.replayed == checked.executions else f"{checked.replayed:,}"
+    console.print(f"  {again} of {checked.executions:,} executions were run again: the same events, and nothing wrong")
+    console.print("the certificate holds" if covered == total else "the certificate holds for these programs")
+    sys.exit(exit_code(Status.OK if covered == total else Status.UNKNOWN))
 
 
 def _report(certificate: Certificate, title: str, options: SuiteOptions) -> RunReport:

@@ -10,6 +10,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from kcache_conformance.isolation import STARTUP_SECONDS, HarnessError, raise_if_failed, run_job
@@ -38,6 +39,7 @@ from ..runs.repeated_hang import RETURNED, repeated_alone
 from ..targets.class_names import PREFIX
 from ..targets.target_type import Exploring, execution_stopped
 from ..targets.target_types import target_type_named
+from .choice_tree_files import ChoiceTrees
 
 Data = dict[str, Any]
 
@@ -68,6 +70,7 @@ class Batch:
         is_first: whether single calls that may wait come before random programs.
         known: earlier findings, which are not reported again.
         most_findings: the number of findings, including known ones, after which the batch ends.
+        trees: the folder for choice trees; empty to record none.
         is_whole: whether a program whose search is cut off by the time limit counts as not explored.
         seconds: the time limit.
     """
@@ -82,6 +85,7 @@ class Batch:
     is_whole: bool = False
     known: tuple[Finding, ...] = ()
     most_findings: int = 1
+    trees: str = ""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -345,6 +349,7 @@ def _batch_job(outlet: Outlet, batch: Data) -> None:
 def _explored(job: BatchJob) -> Tally:
     tally, batch = Tally(), job.batch
     known = KnownFindings().adding_all(batch.known)
+    codec = target_type_named(batch.type).codec
 
     def on_executions(more: int) -> None:
         job.on_tally(replace(tally, executions=tally.executions + more))
@@ -381,6 +386,8 @@ def _explored(job: BatchJob) -> Tally:
             break
         new, known = known_findings.findings[len(known.findings) :], known_findings
         tally = tally.plus(replace(explored, executions=executions, finding=None)).merged(Tally(findings=new))
+        if batch.trees and explored.is_exhausted:
+            ChoiceTrees(Path(batch.trees)).add(codec.encode_program(program), explored.tree)
         is_stuck = job.exploration_target.sandbox.scheduler.is_stuck
         if len(known.findings) >= batch.most_findings or is_stuck or remaining <= 0:
             break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -9,16 +10,18 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from kcache_model.bound import Bound
 from kcache_model.errors import TargetError
 from kcache_stress.target.explore import ExploreOptions
 
-from ..phases.suite_options import SuiteOptions
+from ..phases.suite_options import SuiteOptions, encode_options
 from ..results.exploration_outcomes import Certificate, Part, Run, Tally
 from ..targets.target_types import target_type_named
 from .batch import Batch, describe, exploring_of
+from .choice_tree_files import ChoiceTrees, Header
 from .parts import carried, changed_files, read_part, setting_of
 from .scope import Scope
 from .spread import spread
@@ -38,6 +41,7 @@ def verify(
     jobs: int = 1,
     executor: Executor | None = None,
     resume: Path | None = None,
+    certificate: Path | None = None,
     on_progress: Callable[[int | None, Tally], None] = lambda _total, _tally: None,
 ) -> Certificate:
     """Explore every program of the bound, exhaustively.
@@ -51,6 +55,7 @@ def verify(
         jobs: the number of processes.
         executor: see :func:`~.spread.spread`.
         resume: the certificate of earlier runs to continue; their programs are not explored again.
+        certificate: the file for the choice trees of all programs. They take memory and time.
         on_progress: called with the number of programs and the sum so far.
 
     Raises:
@@ -59,7 +64,12 @@ def verify(
         HarnessError: the harness failed.
     """
     date, began = datetime.now(UTC), time.monotonic()
-    options = replace(options or ExploreOptions(), strategy="dpor", strict_errors=suite_options.strict_errors)
+    options = replace(
+        options or ExploreOptions(),
+        strategy="dpor",
+        strict_errors=suite_options.strict_errors,
+        records=certificate is not None,
+    )
     type, seconds = suite_options.kind, suite_options.budget_seconds
     exploring = exploring_of(type)
     description = describe(target, suite_options.instrument, options.granularity, type)
@@ -68,22 +78,30 @@ def verify(
     part = Part(setting) if resume is None else read_part(resume, setting, description.loaded)
     total, tally = part.programs, Tally(refused=description.refused)
     reached = part
-    if not description.refused:
-        stand_in = exploring.stand_in(target, frozenset(description.unsupported))
-        if total is None:
+    stand_in = exploring.stand_in(target, frozenset(description.unsupported))
+    with contextlib.ExitStack() as then:
+        if certificate is not None:
+            template = replace(template, trees=then.enter_context(TemporaryDirectory(prefix="kcache-trees-")))
+        if total is None and not description.refused:
             total = exploring.count(bound, stand_in, suite_options, began + _COUNTING_SHARE * seconds)
-        on_progress(total, part.tally)
-        everything = exploring.small_scope(bound, stand_in, suite_options, began + seconds)
-        scope = Scope(template, everything, began + seconds, replace(part, programs=total), jobs)
-        explored, _ = spread(
-            scope.batches(),
-            jobs=jobs,
-            executor=executor,
-            seconds=began + seconds - time.monotonic(),
-            on_tally=lambda so_far: on_progress(total, part.tally.merged(so_far)),
-            on_batch=scope.note,
-        )
-        tally, reached = tally.merged(explored), scope.reached()
+        if not description.refused:
+            on_progress(total, part.tally)
+            everything = exploring.small_scope(bound, stand_in, suite_options, began + seconds)
+            scope = Scope(template, everything, began + seconds, replace(part, programs=total), jobs)
+            explored, _ = spread(
+                scope.batches(),
+                jobs=jobs,
+                executor=executor,
+                seconds=began + seconds - time.monotonic(),
+                on_tally=lambda so_far: on_progress(total, part.tally.merged(so_far)),
+                on_batch=scope.note,
+            )
+            tally, reached = tally.merged(explored), scope.reached()
+        if certificate is not None and tally.exhausted == total and tally.finding is None:
+            header = Header(target, str(bound), encode_options(suite_options))
+            programs = exploring.small_scope(bound, stand_in, suite_options, inf)
+            encode = target_type_named(type).codec.encode_program
+            ChoiceTrees(Path(template.trees)).write(certificate, header, map(encode, programs))
     changed = changed_files(part.tally.sources, tally.sources)
     if changed and tally.finding is None:
         raise TargetError(f"{', '.join(changed)} changed since {resume} was written: start again without --resume")

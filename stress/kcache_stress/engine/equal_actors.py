@@ -17,6 +17,9 @@ class EqualActors:
 
     Args:
         work: the work of each actor; actors with equal work are equal.
+
+    Attributes:
+        groups: the actors of each group of at least two, in the order of their numbers.
     """
 
     def __init__(self, work: Sequence[object] = ()) -> None:
@@ -27,11 +30,11 @@ class EqualActors:
                 groups.append([thread])
             else:
                 group.append(thread)
-        self._groups = [group for group in groups if len(group) > 1]
-        self._group_of = {thread: group for group in self._groups for thread in group}
+        self.groups = [group for group in groups if len(group) > 1]
+        self._group_of = {thread: group for group in self.groups for thread in group}
 
     def __bool__(self) -> bool:
-        return bool(self._groups)
+        return bool(self.groups)
 
     def in_place_of(self, thread: int, begun: Collection[int]) -> int:
         """Return the actor to run instead of ``thread``: the first equal actor that has not begun, or ``thread``."""
@@ -43,7 +46,7 @@ class EqualActors:
     def in_order(self, outcomes: Sequence[Any]) -> tuple[Any, ...]:
         """Return the outcomes of the actors in a canonical order: those of equal actors are sorted."""
         placed = list(outcomes)
-        for group in self._groups:
+        for group in self.groups:
             for thread, outcome in zip(group, sorted((outcomes[thread] for thread in group), key=repr), strict=True):
                 placed[thread] = outcome
         return tuple(placed)

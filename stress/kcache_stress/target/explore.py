@@ -19,6 +19,7 @@ from ..engine.counterexample import Counterexample, Possible
 from ..engine.dpor import Dpor
 from ..engine.execution import A, Problem
 from ..engine.granularity import Granularity
+from ..engine.recorded_search import RecordedDpor
 from ..engine.strategy import Coverage, Strategy
 from ..judgement.call_judge import CallJudge
 from ..judgement.data_races import DataRaceJudge
@@ -91,6 +92,7 @@ class ExploreOptions:
         candidates: how smaller programs are explored; by default by ``auto`` with few executions.
         data_races: if nothing else is wrong, search for data races in a second search.
         widens: if only code that is not instrumented prevents a proof, instrument it and search once more.
+        records: record the choice tree of an exhaustive search, for :attr:`Explored.tree`.
     """
 
     strategy: str = AUTO
@@ -108,6 +110,7 @@ class ExploreOptions:
     candidates: ExploreOptions | None = None
     data_races: bool = False
     widens: bool = False
+    records: bool = False
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,7 @@ class Explored:
             single calls are not judged.
         contended: the places whose orders cost most executions, if the search was cut short.
         assumes: what a proof takes for granted about waits with a timeout; empty if it does not depend on them.
+        tree: the choice tree of the proof (:mod:`~..engine.recorded_search`); ``None`` if it was not recorded.
     """
 
     coverage: Coverage
@@ -138,6 +142,7 @@ class Explored:
     calls: Mapping[tuple[str, str], int] = field(default_factory=dict)
     assumes: str = ""
     contended: str = ""
+    tree: Mapping[str, Any] | None = None
 
     @property
     def no_proof(self) -> str:
@@ -226,6 +231,7 @@ class _Exploration(Generic[P, A]):
     excluded: ExcludedFaults
     seeks_data_races: bool = False
     calls: Counter[tuple[str, str]] = field(default_factory=Counter)
+    recorded: list[RecordedDpor] = field(default_factory=list)
 
     def run(self, program: P) -> Explored:
         return replace(self._run(program), calls=self.calls)
@@ -264,6 +270,7 @@ class _Exploration(Generic[P, A]):
             result.refused,
             assumes=assumes,
             contended=contended,
+            tree=self._tree() if coverage is Coverage.EXHAUSTED else None,
         )
 
     def _investigated(
@@ -272,13 +279,23 @@ class _Exploration(Generic[P, A]):
         self.exploration_target.announce(program, self.watch)
         return investigate(
             lambda at: self._opened(program, at),
-            lambda runner_and_judge: _plan(options, runner_and_judge),
+            lambda runner_and_judge: self._plan(options, runner_and_judge),
             granularity=granularity,
             seconds=options.seconds,
             budget=budget,
             seed=options.seed,
             wider=(lambda modules, at: self._opened(program, at, modules)) if options.widens else None,
         )
+
+    def _plan(self, options: ExploreOptions, opened: RunnerAndJudge[A]) -> Sequence[tuple[Strategy, int]]:
+        if not options.records or opened.runner.granularity.is_of_opcodes:
+            return _plan(options, opened)
+        self.recorded.append(RecordedDpor())
+        return [(self.recorded[-1], options.executions)]
+
+    def _tree(self) -> Mapping[str, Any] | None:
+        """Return the choice tree of the last search; ``None`` if another search has proved more."""
+        return self.recorded[-1].record() if self.recorded and self.recorded[-1].is_finished else None
 
     def _opened(self, program: P, granularity: Granularity, modules: frozenset[str] = frozenset()) -> OpenRunner[A]:
         with self._unwatched(program):
