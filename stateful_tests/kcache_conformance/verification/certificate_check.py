@@ -66,13 +66,14 @@ def check_certificate(file: Path) -> Checked:
         HarnessError: the harness failed.
     """
     header = read_header(file)
+    patience = decode_options(header.options).patience_seconds
     results: list[Checked] = []
     end = run_job(
         f"{__name__}:_check_job",
         {"file": str(file.resolve())},
         on_event=lambda event: results.append(Checked(**event["checked"])) if event["event"] == "checked" else None,
         deadline_seconds=STARTUP_SECONDS,
-        patience_seconds=decode_options(header.options).patience_seconds,
+        patience_seconds=patience,
         is_over=lambda _: False,
     )
     raise_if_failed(end)

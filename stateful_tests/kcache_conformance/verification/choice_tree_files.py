@@ -19,7 +19,7 @@ SCHEMA: Final = "kcache/choice-trees/1"
 
 @dataclass(frozen=True)
 class Header:
-    """What was verified.
+    """Subject of a verification.
 
     Attributes:
         target: name of the implementation.

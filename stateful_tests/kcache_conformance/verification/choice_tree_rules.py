@@ -135,16 +135,15 @@ def _happens_before(run: list[Event]) -> tuple[list[dict[int, int]], list[tuple[
         touched = [("lock", event[2])] if len(event) == 3 else [abs(place) for place in _numbers(event)]
         earlier = sorted({other for place in touched for other in at.get(place, ())})
         conflicts = [other for other in earlier if _are_dependent(run[other][1:], event[1:])]
-        racing = [
+        unordered = [
             other
             for other in conflicts
             if run[other][0] != actor and before.get(run[other][0], 0) <= other and _is_reversible(run[other], event)
         ]
-        races += [
-            (other, position)
-            for other in racing
-            if not any(clocks[third].get(run[other][0], 0) > other for third in racing if third != other)
-        ]
+        taken = [other for other in unordered if _excludes(run[other], event)]
+        racing = [other for other in unordered if other not in taken and _is_last(run, clocks, other, conflicts)]
+        racing += [other for other in taken if _is_last(run, clocks, other, [*taken, *racing])]
+        races += [(other, position) for other in racing]
         clock = dict(before)
         for other in conflicts if event[1:2] != ["blocked"] else ():
             for key, count in clocks[other].items():
@@ -155,6 +154,11 @@ def _happens_before(run: list[Event]) -> tuple[list[dict[int, int]], list[tuple[
         for place in touched:
             at.setdefault(place, []).append(position)
     return clocks, races
+
+
+def _is_last(run: list[Event], clocks: list[dict[int, int]], event: int, others: list[int]) -> bool:
+    """Whether an event happens before none of the others."""
+    return not any(clocks[other].get(run[event][0], 0) > event for other in others if other != event)
 
 
 def _initials(run: list[Event], clocks: list[dict[int, int]], first: int, second: int) -> set[int]:
@@ -199,6 +203,11 @@ def _is_reversible(earlier: Event, later: Event) -> bool:
     if later[1] == "blocked":
         return earlier[1] in _TAKES
     return earlier[1] != "release" or later[1] not in ("acquire", "release")
+
+
+def _excludes(earlier: Event, later: Event) -> bool:
+    """Whether two events take the same lock: they race although the lock was released in between."""
+    return len(later) == 3 and earlier[1] in _TAKES and later[1] in ("acquire", "blocked")
 
 
 def _are_alike(event: Event, known: Event, places: int) -> bool:
