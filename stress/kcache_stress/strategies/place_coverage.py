@@ -9,6 +9,9 @@ The first executions run the actors one after another, and each actor begins one
 places: then its schedule up to there is repeated, and the actor is interrupted. The number of places is finite, so this
 ends.
 
+If no other actor can go on at a place, because the interrupted one holds their locks, then none can at its next places
+either, up to its next step at a lock: these places are covered, too.
+
 What it cannot see: faults that need a second preemption, and a third visit of a place that differs from the first and
 the last.
 """
@@ -19,7 +22,7 @@ import heapq
 import random
 from typing import Final, NamedTuple, TypeAlias
 
-from ..engine.events import PAUSE, WRITE
+from ..engine.events import PAUSE, WRITE, Trace
 from ..engine.happens_before import HappensBefore
 from ..engine.schedule import Schedule, as_runs
 from ..engine.scheduling import STOP, Scheduling
@@ -38,12 +41,15 @@ class _Plan(NamedTuple):
     Attributes:
         is_last: whether this is the last visit of the place; its first visit is tried before all last visits.
         rank: order among the others.
+        stretch: the execution that reached the place, and the position in it at which the actor next does something
+            else than touch places, or another actor runs.
         place: the place.
         schedule: the schedule up to the place.
     """
 
     is_last: bool
     rank: float
+    stretch: tuple[int, int]
     place: Place
     schedule: Schedule
 
@@ -72,6 +78,8 @@ class PlaceCoverage(Strategy):
         self._actors = 0
         self._todo: list[tuple[int, int]] = []
         self._interrupted: int | None = None
+        self._stretch: tuple[int, int] | None = None
+        self._exclusive: set[tuple[int, int]] = set()  # stretches in which no other actor could go on
 
     def begin(self, scheduler: Scheduling) -> None:
         """Choose the actor that begins, or the place at which an actor is interrupted."""
@@ -83,6 +91,7 @@ class PlaceCoverage(Strategy):
         elif self._plans:
             plan = heapq.heappop(self._plans)
             self._interrupted, self._todo = plan.place[0], list(reversed(plan.schedule))
+            self._stretch = plan.stretch
             self.covered += not plan.is_last
         self._begun += 1
 
@@ -96,7 +105,11 @@ class PlaceCoverage(Strategy):
             chosen, count = self._todo.pop()
             if chosen in candidates:
                 return self.allow(chosen, count)
-        others = [number for number in candidates if number != self._interrupted] or candidates
+        others = [number for number in candidates if number != self._interrupted]
+        if not others and self._stretch is not None:
+            self._exclusive.add(self._stretch)
+        self._stretch = None
+        others = others or candidates
         if running in others and scheduler.left > 0:
             return self.allow(running, _PATIENCE)
         return self.allow(next((number for number in others if number > running), others[0]), _PATIENCE)
@@ -123,16 +136,34 @@ class PlaceCoverage(Strategy):
                 last[place] = position
         self._known.update(first)
         self.places += len(first)
+        ends_at = _stretches(step.trace)
         for place, visit in first.items():
-            self._add(place, steps[:visit], is_last=False)
+            self._add(place, steps[:visit], ends_at[visit], is_last=False)
             if last[place] != visit:
-                self._add(place, steps[: last[place]], is_last=True)
+                self._add(place, steps[: last[place]], ends_at[last[place]], is_last=True)
+        self._skip()
         return super().learn(step)
 
     def has_more(self) -> bool:
         """Whether an actor has not begun an execution yet, or a place is not covered yet."""
         return self._begun < self._actors or bool(self._plans)
 
-    def _add(self, place: Place, steps: list[int], *, is_last: bool) -> None:
+    def _add(self, place: Place, steps: list[int], end: int, *, is_last: bool) -> None:
         rank = len(self._known) + len(self._plans) if self._random is None else self._random.random()
-        heapq.heappush(self._plans, _Plan(is_last, rank, place, as_runs(steps)))
+        heapq.heappush(self._plans, _Plan(is_last, rank, (self._begun, end), place, as_runs(steps)))
+
+    def _skip(self) -> None:
+        """Drop the next plans for places at which no other actor can go on."""
+        while self._plans and self._plans[0].stretch in self._exclusive:
+            self.covered += not heapq.heappop(self._plans).is_last
+
+
+def _stretches(trace: Trace) -> list[int]:
+    """Return for each step the position of the next one that is at no place, or of another actor."""
+    steps = [event for event in trace if event[1] > WRITE]
+    ends = [len(steps)] * len(steps)
+    for position in range(len(steps) - 2, -1, -1):
+        actor, kind, obj, _ = steps[position + 1]
+        goes_on = actor == steps[position][0] and kind == PAUSE and obj is not None
+        ends[position] = ends[position + 1] if goes_on else position + 1
+    return ends
