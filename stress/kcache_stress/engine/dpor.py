@@ -58,7 +58,7 @@ class Dpor(Strategy):
         super().__init__()
         self.redundant = 0
         self._steps_are_events = True
-        self._tells_apart = self._begins_anew = False
+        self._tells_apart = self._begins_anew = self._is_prepared = False
         self._equal = NONE_EQUAL
         self._begun: set[int] = set()
         self._races: Counter[tuple[type, object]] = Counter()
@@ -83,6 +83,7 @@ class Dpor(Strategy):
     def begin(self, scheduler: Scheduling) -> None:
         """Plan to repeat the prefix."""
         super().begin(scheduler)
+        self._is_prepared = False
         self._steps_are_events = scheduler.steps_are_events
         if self._steps_are_events and not self._tells_apart:
             self._equal = scheduler.equal_actors
@@ -208,9 +209,12 @@ class Dpor(Strategy):
         return order
 
     def has_more(self) -> bool:
-        """Prepare the deepest choice that was not tried yet; return False if there is none."""
+        """Prepare the deepest choice that was not tried yet, unless one is prepared; return False if there is none."""
+        if self._is_prepared:
+            return True
         if self._begins_anew:
             self._begins_anew = False
+            self._is_prepared = True
             return True
         for depth in range(len(self._nodes) - 1, -1, -1):
             node = self._nodes[depth]
@@ -223,6 +227,7 @@ class Dpor(Strategy):
                 self._asleep_before = frozenset(asleep) if self._steps_are_events else frozenset()
                 node.done.add(chosen)
                 self._prefix = [*self._schedule[:depth], chosen]
+                self._is_prepared = True
                 return True
         return False
 

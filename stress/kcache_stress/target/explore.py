@@ -436,5 +436,5 @@ def _plan(options: ExploreOptions, runner_and_judge: RunnerAndJudge[Any]) -> Seq
         # With many threads the selective walk is faster; if a bug is deep, guided samples are.
         guided = Guided(options.seed, patience=walk)
         walks: list[tuple[Strategy, int]] = [(SelectiveWalk(options.seed), walk // 4), (guided, _MOST_WALKS * walk)]
-        return [(trial, _TRIAL_EXECUTIONS), *single, samples, *walks, (Dpor(), options.executions)]
+        return [(trial, _TRIAL_EXECUTIONS), *single, samples, *walks, (trial, options.executions)]
     return [(strategy_named(options.strategy)(options), options.executions)]

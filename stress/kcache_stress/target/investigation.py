@@ -230,23 +230,30 @@ def _search(
     on_execution = None if outcomes is None else lambda run: outcomes.add(runner.outcome(run))
     result = SearchResult[A](Coverage.BUDGET_SPENT, 0, 0)
     executions, spent, note, limit = 0, 0.0, "", 0
-    for number, (strategy, limit) in enumerate(plan):
+    without_proof: SearchResult[A] | None = None
+    diverged: list[Strategy] = []
+    for number, (planned, limit) in enumerate(plan):
+        strategy = Dpor() if any(planned is one for one in diverged) else planned
         if any(strategy is earlier for earlier, _ in plan[:number]) and not strategy.has_more():
+            if strategy.is_trial and without_proof is not None:
+                result, note = without_proof, note or without_proof.note
             continue
         remaining = seconds - spent
         if remaining <= 0 and executions and runner.is_long:
             break  # one more execution would take longer than a small budget
-        most = remaining if strategy is plan[-1][0] else strategy.share * remaining
+        most = remaining if number == len(plan) - 1 else strategy.share * remaining
         limits = SearchLimits(limit, most, strategy.least)
         try:
             result = search(runner, strategy, judge, limits, on_execution=on_execution)
         except DivergedError:
             if not (strategy.is_trial and repeats):
                 raise
+            diverged.append(strategy)
             continue  # samples may still find a problem
         executions += result.executions
         spent += result.seconds
         if strategy.is_trial and result.coverage is Coverage.NO_PROOF:
+            without_proof = result
             continue  # the trial cannot observe some code
         note = note or result.note
         if result.problem is not None or result.coverage.is_complete:
