@@ -15,7 +15,8 @@ interleaving is judged, up to the order of events that do not depend on each oth
    schedule.
 4. :mod:`.search` runs executions until a judge reports a problem, nothing is left, or the budget is spent.
 5. :mod:`.counterexample` reproduces a problem in a schedule that is as small as possible. :mod:`.audit` compares an
-   exhaustive search with samples of a runtime that reports every opcode: it shares none of the search's assumptions.
+   exhaustive search with executions of a runtime that reports every opcode: it shares none of the search's
+   assumptions. :mod:`.recorded_search` records the choices of a search, so that another program can check them.
 
 :mod:`.scheduling` is the interface to a runtime, :mod:`.execution` the interface to runners and judges.
 
