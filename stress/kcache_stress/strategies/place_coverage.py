@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import heapq
 import random
+from collections import Counter
 from typing import Final, NamedTuple, TypeAlias
 
 from ..engine.events import PAUSE, WRITE, Trace
@@ -30,6 +31,9 @@ from ..engine.strategy import Coverage, Step, Strategy
 
 _PATIENCE: Final = 2_000
 """Most steps of an actor in a row. Then the next actor runs: the running one may wait for it in a loop."""
+_MOST_MISSES: Final = 3
+"""Number of times that a schedule may miss its place: the first executions of a program fill caches. A place
+that is missed more often is not covered."""
 
 Place: TypeAlias = "tuple[int, int, object]"
 """(actor, number of its code, offset in the code). Equal code has one number: some is compiled in each execution."""
@@ -62,7 +66,7 @@ class PlaceCoverage(Strategy):
 
     Attributes:
         covered: the number of places before whose first visit an actor was interrupted.
-        places: the number of places that actors have reached.
+        places: the number of places that actors have reached, without those that only cold caches have.
     """
 
     coverage = Coverage.BOUND_REACHED
@@ -77,22 +81,21 @@ class PlaceCoverage(Strategy):
         self._begun = 0
         self._actors = 0
         self._todo: list[tuple[int, int]] = []
-        self._interrupted: int | None = None
-        self._stretch: tuple[int, int] | None = None
+        self._plan: _Plan | None = None
+        self._is_interrupted = False
+        self._misses: Counter[Place] = Counter()
         self._exclusive: set[tuple[int, int]] = set()  # stretches in which no other actor could go on
 
     def begin(self, scheduler: Scheduling) -> None:
         """Choose the actor that begins, or the place at which an actor is interrupted."""
         super().begin(scheduler)
         self._actors = scheduler.program_actors
-        self._interrupted = None
+        self._plan, self._is_interrupted = None, False
         if self._begun < self._actors:
             self._todo = [(self._begun, _PATIENCE)]
         elif self._plans:
-            plan = heapq.heappop(self._plans)
-            self._interrupted, self._todo = plan.place[0], list(reversed(plan.schedule))
-            self._stretch = plan.stretch
-            self.covered += not plan.is_last
+            self._plan = heapq.heappop(self._plans)
+            self._todo = list(reversed(self._plan.schedule))
         self._begun += 1
 
     def choose(self, running: int) -> int:
@@ -101,18 +104,41 @@ class PlaceCoverage(Strategy):
         candidates = self.candidates()
         if not candidates:
             return STOP
+        if self._plan is not None and not self._is_interrupted and scheduler.left > 0 and running in candidates:
+            return running  # its wait timed out, as in the execution that is repeated
         while self._todo:
             chosen, count = self._todo.pop()
             if chosen in candidates:
                 return self.allow(chosen, count)
-        others = [number for number in candidates if number != self._interrupted]
-        if not others and self._stretch is not None:
-            self._exclusive.add(self._stretch)
-        self._stretch = None
-        others = others or candidates
+        others = candidates
+        if self._plan is not None:
+            others = [number for number in candidates if number != self._plan.place[0]]
+            self._interrupt(self._plan, is_alone=not others)
+            others = others or candidates
         if running in others and scheduler.left > 0:
             return self.allow(running, _PATIENCE)
         return self.allow(next((number for number in others if number > running), others[0]), _PATIENCE)
+
+    def _interrupt(self, plan: _Plan, *, is_alone: bool) -> None:
+        """Record that the actor of a plan is interrupted, if it is at the place of the plan."""
+        if self._is_interrupted:
+            return
+        self._is_interrupted = True
+        actor, number, offset = plan.place
+        interrupted = self.scheduler.actors.get(actor)
+        pending = None if interrupted is None or interrupted.finished else interrupted.pending
+        if pending is not None and pending[2] == offset and self._number(pending[1]) == number:
+            self.covered += not plan.is_last
+            if is_alone:
+                self._exclusive.add(plan.stretch)
+        elif not plan.is_last:
+            self._misses[plan.place] += 1
+            if self._misses[plan.place] <= _MOST_MISSES:
+                self._known.discard(plan.place)
+                self.places -= 1
+
+    def _number(self, code: object) -> int:
+        return self._numbers.setdefault((code, getattr(code, "co_filename", "")), len(self._numbers))
 
     def learn(self, step: Step) -> HappensBefore | None:
         """Plan to interrupt the actors at the places that this execution reached first, if others had not ended."""
@@ -129,8 +155,7 @@ class PlaceCoverage(Strategy):
                 continue
             number = numbers.get(id(obj))
             if number is None:
-                key = obj, getattr(obj, "co_filename", "")
-                number = numbers[id(obj)] = self._numbers.setdefault(key, len(self._numbers))
+                number = numbers[id(obj)] = self._number(obj)
             if position < until[actor] and (place := (actor, number, slot)) not in self._known:
                 first.setdefault(place, position)
                 last[place] = position
