@@ -1,5 +1,7 @@
 """The audit: each thread is interrupted at each place of the code as it is, so the search may be blind to a part."""
 
+import importlib
+import sys
 import threading
 
 import pytest
@@ -243,3 +245,37 @@ def test_a_function_that_touches_nothing_has_a_place():
         return lock
 
     assert switch_points(closure.__code__, with_gil=False)
+
+
+HARNESS_CODE = """
+import abc
+import dataclasses
+
+@dataclasses.dataclass
+class Result:
+    value: int
+
+def result(value):
+    return Result(value)
+"""
+
+
+def test_code_that_the_harness_runs_within_a_call_has_no_places(tmp_path, monkeypatch):
+    """Otherwise a call without an event of its own would seem to begin when its result is wrapped."""
+    from kcache_model.outcomes import Outcome
+    from kcache_stress.runtime.threads import opcode_tracer
+
+    def frames_of(module):
+        seen = []
+        sys.settrace(lambda frame, *_: seen.append(frame))
+        try:
+            module()
+        finally:
+            sys.settrace(None)
+        return [frame for frame in seen if frame.f_code.co_name == "__init__"]
+
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "own_results.py").write_text(HARNESS_CODE)
+    own = importlib.import_module("own_results")
+    assert [opcode_tracer._is_generated_by_harness(frame) for frame in frames_of(lambda: Outcome(1))] == [True]
+    assert [opcode_tracer._is_generated_by_harness(frame) for frame in frames_of(lambda: own.result(1))] == [False]

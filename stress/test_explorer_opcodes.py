@@ -245,7 +245,7 @@ def test_switch_points() -> None:
             i += j
         return i
 
-    assert points_of(local, with_gil=False) == {"RESUME"}
+    assert points_of(local, with_gil=False) == {"LOAD_FAST"}  # the first opcode: another thread may run on entry
     assert {"STORE_ATTR", "LOAD_ATTR", "GET_ITER", "FOR_ITER", "BINARY_OP"} <= points_of(shared, with_gil=False)
     assert points_of(shared, with_gil=True) & {"STORE_ATTR", "FOR_ITER", "BINARY_OP"} == set()
     assert "JUMP_BACKWARD" in points_of(shared, with_gil=True)

@@ -46,6 +46,9 @@ _USED_BY_PYTEST: Final = frozenset(
     | {"tempfile", "random", "warnings", "importlib", "codecs", "weakref"}
 )
 """Modules that pytest calls for itself while it sets a test up."""
+_USED_BY_HARNESS: Final = frozenset({"abc", "dataclasses", "enum", "typing"})
+"""Modules that the harness uses within a call, and that are hardly ever the target."""
+_GENERATED: Final = "<string>"
 _MACHINERY: Final = (os.path.dirname(greenlet.__file__) + os.sep, "<frozen importlib")
 
 
@@ -99,6 +102,24 @@ def serves_pytest(frame: FrameType | None) -> bool:
     return frame is not None and sets_tests_up(frame.f_code.co_filename)
 
 
+def _serves_harness(frame: FrameType | None) -> bool:
+    """Whether a frame of the standard library works for code of the harness.
+
+    The harness checks arguments and results within a call. If a thread were interrupted there, the call would seem to
+    begin later than it did: a call begins with its first event.
+    """
+    if frame is None or frame.f_globals.get("__name__") not in _USED_BY_HARNESS:
+        return False
+    while frame is not None and frame.f_globals.get("__name__") in _USED_BY_HARNESS:
+        frame = frame.f_back
+    return frame is not None and is_harness(frame.f_code.co_filename)
+
+
+def _is_generated_by_harness(frame: FrameType) -> bool:
+    """Whether a frame runs a method that ``dataclasses`` has generated for a class of the harness."""
+    return frame.f_code.co_filename == _GENERATED and is_harness(frame.f_globals.get("__file__") or "")
+
+
 class OpcodeTracer:
     """The trace function of the threads of one scheduler.
 
@@ -147,8 +168,9 @@ class OpcodeTracer:
         code = frame.f_code
         known = self._tracers.get(id(code))
         if known is None:
-            known = self._tracers[id(code)] = code, self._tracer(code)
-        if known[1] is not None and serves_pytest(frame):
+            tracer = None if _is_generated_by_harness(frame) else self._tracer(code)
+            known = self._tracers[id(code)] = code, tracer
+        if known[1] is not None and (serves_pytest(frame) or _serves_harness(frame)):
             return None
         if known[1] is not None:
             frame.f_trace_lines = False
