@@ -45,7 +45,7 @@ def test_a_faulty_class_is_found(name: str) -> None:
     assert result.status is Status.VIOLATION, [finding.unconfirmed for finding in result.findings]
 
 
-@pytest.mark.parametrize(("name", "programs"), [("BadMailbox", 16), ("BadExpiring", 24)])
+@pytest.mark.parametrize(("name", "programs"), [("BadMailbox", 16), ("BadExpiring", 48)])
 def test_overtaken_waits_and_what_has_changed_are_tried_early(name: str, programs: int) -> None:
     assert checked(name, programs, file=Path(afterwards.__file__)).status is Status.VIOLATION
 
