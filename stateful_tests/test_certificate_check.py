@@ -166,6 +166,14 @@ def test_a_forged_certificate_is_refused(certificate, change):
     assert check_certificate(forged(certificate, change)).refused
 
 
+def test_a_header_that_promises_more_executions_is_refused(certificate):
+    """Otherwise a forger could decide that hardly any execution runs again."""
+    head, *lines = certificate.read_text().splitlines()
+    file = certificate.with_name("header.trees")
+    file.write_text("\n".join([json.dumps({**json.loads(head), "executions": 10**12}), *lines]) + "\n")
+    assert "its first line says 1000000000000" in check_certificate(file).refused
+
+
 def test_a_certificate_of_code_that_has_changed_is_refused(certificate, tmp_path):
     code = Path(certificate.parent / "stock.py")
     try:

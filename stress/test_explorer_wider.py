@@ -1,4 +1,4 @@
-"""The explorer instruments library modules that prevent a proof, and searches again; such a search accuses nobody."""
+"""Library modules that prevent a proof are instrumented, and the search is repeated. Its failures are not reported."""
 
 from __future__ import annotations
 

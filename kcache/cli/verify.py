@@ -160,9 +160,9 @@ def _check(file: Path) -> None:
     if checked.refused:
         console.print(f"refused: {checked.refused}", soft_wrap=True)
         sys.exit(exit_code(Status.VIOLATION))
-    covered, total = checked.programs - sum((checked.unchecked or {}).values()), checked.programs
+    covered, total = checked.covered, checked.programs
     console.print(f"  {covered} of {total} programs: for each race, the tree has the other order, too")
-    for reason, count in (checked.unchecked or {}).items():
+    for reason, count in checked.unchecked.items():
         console.print(f"  not checked: {count} programs, because {reason}", soft_wrap=True)
     again = "all" if checked.replayed == checked.executions else f"{checked.replayed:,}"
     console.print(f"  {again} of {checked.executions:,} executions were run again: the same events, and nothing wrong")

@@ -108,7 +108,8 @@ def read_programs(path: Path) -> Iterator[tuple[Any, Mapping[str, Any]]]:
                 entry = json.loads(line)
                 program, tree = entry["program"], entry["tree"]
                 if "unchecked" not in tree:
-                    list_of(tree["executions"]), list_of(tree["equal"])
+                    for name in ("executions", "equal"):
+                        list_of(tree[name])
             except (ValueError, KeyError, TypeError) as error:
                 raise FormatError(f"line {number}: {error!r}") from error
             yield program, tree

@@ -112,16 +112,13 @@ class RecordedDpor(Dpor):
 
     def learn(self, step: Step) -> HappensBefore | None:
         """Record the execution, then learn from it."""
-        is_tree = not self.reason
-        if is_tree:
+        if not self.reason:
             try:
                 self._record(step)
             except UncheckableError as error:
                 self.reason = str(error)
                 self.executions.clear()
-        order = super().learn(step)
-        self.is_finished = False
-        return order
+        return super().learn(step)
 
     def has_more(self) -> bool:
         """Prepare the next choice; record that there is none."""

@@ -231,9 +231,9 @@ def _search(
     result = SearchResult[A](Coverage.BUDGET_SPENT, 0, 0)
     executions, spent, note, limit = 0, 0.0, "", 0
     without_proof: SearchResult[A] | None = None
-    diverged: list[Strategy] = []
+    diverged: Strategy | None = None
     for number, (planned, limit) in enumerate(plan):
-        strategy = Dpor() if any(planned is one for one in diverged) else planned
+        strategy = Dpor() if planned is diverged else planned
         if any(strategy is earlier for earlier, _ in plan[:number]) and not strategy.has_more():
             if strategy.is_trial and without_proof is not None:
                 result, note = without_proof, note or without_proof.note
@@ -248,7 +248,7 @@ def _search(
         except DivergedError:
             if not (strategy.is_trial and repeats):
                 raise
-            diverged.append(strategy)
+            diverged = strategy
             continue  # samples may still find a problem
         executions += result.executions
         spent += result.seconds
