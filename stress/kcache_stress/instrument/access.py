@@ -280,7 +280,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         if issubclass(type(item), type):
             unite(item, get_referents(item.__dict__)[0])
         elif type(item) is types.ModuleType:
-            foreign_code.doubt(f"accesses the dictionary of the module {item.__name__}")
+            foreign_code.doubt(f"accesses the dictionary of the module {item.__name__}", is_seen=True)
         elif "_kcache_local" in instance_variables(item):
             foreign_code.doubt("accesses the dictionary of thread-local data")
         elif has_variables(item):
@@ -298,7 +298,7 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
     def reflect(item: object, name: str) -> None:
         """Record the use of an attribute that exposes internals of Python."""
         del item
-        foreign_code.doubt(f"uses {name}")
+        foreign_code.doubt(f"uses {name}", is_seen=name not in tables.UNSEEN_ATTRIBUTES)
 
     def by_name(item: Any, name: str, write: int) -> None:
         """Report the access to an attribute whose name is computed, as by `getattr`."""
@@ -348,11 +348,11 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
                 and type(item) is not types.ModuleType
             ):
                 # Operators and code in C look these methods up in the class without a report.
-                foreign_code.doubt(f"binds the special method {name} of a class")
+                foreign_code.doubt(f"binds the special method {name} of a class", is_seen=True)
         if item is DefaultContext:
             foreign_code.doubt("changes decimal.DefaultContext, which each thread copies without a visible access")
         if type(item) is types.ModuleType and item.__name__ == "builtins":  # the one of the sandbox
-            foreign_code.doubt(f"binds the builtin {name}")
+            foreign_code.doubt(f"binds the builtin {name}", is_seen=True)
         report(item.__dict__ if type(item) is types.ModuleType else item, name, 1)
 
     hooks = (read, pair, deep, within, mapping, of_new, compare, inplace, getitem, setitem, delitem, contains)

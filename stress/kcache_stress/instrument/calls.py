@@ -22,7 +22,7 @@ from ..knowledge import functions, tables
 from ..knowledge.code_in_c import HEAP_TYPE, is_known_type, module_in_c
 from ..knowledge.python_code import hands_to_c, makes_objects, replaces
 from ..knowledge.tables import COMPARES, CONSUMES, CONTAINERS, DEFAULTS, INDEXED, KEYED, PLAIN, SILENT, WRITE, Methods
-from .containment import METHOD_TYPES, instance_variables
+from .containment import METHOD_TYPES, beneath, instance_variables
 from .reporting import Accesses
 
 _BUILTIN: Final = types.BuiltinFunctionType
@@ -156,11 +156,13 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
     def hand_to_c(callee: Any, arguments: tuple[Any, ...]) -> None:
         """Report a call of a function in Python that passes its arguments, including buffers and lists, to C."""
         use(arguments)
-        calls_back = any(map(callable, arguments)) or callee in functions.LENDING
-        if calls_back and any(type(argument) in CONTAINERS or type(argument) is memoryview for argument in arguments):
-            foreign_code.doubt(
-                f"calls {callee.__module__}.{callee.__qualname__}, which keeps a buffer while other code runs"
-            )
+        read = [container for argument in arguments for container, _ in beneath(argument)]
+        what = f"calls {callee.__module__}.{callee.__qualname__}, which keeps a buffer while other code runs"
+        if read and callee in functions.LENDING:
+            foreign_code.doubt(what)
+        elif read and any(map(callable, arguments)):
+            slot = accesses.imprecise(what)
+            accesses.report_step(tuple((0, container, slot) for container in read))
 
     def called_object(callee: Any, kind: type, arguments: tuple[Any, ...]) -> None:
         if known(kind) is None:
@@ -255,10 +257,10 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         if name in methods:
             perform(owner, methods[name], arguments)
         elif name in tables.NO_PROOF_METHODS or (kind, name) in tables.HIDDEN_METHODS:
-            foreign_code.doubt(f"calls {name}")
+            foreign_code.doubt(f"calls {name}", is_seen=True)
         elif name in tables.ATTRIBUTE_METHODS and arguments:
             if arguments[0] in tables.REFLECTIVE:
-                foreign_code.doubt(f"uses {arguments[0]}")
+                foreign_code.doubt(f"uses {arguments[0]}", is_seen=arguments[0] not in tables.UNSEEN_ATTRIBUTES)
             report(owner, arguments[0] if type(arguments[0]) is str else None, int(name != "__getattribute__"))
         elif kind is types.GeneratorType:
             accesses.resume(owner)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from ..knowledge.functions import ITERATOR_BUILTINS
-from ..knowledge.tables import REFLECTIVE, REFLECTIVE_READS
+from ..knowledge.tables import LISTS_VARIABLES, REFLECTIVE, REFLECTIVE_READS
 from . import build
 from .base import Rewriting
 from .context import Atoms, Context
@@ -141,8 +141,10 @@ class Expressions(Rewriting):
         base = self.expression(node.value)
         hook = self.attribute_report(node.attr)
         if hook is None:
-            return ast.copy_location(ast.Attribute(base, node.attr, node.ctx), node)
-        return self.context.guard(node, [base], hook, lambda of: attribute(of[0], node))
+            read: ast.expr = ast.copy_location(ast.Attribute(base, node.attr, node.ctx), node)
+        else:
+            read = self.context.guard(node, [base], hook, lambda of: attribute(of[0], node))
+        return build.place(build.call("locals", read), node) if node.attr in LISTS_VARIABLES else read
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         if self.context.quiet or not isinstance(node.ctx, ast.Load):

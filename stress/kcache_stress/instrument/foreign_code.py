@@ -38,8 +38,14 @@ class ForeignCode(Protocol):
         """Record that unknown code is about to run; its frames will be observed one by one."""
         ...
 
-    def doubt(self, what: str, *, lasts: bool = False) -> None:
-        """Record why the execution proves nothing; with ``lasts``, why later executions prove nothing either."""
+    def doubt(self, what: str, *, lasts: bool = False, is_seen: bool = False) -> None:
+        """Record why the execution proves nothing.
+
+        Args:
+            what: the reason.
+            lasts: whether later executions prove nothing either.
+            is_seen: whether an observer sees all accesses that this is about: they are accesses of opcodes.
+        """
         ...
 
     def rebinds(self, name: str) -> None:

@@ -1,6 +1,7 @@
 """Hooks that instrumented code calls, for the globals of a module."""
 
 from collections.abc import Callable
+from types import CellType
 from typing import Any, Final
 
 from .access import access_hooks
@@ -17,6 +18,16 @@ class Cell:
     """Token that represents one closure variable of one activation of a function."""
 
     __slots__ = ()
+
+
+def _is_added(item: object) -> bool:
+    """Whether a name, or the cell of a closure variable, was added by the rewriting."""
+    if type(item) is CellType:
+        try:
+            return type(item.cell_contents) is Cell
+        except ValueError:  # it is empty
+            return False
+    return type(item) is str and item.startswith(PREFIX)
 
 
 def _nothing() -> None:
@@ -42,8 +53,14 @@ def make_hooks(
     accesses = Accesses(report, foreign_code, together)
 
     def own_locals(namespace: Any) -> Any:
+        """Return a namespace, or a list of names or of cells, without the variables that the rewriting has added."""
         if type(namespace) is list:
             return [name for name in namespace if not name.startswith(PREFIX)]
+        if type(namespace) is tuple:
+            own = tuple(each for each in namespace if not _is_added(each))
+            return own or (None if namespace and type(namespace[0]) is CellType else own)
+        if type(namespace) is not dict:
+            return namespace
         for name in [name for name in namespace if name.startswith(PREFIX)]:
             del namespace[name]
         return namespace

@@ -135,6 +135,8 @@ class AttributeRow(Row):
     FILE = "attributes.toml"
     of: str = ""
     exposes: Literal["", "read", "stored"] = ""
+    unseen: bool = False
+    lists_variables: bool = False
     not_run_by_c: bool = False
     stores_all: bool = False
     reaches_globals: bool = False

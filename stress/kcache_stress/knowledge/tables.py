@@ -80,6 +80,8 @@ COMPARING_NAMES: Final = _method_names(COMPARES)
 REFLECTIVE_READS: Final = _attributes(lambda row: row.exposes == "read")
 REFLECTIVE: Final = _attributes(lambda row: row.exposes)
 """Attributes that expose internals of Python if they are stored; reading exposes only :data:`REFLECTIVE_READS`."""
+UNSEEN_ATTRIBUTES: Final = _attributes(lambda row: row.unseen)
+"""Attributes that expose what changes without an opcode that touches it."""
 NOT_RUN_BY_C: Final = _attributes(lambda row: row.not_run_by_c)
 """Special methods that code in C never calls when it hashes, compares, converts, iterates over or prints objects."""
 STORES_ALL: Final = _attributes(lambda row: row.stores_all)
@@ -94,6 +96,8 @@ ATTRIBUTE_METHODS: Final = _attributes(lambda row: row.by_name)
 """Special methods that access the attribute that their argument names."""
 CONSUMING_METHODS: Final = _attributes(lambda row: row.consumes)
 """Methods that consume a generator expression at once if it is their only argument."""
+LISTS_VARIABLES: Final = _attributes(lambda row: row.lists_variables)
+"""Attributes of functions and their code whose values list variables, also those that the rewriting adds."""
 FORMAT_NAMES: Final = _attributes(lambda row: row.formats)
 CLOCK_NAMES: Final = _attributes(lambda row: row.reads_clock)
 """Names of class methods of `datetime` that read the real clock."""

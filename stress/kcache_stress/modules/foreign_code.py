@@ -76,6 +76,7 @@ class ForeignCodeMonitor:
         rebound: names of attributes of classes and modules that were bound although the facts exclude it.
         reports: whether unknown code is reported as events, too.
         facts: facts about the names in all instrumented modules.
+        is_observed: whether an observer sees all executions. has_seen_doubts: whether it could replace a doubt.
         unknown_modules: names of the modules with unknown code in Python that threads ran.
     """
 
@@ -83,7 +84,7 @@ class ForeignCodeMonitor:
         self.entered: dict[str, None] = {}
         self.disproof: dict[str, None] = {}
         self.rebound: set[str] = set()
-        self.reports = False
+        self.reports = self.is_observed = self.has_seen_doubts = False
         self.facts = Facts()
         self.unknown_modules: set[str] = set()
         self._scheduler = scheduler
@@ -97,6 +98,14 @@ class ForeignCodeMonitor:
     def is_own(self, function: types.FunctionType) -> bool:
         """Whether a function is instrumented."""
         return id(function.__code__) in self._instrumented
+
+    def is_instrumented(self, code: CodeType) -> bool:
+        """Whether code is instrumented."""
+        return id(code) in self._instrumented
+
+    def defines_work(self, code: CodeType) -> bool:
+        """Whether code is of a file that defines the work of the threads."""
+        return code.co_filename in self._roots
 
     def is_understood(self, method: Any) -> bool:
         """Whether a function or a bound method is instrumented or known (see :meth:`is_known`)."""
@@ -156,11 +165,15 @@ class ForeignCodeMonitor:
         """Forget which threads have resumed generators, because an execution begins."""
         self._resumers.clear()
 
-    def doubt(self, what: str, *, lasts: bool = False) -> None:
+    def doubt(self, what: str, *, lasts: bool = False, is_seen: bool = False) -> None:
         """Record that the execution is no part of a proof, in any order; with ``lasts``, nor are all later executions.
 
-        The reason is ``what``, at the innermost instrumented line.
+        The reason is ``what``, at the innermost instrumented line. It is no reason if an observer sees all executions,
+        and the accesses that it is about: the observer reports them if no event orders them.
         """
+        self.has_seen_doubts = self.has_seen_doubts or is_seen
+        if is_seen and self.is_observed:
+            return
         frame = self._innermost(sys._getframe(1))
         if lasts:
             self.disproof[f"{self.where(frame)}: {what}"] = None
@@ -319,8 +332,13 @@ def _is_of_runtime(frame: FrameType) -> bool:
 
 def _is_bookkeeping(frame: FrameType, back: FrameType) -> bool:
     """Whether ``threading`` or a thread pool registers a thread in a weak container, or pytest sets a test up."""
-    is_noted = frame.f_globals.get("__name__") in {"weakref", "_weakrefset"} and _is_of_runtime(back)
-    return is_noted or serves_pytest(frame) or is_of_a_hook(frame)
+    return registers_a_thread(frame, back) or serves_pytest(frame) or is_of_a_hook(frame)
+
+
+def registers_a_thread(frame: FrameType, back: FrameType | None) -> bool:
+    """Whether ``threading`` or a thread pool, whose frame is ``back``, registers a thread in a weak container."""
+    is_weak = frame.f_globals.get("__name__") in {"weakref", "_weakrefset"}
+    return is_weak and back is not None and _is_of_runtime(back)
 
 
 def reached(roots: Iterable[object]) -> frozenset[int] | None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.foreign import is_a, own_attributes
@@ -49,6 +49,9 @@ from .private_packages import HARNESS, LIBRARY, REAL_LOCKS, Kind, find, kind_of,
 from .roots import SHARED_MODULES, Roots, Seen
 from .uncertainty import late_finalizer, made_time, unseen_code, unseen_opcodes
 
+if TYPE_CHECKING:
+    from .observer import Observer
+
 _OF_THE_PROCESS = (HARNESS | sys.stdlib_module_names) - LIBRARY
 _MOST_ATTEMPTS = 20
 _OF_DEATHS = (b"__del__", b"weakref")
@@ -78,6 +81,7 @@ class Sandbox:
         is_strict: whether such code was met: nothing that it may change is then assumed to be constant.
         absent: packages that count as not installed for the code under test, and that it has tried to import.
         late: the modules that executions import.
+        observer: records what the threads touch; ``None`` in almost all executions.
     """
 
     def __init__(
@@ -97,6 +101,7 @@ class Sandbox:
         self.while_loading: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
         self.late = LateImports(self.scheduler)
         self._watched: set[Hashable] = set()
+        self.observer: Observer | None = None
         self.absent: set[str] = set()
         self._executions, self._grown = 0, False
         self._kinds: dict[str, Kind] = {}
@@ -231,6 +236,9 @@ class Sandbox:
         watches = self.is_strict or is_due or program not in self._watched
         self._watched.add(program)
         self.scheduler.watcher = self.foreign_code.watch if watches else None
+        if self.observer is not None:
+            self.observer.begin()
+            self.scheduler.watcher = self.observer.watch
 
     @property
     def proof_obstacles(self) -> tuple[str, ...]:

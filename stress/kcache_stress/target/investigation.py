@@ -27,12 +27,15 @@ from ..runtime.threads.virtual_thread import UncontrolledError
 from ..strategies.opcode_sampling import OpcodeSampling
 from ..strategies.place_coverage import PlaceCoverage
 from .exploration_result import ExplorationResult, OpenRunner, Plan, RunnerAndJudge, Wider, places_text
+from .observing import gap_in_reports, proved_by_observation
 from .reproducing import in_new_modules, with_counterexample
 
 _LEAST_SHARE: Final = 0.2
 """A restarted search gets at least this share of the investigation's time, even if the time is spent."""
 _AUDIT_SECONDS: Final = 120.0
 """Most seconds of each part of an audit. Unless the audited code is very slow, the audit ends long before."""
+_MOST_OBSERVED: Final = 2_000
+"""Most executions of a search that is repeated with an observer: it makes an execution some twenty times slower."""
 _MOST_BEGINNINGS: Final = 3
 """Maximum number of restarts of a search: for unexpected code, to restore modules, and to reload modules."""
 
@@ -265,6 +268,16 @@ def _search(
         spent += unhurried.seconds
         if unhurried.coverage is Coverage.EXHAUSTED:
             result = replace(unhurried, problem=None)
+    if outcomes is not None and result.problem is None and result.coverage is Coverage.EXHAUSTED and not note:
+        gap = gap_in_reports(runner)
+        result = replace(result, coverage=Coverage.NO_PROOF) if gap else result
+        note = gap
+    elif on_execution is not None and result.problem is None and result.coverage is Coverage.NO_PROOF:
+        observed = None
+        if runner.sandbox.foreign_code.has_seen_doubts and result.executions <= _MOST_OBSERVED:
+            observed = proved_by_observation(runner_and_judge, SearchLimits(limit, seconds - spent), on_execution)
+        if observed is not None:
+            executions, spent, note, result = executions + observed.executions, spent + observed.seconds, "", observed
     if note and result.coverage is Coverage.EXHAUSTED:
         # A search that switches only at synchronisation points is a proof only if there are no data races.
         result = replace(result, coverage=Coverage.BUDGET_SPENT)

@@ -168,9 +168,8 @@ class OpcodeTracer:
         code = frame.f_code
         known = self._tracers.get(id(code))
         if known is None:
-            tracer = None if _is_generated_by_harness(frame) else self._tracer(code)
-            known = self._tracers[id(code)] = code, tracer
-        if known[1] is not None and (serves_pytest(frame) or _serves_harness(frame)):
+            known = self._tracers[id(code)] = code, self._tracer(code)
+        if known[1] is not None and serves_others(frame):
             return None
         if known[1] is not None:
             frame.f_trace_lines = False
@@ -180,7 +179,7 @@ class OpcodeTracer:
 
     def _tracer(self, code: CodeType) -> _Trace | None:
         """Return the local trace function for frames of ``code``; ``None`` if no opcode in it counts."""
-        if _is_bookkeeping(code):
+        if is_bookkeeping(code):
             return None
         points = switch_points(code, with_gil=self._with_gil)
         if not points:
@@ -203,7 +202,13 @@ class OpcodeTracer:
         return opcode
 
 
-def _is_bookkeeping(code: CodeType) -> bool:
+def serves_others(frame: FrameType) -> bool:
+    """Whether a frame works for the harness, or for the code of pytest that sets tests up: it has no places."""
+    return serves_pytest(frame) or _serves_harness(frame) or _is_generated_by_harness(frame)
+
+
+def is_bookkeeping(code: CodeType) -> bool:
+    """Whether code belongs to the machinery, or to the part of ``threading`` that keeps lists of threads."""
     file = code.co_filename
     if file == _weakrefset.__file__ and code.co_name == "_remove":
         return True  # `threading` keeps its threads in a WeakSet, and a trace of its callback keeps them alive longer
