@@ -9,8 +9,8 @@ from typing import Final
 from .functions import LOOKUPS, modules
 from .tables import CALLABLES, CONTAINERS, ITERATORS, KNOWN_TYPES, NOT_RUN_BY_C, UNSEEN, VIEWS
 
-_OPAQUE_STATE: Final = modules(lambda row: row.types == "shared")
-"""Standard library modules in C whose objects share state with each other or with the outside world."""
+_KNOWN_MODULES: Final = modules(lambda row: row.types and not row.third_party) | {"builtins"}
+"""Modules whose types in C have methods that touch only their object and their arguments, or need no report."""
 _OF_THE_OUTSIDE: Final = modules(lambda row: row.state == "outside")
 _HARMLESS_MODULES: Final = modules(lambda row: row.types == "unseen")
 _INERT_MODULES: Final = modules(lambda row: row.is_inert)
@@ -61,7 +61,7 @@ def is_known_type(kind: type) -> bool:
     top = module.partition(".")[0]
     if (module, owner.__name__) in KNOWN_TYPES:
         return True
-    return (top in sys.stdlib_module_names or top == "builtins") and top not in _OPAQUE_STATE
+    return top in _KNOWN_MODULES
 
 
 def _is_made_of_python(kind: type) -> bool:

@@ -156,7 +156,7 @@ class ModuleRow(Row):
     third_party: bool = False
     touches: Literal["", "arguments"] = ""
     python_touches: Literal["", "arguments"] = ""
-    types: Literal["", "shared", "unseen"] = ""
+    types: Literal["", "alone", "unseen"] = ""
     state: Literal["", "outside"] = ""
     is_inert: bool = False
     transparent: Literal["", "always", "stores", "iterates", "opens"] = ""
