@@ -128,3 +128,39 @@ def test_what_gives_back_when_it_dies_gives_back_in_time(tmp_path: Path) -> None
 def test_a_race_with_a_finalizer_is_found(tmp_path: Path) -> None:
     for found in searched(tmp_path, POOLS + WRONG, 300):
         assert (found.name, bool(found.problem), found.unseen) == (found.name, True, "")
+
+
+AFTERWARDS = """
+import gc, weakref
+from kcache import testing as kt
+
+class Box:
+    def __init__(self):
+        self.n, self.lock = 0, threading.Lock()
+        self.itself = self
+    def add(self):
+        with self.lock:
+            self.n += 1
+
+KEPT = []
+
+def died(keeps):
+    box = Box()
+    kt.run(box.add, box.add)
+    assert box.n == 2
+    if keeps:
+        KEPT.append(box)
+    seen = weakref.ref(box)
+    del box
+    gc.collect()
+    assert seen() is None
+
+def test_forgotten(): died(keeps=False)
+def test_kept(): died(keeps=True)
+"""
+
+
+def test_nothing_keeps_the_objects_of_threads_that_have_ended(tmp_path: Path) -> None:
+    of = {found.name: found for found in searched(tmp_path, AFTERWARDS)}
+    assert of["test_forgotten"].problem == ""
+    assert "seen() is None" in of["test_kept"].problem

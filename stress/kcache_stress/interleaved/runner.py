@@ -153,6 +153,10 @@ class InterleavedRunner(ScenarioRunner):
         )
         if self._strategy.ending is not Ending.COMPLETE:
             raise _Over
+        # The rest of the body may look whether an object of the threads has died.
+        self._request = replace(request, works=())
+        for part in self._parts:
+            part.forget_work()
         if request.state is not None:
             self._state = plain_value(request.state())
         return request.results(list(map(_end_of, self._parts)))

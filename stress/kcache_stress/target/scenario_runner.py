@@ -297,6 +297,11 @@ class Part:
         """The functions that the thread calls."""
         return self.work.calls if isinstance(self.work, CallSequence) else (self.work,)
 
+    def forget_work(self) -> None:
+        """Drop the functions of a call sequence that has ended: they refer to objects of the target."""
+        if isinstance(self.work, CallSequence):
+            self.work.calls = ()
+
     def run(self) -> None:
         """Do the work, and store its result or its exception; :class:`Aborted` passes through."""
         try:
