@@ -53,7 +53,7 @@ from kcache_model.linearizability import SearchBudget
 from kcache_model.rules import Contract
 from kcache_model.verdict import Status, Verdict
 from kcache_stress.interleaved.parametrization import positions
-from kcache_stress.interleaved.running import clock, is_controlled, run
+from kcache_stress.interleaved.running import clock, io, is_controlled, run
 from kcache_stress.loading import importable_spec
 from kcache_stress.target.replay_answer import ReplayAnswer
 
@@ -96,6 +96,7 @@ __all__ = [
     "in_threads",
     "interleaved",
     "invariant",
+    "io",
     "machine_of",
     "print_content",
     "replay",
@@ -223,6 +224,9 @@ def interleaved(
 ) -> Any:
     """Decorate a test so that its threads run in every interleaving: threads of :func:`run` and of ``threading``.
 
+    An ``async`` test runs in an event loop, under every schedule that asyncio's loop can have: its timers, and what
+    :func:`io` stands for, may come before each iteration.
+
     The test is called many times, in a child process, with its modules instrumented; each call has to create new
     objects. The test fails on the first interleaving in which a check fails, an exception escapes, or no thread can
     continue. The decorator works with and without arguments, on functions and methods, also of ``unittest.TestCase``.
@@ -248,11 +252,10 @@ def interleaved(
 
     def decorated(body: Any) -> Any:
         @functools.wraps(body)
-        def explored(*args: Any, **kwargs: Any) -> None:
+        def explored(*args: Any, **kwargs: Any) -> Any:
             __tracebackhide__ = True
             if is_controlled():
-                body(*args, **kwargs)
-                return
+                return body(*args, **kwargs)
             itself: Any = explored
             marked = (explored, *map(type, args[:1]), sys.modules.get(body.__module__))
             result = run_conformance(
@@ -271,6 +274,7 @@ def interleaved(
             if exhaustive and not proofs:
                 why = next((phase.no_proof for phase in result.phases if phase.no_proof), "allow more seconds")
                 raise InconclusiveError(f"not every order of its threads was run: {why}")
+            return None
 
         packages = (instrument,) if isinstance(instrument, str) else tuple(instrument)
         vars(explored).update(kcache_instrument=packages, kcache_interleaved=True)

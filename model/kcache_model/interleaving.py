@@ -140,6 +140,10 @@ class InterleavedCall:
     last: int
 
 
+EVENT_LOOP: Final = "event loop"
+"""Name of the actors that deliver timers and completions to an event loop."""
+
+
 @dataclass(frozen=True)
 class Interleaving:
     """The events and calls of one execution.
@@ -179,8 +183,15 @@ class Interleaving:
     test: tuple[str, int, int] | None = None
 
     @property
+    def is_of_a_loop(self) -> bool:
+        """Whether the other actors are an event loop's clock and completions: no callback was interrupted."""
+        return EVENT_LOOP in self.thread_names.values()
+
+    @property
     def interrupted_at(self) -> str:
         """``FILE:LINE`` of the first preemption; empty if there was none, or if its thread was at no line before."""
+        if self.is_of_a_loop:
+            return ""
         for at, thread in self._interruptions():
             last = self._last(thread, at)
             return "" if last is None else f"{_path(last)}:{last.where.rpartition(':')[2]}"

@@ -55,7 +55,7 @@ class _Cycle(NamedTuple):
 
 def story_sentences(interleaving: Interleaving | None) -> tuple[str, ...]:
     """Return sentences that are true of the interleaving; empty if it has no known pattern."""
-    if interleaving is None or not interleaving.events:
+    if interleaving is None or not interleaving.events or interleaving.is_of_a_loop:
         return ()
     return tuple(printable(text) for text in (*_without_preemption(interleaving), *_what_happened(interleaving)))
 

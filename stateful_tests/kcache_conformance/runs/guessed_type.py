@@ -52,8 +52,6 @@ def type_of_target(
     """
     if spec and ":" not in spec:
         _require_name(spec)
-    if spec:
-        _require_not_async(spec)
     name = said or (CLASS if model is not None else _guessed_target(spec) if spec else DEFAULT_TYPE)
     if model is not None and name != CLASS:
         raise TargetError(f"--spec is for --type {CLASS}, not for --type {name}")
@@ -64,20 +62,6 @@ def type_of_target(
     elif leave_out:
         raise TargetError(f"--leave-out is for --type {CLASS}, not for --type {name}")
     return target_type_named(name)
-
-
-def _require_not_async(spec: str) -> None:
-    """Refuse a coroutine function.
-
-    Raises:
-        TargetError: the target is a coroutine function.
-    """
-    named = target_name(spec)
-    if isinstance(definition(named.location, named.attribute)[0], ast.AsyncFunctionDef):
-        raise TargetError(
-            f"{spec} is async, and kcache does not support async code yet. Name a function that is not async and that "
-            "starts threads"
-        )
 
 
 def _require_name(place: str) -> None:
@@ -135,6 +119,8 @@ def _type_and_refusal(spec: str) -> tuple[str, str]:
             return DEFAULT_TYPE if is_indexer else CLASS, ""
     if isinstance(statement, (ast.Assign, ast.AnnAssign)) and _is_machine(statement.value):
         return CLASS, ""
+    if isinstance(statement, ast.AsyncFunctionDef):
+        return TEST, ""
     if isinstance(statement, ast.FunctionDef) and not _takes_anything(statement):
         return _type_of_function(statement, home, "." in named.attribute), ""
     return _type_of_loaded(spec)

@@ -25,6 +25,7 @@ from ..modules.copies import Copies
 from ..modules.private_packages import existing, parts_in_c
 from ..modules.sandbox import Sandbox
 from ..modules.sources import fingerprint_of
+from ..runtime.tasks import CONTRACT
 from ..runtime.threads.virtual_thread import UncontrolledError
 from ..strategies.partial_order_sampling import PartialOrderSampling
 from ..target.confirmation import Answer, Confirmation, why_not_repeated
@@ -71,6 +72,7 @@ class BodyExplorationTarget:
         target: the test.
         granularity: the points at which threads may be switched.
         share: budget of audits for the searches of the test.
+        contract: what a proof takes for granted about the event loop; empty if the test has none.
 
     Raises:
         TargetError: there is no such test, or no such package.
@@ -82,7 +84,9 @@ class BodyExplorationTarget:
     ) -> None:
         self.target: InterleavedTest = load_test(spec)
         self.granularity = granularity
-        self.share = AuditShare(is_single=True)
+        # Callbacks of a loop are never interrupted, so an audit at opcodes would show nothing.
+        self.share = AuditShare(thorough=0) if self.target.is_async else AuditShare(is_single=True)
+        self.contract = CONTRACT if self.target.is_async else ""
         self._instrument = instrument
         packages = self.target.packages(existing(instrument))
         self._copies = self._loaded(packages, granularity)
@@ -242,7 +246,7 @@ class BodyExplorationTarget:
     ) -> Confirmation:
         """Run the test with real threads, and return whether they fail in the same way."""
         del is_seen, strict_errors
-        if counterexample.execution.hurry:
+        if counterexample.execution.hurry or self.target.is_async:
             return Confirmation(Answer.NOT_TRIED)  # it depends on the clock, and pauses of real threads take time
         if program.timeouts is Timeouts.ANY_TIME and any(one.is_early for one in counterexample.execution.timeouts):
             return Confirmation(Answer.NOT_TRIED)  # real threads would have to be as slow as the contract allows
@@ -265,6 +269,8 @@ class BodyExplorationTarget:
 
     def _without_preemptions(self, runner: InterleavedRunner, problem: Problem) -> str:
         """Return a line about a failure without preemptions: whether all samples fail; empty for other deadlocks."""
+        if self.target.is_async:
+            return ""
         samples = map(PartialOrderSampling, range(_FEW_SAMPLES if runner.is_long else _SAMPLES))
         if all(search(runner, sample, SCENARIO_JUDGE, SearchLimits(1)).problem is not None for sample in samples):
             return f"{FAILS_ALWAYS}\n"

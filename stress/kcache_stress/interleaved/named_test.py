@@ -25,7 +25,7 @@ from ..modules.private_packages import Kind, folder_of, imported_by, own_kind, u
 from ..target.scenario_runner import Load
 from .counts import divided, divisors
 from .parametrization import required
-from .running import RealThreads, controlled, is_controlled
+from .running import RealThreads, controlled, is_controlled, run_on_loop
 from .texts import error_with_place, lines_of, source_of
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ class InterleavedTest:
         usual: exceptions that end threads although the test passes, as ``NAME at FILE:LINE``.
         divisor: divisor of the counts in the module of the test; see :mod:`~.counts`.
         timeouts: when waits with a timeout may end.
+        is_async: whether the test is a coroutine function: it runs in an event loop.
         unsupported: always empty; all targets have this attribute.
     """
 
@@ -69,6 +70,7 @@ class InterleavedTest:
     usual: frozenset[str] = frozenset()
     divisor: int = 1
     timeouts: Timeouts = Timeouts.PATIENT
+    is_async: bool = False
     unsupported: frozenset[str] = frozenset()
 
     def packages(self, further: Sequence[str]) -> tuple[str, ...]:
@@ -106,6 +108,8 @@ class InterleavedTest:
             replaced: see :func:`~.counts.divided`.
         """
         body = self._body(load)
+        if self.is_async:
+            return lambda: run_on_loop(body())
         if self.divisor == 1:
             return body
         module = load(self.module)
@@ -191,6 +195,7 @@ def _loaded_test(spec: Any) -> InterleavedTest:
         _imported_packages([str(source), *(file for file in fixtures if file.endswith("conftest.py"))], own),
         items,
         fixtures,
+        is_async=inspect.iscoroutinefunction(inspect.unwrap(function)),
     )
 
 
@@ -203,10 +208,10 @@ def _items(module: ModuleType, attribute: str, source: Path) -> PytestItems | No
     owner, _, name = attribute.rpartition(".")
     holder = _holder_of(module, attribute)
     function = inspect.unwrap(inspect.getattr_static(holder, name))
-    if inspect.iscoroutinefunction(function):
-        raise TargetError(f"{attribute} is a coroutine: event loops cannot be scheduled")
     if isinstance(holder, type) and issubclass(holder, unittest.IsolatedAsyncioTestCase):
-        raise TargetError(f"{attribute} belongs to an IsolatedAsyncioTestCase: event loops cannot be scheduled")
+        raise TargetError(
+            f"{attribute} belongs to an IsolatedAsyncioTestCase, which has a loop of its own: write an async function"
+        )
     is_taking = not _is_unittest(holder) and callable(function) and bool(required(function)[bool(owner) :])
     places = [place for place in (module, holder) if not _is_unittest(place)]
     is_set_up = any(hasattr(place, one) for place in places for one in _AROUND)
@@ -214,6 +219,12 @@ def _items(module: ModuleType, attribute: str, source: Path) -> PytestItems | No
     is_usual = "pytest" in imported_by(str(source)) or (
         is_for_pytest and any((folder / "conftest.py").is_file() for folder in source.parents)
     )
+    if inspect.iscoroutinefunction(function):
+        if is_taking or is_set_up:
+            raise TargetError(
+                f"{attribute} is a coroutine with fixtures or parameters: only async tests without them can be explored"
+            )
+        return None
     if not (is_taking or is_set_up or is_usual):
         return None
     if importlib.util.find_spec("pytest") is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, Final, NoReturn
@@ -113,6 +113,9 @@ class InterleavedRunner(ScenarioRunner):
         self._strategy: Strategy | None = None
         self._is_learning = False
         self._began = time.thread_time()
+        # Callbacks of one loop are not interleaved: what they access does not matter, nor which code they run.
+        self.watches = copies.sandbox.foreign_code.is_needed = not test.is_async
+        shape.is_whole = shape.is_whole or test.is_async
         scheduler = copies.sandbox.scheduler
         scheduler.longest, scheduler.ends_any_time = _LONG_SECONDS, test.timeouts is Timeouts.ANY_TIME
         super().__init__(Scenario(test.instrument, self._threads_of), copies, MOST_TEST_EVENTS)
@@ -160,6 +163,12 @@ class InterleavedRunner(ScenarioRunner):
         if request.state is not None:
             self._state = plain_value(request.state())
         return request.results(list(map(_end_of, self._parts)))
+
+    def run_on_loop(self, main: Coroutine[Any, Any, Any]) -> Any:
+        """Run a coroutine in an event loop under the strategy and return its result."""
+        from ..runtime.tasks.event_loop import EventLoop
+
+        return EventLoop(self.sandbox.scheduler).run(main)
 
     def _takes_over(self, code: CodeType, other: CodeType) -> None:
         """Treat ``other``, which replaces ``code``, as instrumented if ``code`` is."""

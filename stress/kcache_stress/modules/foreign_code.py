@@ -76,6 +76,7 @@ class ForeignCodeMonitor:
         rebound: names of attributes of classes and modules that were bound although the facts exclude it.
         reports: whether unknown code is reported as events, too.
         facts: facts about the names in all instrumented modules.
+        is_needed: whether other actors can share what unknown code touches; if not, nothing is recorded.
         is_observed: whether an observer sees all executions. has_seen_doubts: whether it could replace a doubt.
         unknown_modules: names of the modules with unknown code in Python that threads ran.
     """
@@ -85,6 +86,7 @@ class ForeignCodeMonitor:
         self.disproof: dict[str, None] = {}
         self.rebound: set[str] = set()
         self.reports = self.is_observed = self.has_seen_doubts = False
+        self.is_needed = True
         self.facts = Facts()
         self.unknown_modules: set[str] = set()
         self._scheduler = scheduler
@@ -153,7 +155,7 @@ class ForeignCodeMonitor:
 
     def note(self, what: str) -> None:
         """Record unknown code that is about to run, as a reason to watch; the trace function will meet its frames."""
-        if not self.reports and self._scheduler.live:
+        if not self.reports and self._scheduler.live and self.is_needed:
             self.entered[f"{self.where(sys._getframe(1))}: {what}"] = None
 
     def is_shared(self, generator: object) -> bool:
@@ -172,7 +174,7 @@ class ForeignCodeMonitor:
         and the accesses that it is about: the observer reports them if no event orders them.
         """
         self.has_seen_doubts = self.has_seen_doubts or is_seen
-        if is_seen and self.is_observed:
+        if (is_seen and self.is_observed) or not self.is_needed:
             return
         frame = self._innermost(sys._getframe(1))
         if lasts:
@@ -218,7 +220,7 @@ class ForeignCodeMonitor:
             reach: the objects from which the code can reach others.
             is_contained: whether the code touches nothing else.
         """
-        if not self._scheduler.live:
+        if not self._scheduler.live or not self.is_needed:
             return
         where = self.where(frame)
         is_contained = is_contained or (frame is not None and touches_arguments_only(frame.f_code))

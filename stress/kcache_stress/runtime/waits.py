@@ -10,7 +10,6 @@ from ..engine.events import ACQUIRE, JOIN
 from ..engine.scheduling import HUB
 from ..engine.waits import Wait
 from ..stacks import OWN_FILES
-from .stand_ins.network import Wakeup
 from .threads.locks import VirtualLock, VirtualRLock
 from .threads.scheduler import Scheduler
 from .threads.virtual_thread import VirtualThread
@@ -20,13 +19,19 @@ def waits(scheduler: Scheduler) -> tuple[Wait, ...]:
     """Return one :class:`~..engine.waits.Wait` for each thread that has not ended."""
     names: dict[int, str] = {}
     ended = {HUB, *(number for number, thread in scheduler.actors.items() if thread.finished)}
-    return tuple(_wait(thread, names, ended) for thread in scheduler.actors.values() if not thread.finished)
+    threads = (thread for thread in scheduler.actors.values() if not (thread.finished or _is_environment(thread)))
+    return tuple(_wait(thread, names, ended) for thread in threads)
 
 
 def running(scheduler: Scheduler) -> str:
     """Return the place (``file:line in function``) of the first thread that can go on; empty if no thread can."""
     threads = (thread for thread in scheduler.actors.values() if not thread.finished and thread.enabled)
     return next((_place(thread)[0] for thread in threads), "")
+
+
+def _is_environment(thread: VirtualThread) -> bool:
+    """Whether a thread is the clock, or a completion, of an event loop: it waits until it can deliver something."""
+    return hasattr(thread.waits_for, "may_deliver")
 
 
 def _wait(thread: VirtualThread, names: dict[int, str], ended: Collection[int]) -> Wait:
@@ -37,8 +42,8 @@ def _wait(thread: VirtualThread, names: dict[int, str], ended: Collection[int]) 
         holder, is_for_itself = obj.owner, obj.owner == thread.number != obj.maker
     if kind == JOIN:
         return Wait(thread.number, "the end of a thread", where, None)
-    if isinstance(obj, Wakeup):
-        return Wait(thread.number, obj.what, where, None)
+    if (what := getattr(obj, "what", None) or getattr(thread.waits_for, "what", None)) is not None:
+        return Wait(thread.number, what, where, None)
     if in_condition and isinstance(obj, VirtualLock):
         return Wait(thread.number, "a notification that never comes", where, None)
     name = names.setdefault(id(obj), f"lock {chr(ord('A') + len(names) % 26)}")

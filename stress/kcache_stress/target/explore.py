@@ -259,7 +259,8 @@ class _Exploration(Generic[P, A]):
             share.spend(result.executions - result.audited.executions, is_audited=bool(result.audited))
         coverage = result.coverage if finding is None else Coverage.BUDGET_SPENT
         note = result.note or result.refused
-        assumes = result.assumes if coverage is Coverage.EXHAUSTED else ""
+        assumed = filter(None, (result.assumes, getattr(self.exploration_target, "contract", "")))
+        assumes = " and ".join(assumed) if coverage is Coverage.EXHAUSTED else ""
         contended = result.contended if coverage is Coverage.BUDGET_SPENT and finding is None else ""
         return Explored(
             coverage,
@@ -377,9 +378,12 @@ class _Exploration(Generic[P, A]):
         interrupted = f"{count} preemption{'s' if count > 1 else ''}" if count else "no preemption needed"
         fewest = " (no schedule with fewer fails)" if counterexample.is_minimal else ""
         possible = Possible.UNKNOWN
-        if not result.is_long:
+        if not result.is_long and not getattr(self.exploration_target, "contract", ""):
             possible = self._possible(program, counterexample, result.granularity, min(seconds, _POSSIBLE_SECONDS))
-        return self._rendered(program, result, counterexample, f"{interrupted}{fewest}; {possible.value}.")
+        detail = f"{interrupted}{fewest}; {possible.value}."
+        if contract := getattr(self.exploration_target, "contract", ""):
+            detail = f"It can happen in each loop in which {contract}."
+        return self._rendered(program, result, counterexample, detail)
 
     def _rendered(
         self, program: P, result: ExplorationResult[A], counterexample: Counterexample[A], detail: str = ""

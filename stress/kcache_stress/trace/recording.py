@@ -14,7 +14,7 @@ from operator import itemgetter
 from types import FrameType
 
 from kcache_model.foreign import is_a, is_any
-from kcache_model.interleaving import CLOCK, LINE, Switch
+from kcache_model.interleaving import CLOCK, EVENT_LOOP, LINE, Switch
 from kcache_model.outcomes import with_article
 
 from ..engine.events import (
@@ -165,6 +165,8 @@ class Recording(list[Event]):
         frame = sys._getframe(2)
         if thread not in self.thread_names and thread >= self._scheduler.program_actors:
             self.thread_names[thread] = thread_name(frame)
+        if self._is_delivery(event):
+            return
         place = self.place(frame)
         # A call of a method in C, or a read of an attribute, accesses the root object without any code of the target.
         is_direct = not place.path and kind <= WRITE and obj is not None and original(obj) is self._names.root
@@ -193,6 +195,22 @@ class Recording(list[Event]):
             previous.wakes += self._waiting_for(obj)
         if place.library:
             self._written = (previous, place.called, None, 0)
+
+    def _is_delivery(self, event: Event) -> bool:
+        """Record what the environment delivers to an event loop, at the line that has asked for it."""
+        thread, _, step, _ = event
+        source = step.parts[0][2] if isinstance(step, AtomicAccesses) and step.parts else None
+        if thread < self._scheduler.program_actors or not hasattr(source, "may_deliver"):
+            return False
+        self.thread_names[thread] = EVENT_LOOP
+        origin = source.origin()  # type: ignore[attr-defined]
+        if origin is not None and origin.path in self._sources:
+            previous = self.events[-1] if self.events else None
+            is_switch = previous is not None and previous.thread != thread
+            switch = self.switch_from(self._scheduler.actors[previous.thread])[0] if previous and is_switch else None
+            place, at = Place(origin.path, origin.line, origin.function), len(self)
+            self.events.append(RecordedEvent(at, at, thread, "call", "", source.what, place, switch, ()))  # type: ignore[attr-defined]
+        return True
 
     def _pass(self, thread: int, place: Place) -> None:
         """Record an opcode: its accesses are not known, so there is one record for all opcodes of a line in a row."""

@@ -112,8 +112,6 @@ class Scheduler:
         self._strategy_failure: BaseException | None = None
         self._aborted_events = self.program_actors = self.next_number = self.preemptions = 0
 
-    # Methods that running threads call.
-
     def access(self, obj: object, slot: object, kind: int) -> None:
         """Report that the running thread is about to read (0) or write (1) ``slot`` of ``obj``."""
         if self.live:
@@ -167,6 +165,13 @@ class Scheduler:
             has_started: bool = obj.started  # type: ignore[attr-defined]
             slot = has_started if kind == JOIN else None if has_started else self.next_number
         self.trace.append((self.current, kind, obj, slot))
+
+    def point_when(self, pending: Pending, waits_for: Waitable, happens: Callable[[], Pending]) -> None:
+        """Report an event that is known only when it happens; ``pending`` stands for it while the thread waits."""
+        remaining = self.left = self.left - 1
+        if remaining <= 0 or not waits_for.free:
+            self._pause(pending, waits_for)
+        self.trace.append((self.current, *happens()))
 
     def point_timed(self, obj: object, timed: Timed) -> bool:
         """Report a wait like :meth:`point`, for a wait that may time out; return whether it did not time out."""
@@ -265,8 +270,6 @@ class Scheduler:
                 return False
         return True
 
-    # Methods that the harness calls.
-
     def explore(
         self, works: Sequence[Callable[[], object]], choose: Callable[[int], int], timeouts: int, ties: int = MOST_TIES
     ) -> None:
@@ -334,8 +337,6 @@ class Scheduler:
         self.program_actors = self.next_number = program_actors
         namespaces.clear()
         start_over(are_used=self.lets_die)
-
-    # Private methods.
 
     def _trace_on(self) -> None:
         """Turn tracing on after a switch: the greenlet that ran before may have been in a trace function."""

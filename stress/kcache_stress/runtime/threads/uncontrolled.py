@@ -108,8 +108,9 @@ def _make_asyncio(module: ModuleType, guard: _Guard) -> None:
 
     for name in ("run", "run_coroutine_threadsafe"):
         module.__dict__[name] = guard.function(name, module.__dict__[name])
-    for name in ("new_event_loop", "get_event_loop"):
-        module.__dict__[name] = with_loop(name, module.__dict__[name])
+    module.__dict__["new_event_loop"] = with_loop("new_event_loop", module.__dict__["new_event_loop"])
+    get = with_loop("get_event_loop", module.__dict__["get_event_loop"])
+    module.__dict__["get_event_loop"] = lambda: module.__dict__["_get_running_loop"]() or get()
     runner: Any = module.__dict__["Runner"]
     run = guard.function("Runner.run", runner.run)
     module.__dict__["Runner"] = type("Runner", (runner,), {"run": run, "__module__": "asyncio"})

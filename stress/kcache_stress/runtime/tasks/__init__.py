@@ -1,0 +1,24 @@
+"""Event loops: every schedule that asyncio's loop can have, as choices of the environment.
+
+The state of a loop is its timers, its ready queue, and what the environment still owes. One iteration is a function of
+that state and of two inputs: which completions the selector returns, and how long a prefix of the timers is due after
+it. Everything else is forced: the ready queue is first in, first out, an iteration runs the callbacks that were ready
+when it began, and no callback interrupts another one. So whoever tries each completion and each timer at the beginning
+of each iteration has tried all behaviours of the loop, if callbacks are deterministic and end. The clock may jump by
+any time between two iterations, because a callback may be slow.
+
+The loop here is the one of ``asyncio`` (``BaseEventLoop``): only its selector and its clock are replaced. It runs in a
+virtual thread. The clock and each completion are actors of the search, which can only act when the loop begins an
+iteration. The search, the reduction, replays and reports are those of threads (:mod:`~kcache_stress.engine`).
+
+Prior art: the testers simloom, simloop and detangle swap ready callbacks, which asyncio never does, or let timers fire
+only when nothing is ready, which hides what a slow callback shows.
+
+Open: cancellation as an operation, callbacks of other threads at any event, streams over virtual sockets, contracts of
+other loops.
+"""
+
+from typing import Final
+
+CONTRACT: Final = "callbacks run in the order in which they became ready, as in asyncio"
+"""What a proof takes for granted about event loops."""

@@ -1,0 +1,118 @@
+"""Naive enumeration of what an event loop can do: a plan says what the environment delivers at each iteration.
+
+It shares nothing with the explorer: a loop of its own runs on the stock ``BaseEventLoop``, outside of any sandbox, and
+all plans are tried one after another. At each iteration the plan chooses: begin, deliver one of the completions, or let
+the clock pass the next deadline; then it chooses again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
+
+Body = Callable[[Callable[[], "asyncio.Future[None]"]], Coroutine[Any, Any, object]]
+"""Takes a function that starts a completion; returns what came of it."""
+
+
+class Standstill(Exception):
+    """Nothing can go on."""
+
+
+class _Selector:
+    def __init__(self, choose: Callable[[int], int]) -> None:
+        self.loop: _Loop
+        self._choose = choose
+
+    def select(self, timeout: float | None) -> list[asyncio.Handle]:
+        loop, arrived = self.loop, []
+        is_idle = timeout is None or timeout > 0
+        while True:
+            timers = [timer.when() for timer in loop._scheduled if not timer.cancelled()]  # type: ignore[attr-defined]
+            later = [when for when in timers if when >= loop.now]
+            may_begin = not is_idle or bool(arrived) or len(later) < len(timers)
+            options = ([None] if may_begin else []) + [*range(len(loop.owed))] + (["clock"] if later else [])
+            if not options:
+                raise Standstill
+            chosen = options[self._choose(len(options))]
+            if chosen is None:
+                return arrived
+            if chosen == "clock":
+                loop.now = math.nextafter(min(later), math.inf)
+            else:
+                arrived.append(asyncio.Handle(_complete, (loop.owed.pop(chosen),), loop))
+
+
+class _Loop(asyncio.BaseEventLoop):
+    def __init__(self, selector: _Selector) -> None:
+        super().__init__()
+        self._selector, selector.loop = selector, self
+        self._clock_resolution = 0.0
+        self.now = 0.0
+        self.owed: list[asyncio.Future[None]] = []
+
+    def time(self) -> float:
+        return self.now
+
+    def _process_events(self, events: list[asyncio.Handle]) -> None:
+        for handle in events:
+            self._add_callback(handle)  # type: ignore[attr-defined]
+
+    def completion(self) -> asyncio.Future[None]:
+        future = self.create_future()
+        self.owed.append(future)
+        return future
+
+
+def _complete(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def outcomes(body: Body, most: int) -> set[str] | None:
+    """Return all outcomes of a body; ``None`` if there are more than ``most`` plans."""
+    found = set()
+    for number, outcome in enumerate(_runs(body)):
+        if number >= most:
+            return None
+        found.add(outcome)
+    return found
+
+
+def _runs(body: Body) -> Iterator[str]:
+    plan: list[int] = []
+    while True:
+        made: list[tuple[int, int]] = []  # (choice, number of options)
+
+        def choose(count: int, plan: list[int] = plan, made: list[tuple[int, int]] = made) -> int:
+            if count == 1:
+                return 0
+            made.append((plan[len(made)] if len(made) < len(plan) else 0, count))
+            return made[-1][0]
+
+        yield _run(body, choose)
+        while made and made[-1][0] == made[-1][1] - 1:
+            made.pop()
+        if not made:
+            return
+        plan = [choice for choice, _ in made]
+        plan[-1] += 1
+
+
+def _run(body: Body, choose: Callable[[int], int]) -> str:
+    loop = _Loop(_Selector(choose))
+    loop.set_exception_handler(lambda *_: None)
+    try:
+        return repr(loop.run_until_complete(body(loop.completion)))
+    except Standstill:
+        return "standstill"
+    except Exception as error:
+        return type(error).__name__
+    finally:
+        for task in asyncio.all_tasks(loop):
+            task._log_destroy_pending = False  # type: ignore[attr-defined]
+            with contextlib.suppress(Exception):
+                task.get_coro().close()  # type: ignore[union-attr]
+        loop.close()
