@@ -81,6 +81,11 @@ def test_a_class_without_methods_of_an_indexer_is_a_class(spec: str, here: None)
     assert guessed_type(spec) == "class"
 
 
+@pytest.mark.parametrize("name", ["test_it", "TestAll.test_it"])
+def test_an_async_function_is_a_test(name: str, here: None) -> None:
+    assert guessed_type(f"things.py:{name}") == "test"
+
+
 @pytest.mark.parametrize("name", ["Store", "Sub", "Delegates", "Needs", "make"])
 def test_what_may_be_an_indexer_is_taken_for_one(name: str, here: None) -> None:
     assert guessed_type(f"things.py:{name}") == "indexer"
@@ -93,8 +98,6 @@ def test_what_may_be_an_indexer_is_taken_for_one(name: str, here: None) -> None:
         ("logging:root", "Name its class, logging:RootLogger, or"),
         ("things.py:limit", "things.py:limit is a value, of the type int. Name a class"),
         ("things.py:queue", "things.py:queue is a module. Name something in it"),
-        ("things.py:test_it", "things.py:test_it is async, and kcache does not support async code yet"),
-        ("things.py:TestAll.test_it", "is async"),
     ],
 )
 def test_what_is_no_target_is_named_with_what_to_write_instead(spec: str, message: str, here: None) -> None:

@@ -21,4 +21,4 @@ other loops.
 from typing import Final
 
 CONTRACT: Final = "callbacks run in the order in which they became ready, as in asyncio"
-"""What a proof takes for granted about event loops."""
+"""The assumption of a proof about event loops."""

@@ -26,6 +26,8 @@ _MOST_ITERATIONS: Final = 20_000
 """Iterations after which an execution counts as endless: tests have some dozens."""
 
 
+_MACHINERY: Final = (f"{os.path.dirname(asyncio.__file__)}{os.sep}", OWN_FILES)
+"""Folders of code that is neither a test nor tested."""
 _THREADS: Final = "threads"
 """Slot of the arrivals from other threads."""
 
@@ -41,12 +43,9 @@ class Origin(NamedTuple):
 def _origin() -> Origin | None:
     """Return the place of the innermost frame that is neither of the harness nor of asyncio."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith((*_FOLDERS, OWN_FILES)):
+    while frame is not None and frame.f_code.co_filename.startswith(_MACHINERY):
         frame = frame.f_back
     return None if frame is None else Origin(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
-
-
-_FOLDERS: Final = (f"{os.path.dirname(asyncio.__file__)}{os.sep}",)
 
 
 class _Always:
@@ -57,7 +56,7 @@ _ALWAYS: Final = _Always()
 
 
 class Arrivals:
-    """What the environment has delivered to a loop; the loop waits for it when nothing is ready.
+    """Deliveries of the environment to a loop; the loop waits for one when nothing is ready.
 
     Attributes:
         handles: the callbacks of completions, in their order.
@@ -74,7 +73,7 @@ class Arrivals:
 
     @property
     def what(self) -> str:
-        """Where the tasks of the loop wait."""
+        """Description of the waits of the loop's tasks."""
         return "; ".join(("an event of its loop that never comes", *self._loop.waits()))
 
 

@@ -168,16 +168,12 @@ class Scheduler:
 
     def point_when(self, pending: Pending, waits_for: Waitable, happens: Callable[[], Pending]) -> None:
         """Report an event that is known only when it happens; ``pending`` stands for it while the thread waits."""
-        remaining = self.left = self.left - 1
-        if remaining <= 0 or not waits_for.free:
-            self._pause(pending, waits_for)
+        self._count(pending, waits_for, waits_for.free)
         self.trace.append((self.current, *happens()))
 
     def point_timed(self, obj: object, timed: Timed) -> bool:
         """Report a wait like :meth:`point`, for a wait that may time out; return whether it did not time out."""
-        remaining = self.left = self.left - 1
-        if remaining <= 0 or not timed.waitable.free:
-            self._pause((TRY, obj, None), timed)
+        self._count((TRY, obj, None), timed, timed.waitable.free)
         free = timed.waitable.free
         self.trace.append((self.current, TRY, obj, free))
         if not free:
@@ -389,6 +385,11 @@ class Scheduler:
                 return thread
             except Aborted:  # thrown before the thread has begun
                 following = self._hub
+
+    def _count(self, pending: Pending, waits_for: Waitable, is_free: bool) -> None:
+        remaining = self.left = self.left - 1
+        if remaining <= 0 or not is_free:
+            self._pause(pending, waits_for)
 
     def _pause(self, pending: Pending, waits_for: Waitable | None, *, is_tracing: bool = False) -> None:
         if self.aborting:
