@@ -101,11 +101,11 @@ def run_command() -> Callable[..., subprocess.CompletedProcess[str]]:
     def run_command(folder: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
         environment = {**inherited, "NO_COLOR": "1", **variables}
-        is_usual = command[0] == "kcache" and command[1:2] != ("run",) and _of_python(environment) == _OF_PYTHON
+        is_usual = command[0] in ("kcache", "pytest") and _of_python(environment) == _OF_PYTHON
         if HAS_WARM_COMMANDS and is_usual:
             from stress.material import warm_processes
 
-            return warm_processes.run_command(folder, command[1:], environment)
+            return warm_processes.run_command(folder, command, environment)
         return subprocess.run(
             [sys.executable, "-P", "-m", *command],
             cwd=folder,

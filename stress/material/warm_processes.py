@@ -77,21 +77,21 @@ def serve_no_children() -> None:
 
 
 def run_command(
-    folder: Path, arguments: Sequence[str], environment: Mapping[str, str]
+    folder: Path, command: Sequence[str], environment: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``kcache`` with these arguments, as if it was typed in a folder. Raises TimeoutExpired after five minutes."""
+    """Run ``kcache`` or ``pytest`` as if it was typed in a folder. Raises TimeoutExpired after five minutes."""
     with tempfile.TemporaryFile("w+b") as out, tempfile.TemporaryFile("w+b") as errors, open(os.devnull) as nothing:
         streams = nothing.fileno(), out.fileno(), errors.fileno()
-        process = _fork(_command, streams, environment, folder, arguments=list(arguments), path=_import_path())
+        process = _fork(_command, streams, environment, folder, command=list(command), path=_import_path(), server=_address())
         process.join(_COMMAND_SECONDS)
         if process.exitcode is None:
             process.kill()
-            raise subprocess.TimeoutExpired(list(arguments), _COMMAND_SECONDS)
+            raise subprocess.TimeoutExpired(list(command), _COMMAND_SECONDS)
         texts = []
         for file in (out, errors):
             file.seek(0)
             texts.append(file.read().decode())
-    return subprocess.CompletedProcess(list(arguments), process.exitcode, *texts)
+    return subprocess.CompletedProcess(list(command), process.exitcode, *texts)
 
 
 class WarmChild:
@@ -156,12 +156,44 @@ def _child(**given: Any) -> None:
     worker.main()
 
 
-def _command(arguments: Sequence[str], path: Sequence[str], **given: Any) -> None:
+def _command(command: Sequence[str], path: Sequence[str], server: Mapping[str, Any], **given: Any) -> None:
     _become(**given)
+    _use_server(server)
     serve_children()
     sys.path[:] = path
+    os.execv = _run_in_this_process  # type: ignore[assignment]
+    _run_module(*command)
+
+
+def _address() -> dict[str, Any]:
+    """The attributes by which a process reaches the server."""
+    names = ("_forkserver_address", "_forkserver_authkey")  # the second one since Python 3.14
+    values = {name: getattr(multiprocessing.forkserver._forkserver, name, None) for name in names}
+    return {name: bytes(value) if isinstance(value, bytes) else value for name, value in values.items()}
+
+
+def _use_server(address: Mapping[str, Any]) -> None:
+    """Have children of this process forked from the server. Otherwise, multiprocessing starts a server without modules.
+
+    A process that was forked from the server does not know the server's address.
+    """
+    own = multiprocessing.forkserver._forkserver
+    vars(own).update(address)
+    own.ensure_running = lambda: None  # type: ignore[method-assign]
+
+
+def _run_module(module: str, *arguments: str) -> None:
     sys.argv[1:] = arguments
-    runpy.run_module("kcache", run_name="__main__", alter_sys=True)
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def _run_in_this_process(path: str, command: Sequence[str]) -> None:
+    """Run ``python -m pytest``, for which ``kcache run`` replaces its process; it imports from the folder, too."""
+    interpreter, option, module, *arguments = command
+    if (interpreter, option, module) != (path, "-m", "pytest"):
+        raise ValueError(f"not expected of a command: {list(command)}")
+    sys.path.insert(0, os.getcwd())
+    _run_module(module, *arguments)
 
 
 @cache
