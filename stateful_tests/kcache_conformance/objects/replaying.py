@@ -130,7 +130,7 @@ def _searched(
         return Replayed(ReplayAnswer.REPRODUCED, "an interleaving of the same program still fails", explored.finding)
     if is_data_race and (explored is None or not explored.is_exhausted):
         return Replayed(ReplayAnswer.UNKNOWN, "some interleavings were not tried, and real threads show no data race")
-    finding = _stressed(target, setting, token, watch, _STRESS_SECONDS if seconds > 0 else _ALONE_SECONDS)
+    finding = _stressed(target, setting, token, watch, min(_STRESS_SECONDS, seconds) if seconds > 0 else _ALONE_SECONDS)
     if finding is not None:
         return Replayed(ReplayAnswer.REPRODUCED, "real threads still fail", finding)
     if explored is not None and explored.is_exhausted:
