@@ -89,7 +89,7 @@ def test_the_tree_of_a_whole_search_passes(seed, explored):
     assert strategy.is_finished
     assert "unchecked" not in record
     assert len(check_tree(record, count)) == len(strategy.executions)
-    everything = explored(f"whole{seed}", text, Naive(), 60_000 if count == 2 else 8_000)
+    everything = explored(f"whole{seed}", text, Naive())  # None for 2 of the 12 programs, which have too many orders
     assert everything is None or outcomes == everything
 
 
