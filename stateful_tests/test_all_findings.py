@@ -123,10 +123,12 @@ def _swallowed(call: Override, obj: Any) -> None:
         ("copy_on_write", r"\A(?!.*found before)(?!.*left out)"),
     ],
 )
-def test_the_line_of_a_phase_says_that_it_met_what_was_known(name: str, known: str) -> None:
+def test_the_line_of_a_phase_says_that_it_met_what_was_known(
+    name: str, known: str, effort: Callable[[int, int], int]
+) -> None:
     phases = ("smoke", "stateful", "explorer", "stress")
     target = f"{EXAMPLES / name}.py:new_indexer"
-    result = run_suite(target, SuiteOptions(phases=phases, budget_seconds=inf, programs=60))
+    result = run_suite(target, SuiteOptions(phases=phases, budget_seconds=inf, programs=effort(20, 60)))
     lines = [phase_line(phase).plain for phase in result.phases]
     assert re.search(known, "\n".join(lines), re.DOTALL)
     assert not any(line.endswith((",", " ")) for line in lines)

@@ -274,6 +274,7 @@ def test_a_number_of_programs_is_kept_exactly() -> None:
     ]
 
 
+@pytest.mark.usefixtures("written_recordings")
 @pytest.mark.one_in(4, start=3)
 @pytest.mark.parametrize("name", sorted(TARGET_TYPES))
 def test_no_phase_is_over_before_it_began(name: str) -> None:

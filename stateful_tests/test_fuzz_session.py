@@ -504,5 +504,5 @@ def test_a_call_that_returns_when_it_is_tried_again_is_no_hang(write, tmp_path):
         f"import pathlib, time\n\ndef index_func(obj):\n    if not pathlib.Path({str(count)!r}).exists():\n"
         f"        pathlib.Path({str(count)!r}).touch()\n        time.sleep(3)\n    return []\n"
     )
-    report = run(spec, Rule.TOTAL, budget_seconds=15.0, patience_seconds=0.5)
+    report = run(spec, Rule.TOTAL, budget_seconds=8.0, patience_seconds=0.5)
     assert (report.status, report.findings, report.reasons) == (Status.OK, (), ()), report
