@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
-import subprocess
-import sys
+from collections.abc import Callable
 from math import inf
 from pathlib import Path
+from subprocess import CompletedProcess
 from types import SimpleNamespace
 
 import pytest
@@ -204,11 +204,10 @@ def test_another_child_does_what_is_left_unless_it_would_take_long(
     assert log.is_too_late is expected
 
 
-def test_tests_take_a_number_of_programs(tmp_path: Path) -> None:
+def test_tests_take_a_number_of_programs(tmp_path: Path, run_command: Callable[..., CompletedProcess[str]]) -> None:
     result = run_conformance("kcache:new_indexer", phases=("stateful", "stress"), programs=7)
     assert {phase.phase: phase.counts["programs"] for phase in result.phases} == {"stateful": 7, "stress": 7}
     (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "[stateful]"]
-    chosen = ["--kcache-target", "kcache:new_indexer", "--kcache-programs", "7"]
-    done = subprocess.run([*command, *chosen], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    chosen = ("-k", "[stateful]", "--kcache-target", "kcache:new_indexer", "--kcache-programs", "7")
+    done = run_command(tmp_path, "pytest", "-q", "-p", "no:cacheprovider", *chosen)
     assert "1 passed" in done.stdout, done.stdout

@@ -200,7 +200,9 @@ def test_a_lock_that_is_kept_for_ever_is_told_with_the_call_and_the_line(tmp_pat
     assert "add(a@v1) raised an error before, and seems to have kept the lock" in told
 
 
-def test_an_explored_fault_as_a_test(move: str, tmp_path: Path) -> None:
+def test_an_explored_fault_as_a_test(
+    move: str, tmp_path: Path, run_command: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
     line = replay_line(explored("lookup_in_two_steps", move).stdout)
     test = tmp_path / "test_regression.py"
     assert in_this_process(*line, "--pytest", str(test)).exit_code == 0
@@ -213,14 +215,7 @@ def test_an_explored_fault_as_a_test(move: str, tmp_path: Path) -> None:
     for words in ((), (str(test),)):
         swallowed = in_this_process("replay", "--pytest", line[1], *words)
         assert (swallowed.exit_code, "--pytest needs a FILE" in swallowed.output) == (2, True)
-    outcome = subprocess.run(
-        [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    outcome = run_command(tmp_path, "pytest", "-q", "-p", "no:cacheprovider", str(test))
     assert outcome.returncode == 1
     assert "ConformanceError" in outcome.stdout
 

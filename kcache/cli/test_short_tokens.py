@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,8 @@ def test_counts_in_every_order():
 def by_name(obj):
     return [obj["metadata"]["labels"]["app"]]
 """
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
@@ -103,12 +106,12 @@ def test_a_report_ends_with_a_short_token(arguments: tuple[str, ...], project: P
         assert long in kcache("replay", name, "--long-token").stdout
 
 
-def test_pytest_keeps_what_it_finds(project: Path) -> None:
+def test_pytest_keeps_what_it_finds(project: Path, run_command: Run) -> None:
     for command in (
-        [sys.executable, "-P", "-m", "kcache", "run", "pytest", "--", "-q", "-k", "counts and not order"],
-        [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "order"],
+        ("kcache", "run", "pytest", "--", "-q", "-k", "counts and not order"),
+        ("pytest", "-q", "-p", "no:cacheprovider", "-k", "order"),
     ):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        done = run_command(project, *command)
         assert done.returncode == 1, done.stdout
         name = name_in(done.stdout.replace("\nE  ", "\n"))
         kept = last_replay()
