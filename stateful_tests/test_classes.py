@@ -627,7 +627,7 @@ def test_a_call_that_polls_alone_waits_for_others(tmp_path: Path, effort: Callab
     made = exploration_target(f"{tmp_path / 'polling.py'}:Flag")
     (program,) = lonely_calls(made._object_type, made.target)
     made.share = AuditShare(thorough=effort(0, 5), _saved=1000)  # each execution goes on for ever until it is cut
-    some = ExploreOptions(executions=effort(4, 1000), samples=2, seconds=inf)
+    some = ExploreOptions(executions=effort(2, 1000), samples=1, seconds=inf)
     assert explore(made, program, some).finding is None
     polite = exploration_target(f"{tmp_path / 'polling.py'}:Polite")
     twice = ObjectProgram((), ((MethodCall("enter"),), (MethodCall("enter"),)))

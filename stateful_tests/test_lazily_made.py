@@ -3,6 +3,8 @@
 import gc
 import textwrap
 import weakref
+from collections.abc import Callable
+from functools import cache
 from math import inf
 from pathlib import Path
 
@@ -17,6 +19,8 @@ from kcache_stress.interleaved.body_exploration import TOKENS, BodyExplorationTa
 from kcache_stress.target.explore import Explored, ExploreOptions, explore
 from kcache_stress.target.replay import follow
 from kcache_stress.target.replay_answer import ReplayAnswer
+
+Twin = Callable[[str], tuple[BodyExplorationTarget, Explored]]
 
 QUICK = ExploreOptions(seconds=inf, candidates=ExploreOptions(executions=20))  # no GIL is asked about
 
@@ -129,6 +133,23 @@ def exploration_target(folder: Path, name: str) -> BodyExplorationTarget:
     return BodyExplorationTarget(f"{file}:{name}")
 
 
+@pytest.fixture(scope="module")
+def folder_of_twins(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("twins")
+
+
+@pytest.fixture(scope="module")
+def locked_twin(folder_of_twins: Path) -> Twin:
+    """``locked_twin("of_slot")``: the target that was explored, and the result. Several tests look at one search."""
+
+    @cache
+    def locked_twin(name: str) -> tuple[BodyExplorationTarget, Explored]:
+        target = exploration_target(folder_of_twins, f"{name}_passes")
+        return target, explore(target, InterleavedProgram(), QUICK)
+
+    return locked_twin
+
+
 def explored(folder: Path, name: str) -> Explored:
     return explore(exploration_target(folder, name), InterleavedProgram(), QUICK)
 
@@ -144,31 +165,29 @@ def test_what_is_made_lazily_is_made_in_each_execution(name: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["of_class", "of_module", "of_cache", "of_slot", "in_threads"])
-def test_its_locked_twin_is_exhausted(name: str, tmp_path: Path) -> None:
-    shown = explored(tmp_path, f"{name}_passes")
+def test_its_locked_twin_is_exhausted(name: str, locked_twin: Twin) -> None:
+    _, shown = locked_twin(name)
     assert shown.finding is None
     assert shown.is_exhausted, shown.note
 
 
 @pytest.mark.parametrize(("name", "restores_each_time"), [("of_class", True), ("of_cache", True), ("of_slot", False)])
 def test_modules_are_loaded_anew_only_where_they_cannot_be_restored(
-    name: str, restores_each_time: bool, tmp_path: Path
+    name: str, restores_each_time: bool, locked_twin: Twin
 ) -> None:
-    found = exploration_target(tmp_path, f"{name}_passes")
-    explore(found, InterleavedProgram(), QUICK)
+    found, _ = locked_twin(name)
     assert found._copies.restores_each_time
     assert found._copies.reloads_each_time is not restores_each_time
 
 
-def test_copies_of_which_no_execution_is_left_die(tmp_path: Path) -> None:
-    found = exploration_target(tmp_path, "of_slot_passes")
-    explore(found, InterleavedProgram(), QUICK)
+def test_copies_of_which_no_execution_is_left_die(locked_twin: Twin, folder_of_twins: Path) -> None:
+    found, _ = locked_twin("of_slot")
     with found.open_runner(InterleavedProgram()) as (runner, _):
         copies = []
         for _ in range(3):
             execution = runner.run(Replay(()))
             happens_before(execution.trace, execution.actors)
-            copies.append(weakref.ref(found.sandbox.load(tmp_path / "lazy.py").Slot))
+            copies.append(weakref.ref(found.sandbox.load(folder_of_twins / "lazy.py").Slot))
         copy = copies[0]
         del execution
     gc.collect()
