@@ -101,7 +101,9 @@ def run_command() -> Callable[..., subprocess.CompletedProcess[str]]:
     def run_command(folder: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
         environment = {**inherited, "NO_COLOR": "1", **variables}
-        is_usual = command[0] in ("kcache", "pytest") and _of_python(environment) == _OF_PYTHON
+        # `kcache run` replaces its process by pytest. With -W error, pytest fails if its plugins are imported before.
+        is_usual = command[0] in ("kcache", "pytest") and command[1:2] != ("run",) and "-W" not in command
+        is_usual = is_usual and _of_python(environment) == _OF_PYTHON
         if HAS_WARM_COMMANDS and is_usual:
             from stress.material import warm_processes
 

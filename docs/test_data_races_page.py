@@ -42,7 +42,7 @@ def test_the_race_of_the_page_is_told_and_may_fail(folder: Path) -> None:
     assert CliRunner().invoke(main, [*command, "--contract", "strict"]).exit_code == 1
     (folder / "stock.py").write_text(MENDED, encoding="utf-8")
     for word in (token, cut_off):  # without a schedule, real threads run the calls until the budget ends
-        assert CliRunner().invoke(main, ["replay", word, "--budget", "2s"]).output.startswith("FIXED")
+        assert CliRunner().invoke(main, ["replay", word, "--budget", "5s"]).output.startswith("FIXED")
 
 
 def _without_schedule(word: str) -> str:

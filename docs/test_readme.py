@@ -77,7 +77,7 @@ def test_the_consumer_sample_runs() -> None:
 def test_the_documented_program_can_be_replayed(tmp_path: Path, run_command: Run) -> None:
     (program,) = blocks((ROOT / "docs" / "formats.md").read_text(encoding="utf-8"), "json")
     (tmp_path / "program.json").write_text(json.dumps(json.loads(program)), encoding="utf-8")
-    done = run_command(tmp_path, "kcache", "replay", "kcache:new_indexer", "program.json", "--budget", "3s")
+    done = run_command(tmp_path, "kcache", "replay", "kcache:new_indexer", "program.json", "--budget", "10s")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -28,6 +28,7 @@ from kcache_model.call_program import HASH_SEED
 _CLI: Final = Path(kcache.cli.__file__).parent
 _IMPORTED: Final = (
     __name__,
+    "stress.material.compiled_modules",
     *(f"kcache.cli.{file.stem}" for file in _CLI.glob("*.py") if not file.stem.startswith(("_", "test_"))),
     "kcache_conformance.isolation.worker",
     "kcache_conformance.runs.jobs",
@@ -82,7 +83,8 @@ def run_command(
     """Run ``kcache`` or ``pytest`` as if it was typed in a folder. Raises TimeoutExpired after five minutes."""
     with tempfile.TemporaryFile("w+b") as out, tempfile.TemporaryFile("w+b") as errors, open(os.devnull) as nothing:
         streams = nothing.fileno(), out.fileno(), errors.fileno()
-        process = _fork(_command, streams, environment, folder, command=list(command), path=_import_path(), server=_address())
+        arguments = {"command": list(command), "path": _import_path(), "server": _address()}
+        process = _fork(_command, streams, environment, folder, **arguments)
         process.join(_COMMAND_SECONDS)
         if process.exitcode is None:
             process.kill()
@@ -161,8 +163,8 @@ def _command(command: Sequence[str], path: Sequence[str], server: Mapping[str, A
     _use_server(server)
     serve_children()
     sys.path[:] = path
-    os.execv = _run_in_this_process  # type: ignore[assignment]
-    _run_module(*command)
+    sys.argv[1:] = command[1:]
+    runpy.run_module(command[0], run_name="__main__", alter_sys=True)
 
 
 def _address() -> dict[str, Any]:
@@ -180,20 +182,6 @@ def _use_server(address: Mapping[str, Any]) -> None:
     own = multiprocessing.forkserver._forkserver
     vars(own).update(address)
     own.ensure_running = lambda: None  # type: ignore[method-assign]
-
-
-def _run_module(module: str, *arguments: str) -> None:
-    sys.argv[1:] = arguments
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
-
-
-def _run_in_this_process(path: str, command: Sequence[str]) -> None:
-    """Run ``python -m pytest``, for which ``kcache run`` replaces its process; it imports from the folder, too."""
-    interpreter, option, module, *arguments = command
-    if (interpreter, option, module) != (path, "-m", "pytest"):
-        raise ValueError(f"not expected of a command: {list(command)}")
-    sys.path.insert(0, os.getcwd())
-    _run_module(module, *arguments)
 
 
 @cache
