@@ -14,6 +14,7 @@ from kcache_stress.engine.dpor import DivergedError, Dpor
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.engine.strategy import Coverage
+from kcache_stress.target.observing import gap_in_reports
 
 from .bench import Bench, Outcome
 from .generator import Design
@@ -32,6 +33,9 @@ class Verdict(enum.StrEnum):
     EXTRA = "false alarm?"
     """The explorer has seen what the interpreter does not do however long it is tried."""
     NO_PROOF = "no proof"
+    """The explorer itself names a reason; or its observer names one, and rightly: the interpreter does more."""
+    GAP = "gap in the reports"
+    """Only the observer prevents a proof: it names two accesses which no event orders. No outcome is missing."""
     TOO_LONG = "too long"
     DIVERGED = "diverged"
     REFUSED = "refused"
@@ -65,11 +69,11 @@ class Comparison:
         pair: the threads.
         granularity: the explorer's.
         verdict: what became of it.
-        outcomes: those that the one or the other has not.
+        outcomes: those that only the explorer or only the interpreter has.
         explored: what the explorer has seen.
         schedule: that shows the first of them.
         executions: of the explorer and of the oracle.
-        note: more about it.
+        note: the reason for the verdict, such as the gap that the observer names.
     """
 
     pair: tuple[int, int]
@@ -124,6 +128,7 @@ def _compare(explored: Bench, plain: Bench, pair: tuple[int, int], effort: Effor
     if result.coverage is not Coverage.EXHAUSTED or result.note:
         is_long = result.executions >= effort.executions
         return Comparison(pair, granularity, Verdict.TOO_LONG if is_long else Verdict.NO_PROOF, note=result.note)
+    gap = gap_in_reports(explored.runner)
     plain.choose(pair)
     oracle = Oracle(plain, pair[0] * 1000 + pair[1])
     oracle.look(effort.double)
@@ -131,7 +136,12 @@ def _compare(explored: Bench, plain: Bench, pair: tuple[int, int], effort: Effor
     if effort.extra and oracle.seen.keys() <= seen:
         extra = oracle.reaches(seen, effort.extra)
     missing = tuple(sorted(oracle.seen.keys() - seen))
-    verdict = Verdict.MISSING if missing else Verdict.EXTRA if extra else Verdict.SAME
+    if missing:
+        verdict = Verdict.NO_PROOF if gap else Verdict.MISSING
+    elif extra:
+        verdict = Verdict.EXTRA
+    else:
+        verdict = Verdict.GAP if gap else Verdict.SAME
     return Comparison(
         pair,
         granularity,
@@ -140,4 +150,5 @@ def _compare(explored: Bench, plain: Bench, pair: tuple[int, int], effort: Effor
         tuple(sorted(seen)),
         oracle.seen[missing[0]] if missing else (),
         (result.executions, oracle.executions),
+        gap,
     )

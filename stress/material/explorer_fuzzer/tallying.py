@@ -14,10 +14,13 @@ from .generator import Design, design
 from .shrinking import Signature, contains, signature, smallest
 
 WRONG = (Verdict.MISSING, Verdict.EXTRA, Verdict.DIVERGED)
+_REDUCED = (*WRONG, Verdict.GAP)
+"""Verdicts whose programs are reduced to the smallest form, one of each kind."""
 _EFFORTS = {
     Verdict.MISSING: Effort(executions=500, double=60, extra=0),
     Verdict.EXTRA: Effort(executions=500, double=200, extra=6_000),
     Verdict.DIVERGED: Effort(),
+    Verdict.GAP: Effort(),
 }
 """How closely it is looked again."""
 
@@ -66,7 +69,7 @@ class Tally:
         for comparison in compare(drawn, folder, f"fuzzed_{seed}"):
             seen.add(comparison.pair)
             verdict = comparison.verdict
-            if verdict in WRONG:
+            if verdict in _REDUCED:
                 verdict = self._look_closer(seed, drawn, comparison, folder, on_found)
             self.verdicts[drawn.parts[0].name, comparison.granularity][verdict] += 1
         self.programs += len(seen)
@@ -90,12 +93,12 @@ class Tally:
             )  # fmt: skip
 
         closer = again(drawn, comparison.pair)
-        if closer.verdict not in WRONG:
+        if closer.verdict not in _REDUCED:
             return closer.verdict
         small = smallest(drawn, comparison.pair, lambda candidate: again(candidate).verdict is closer.verdict)
         known = self.known.setdefault((closer.verdict, comparison.granularity), [])
         shown = again(small)
-        if signature(small) not in known and shown.verdict in WRONG:
+        if signature(small) not in known and shown.verdict in _REDUCED:
             known.append(signature(small))
             self.kinds[about] += 1
             self.found.append(Found(seed, small, shown))
@@ -125,7 +128,8 @@ def described(found: Found) -> str:
         f" {comparison.executions[0]} executions of the explorer, {comparison.executions[1]} of the interpreter",
         *(f"#   {which}: {one}" for one in comparison.outcomes[:4]),
         *(f"#   the explorer: {one}" for one in comparison.explored[:6]),
-        f"#   schedule: {comparison.schedule} {comparison.note}",
+        f"#   schedule: {comparison.schedule}",
+        f"#   note: {comparison.note}",
         found.design.source(),
     ]
     return "\n".join(lines)
