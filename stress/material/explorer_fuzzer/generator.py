@@ -8,14 +8,19 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from . import private_work
 from .containers import CONTAINERS, KINDS
+from .iterators import C_ITERATORS
+from .language import LANGUAGE
+from .library import OF_LIBRARY
 from .objects import OBJECTS
 from .synchronised import SYNCHRONISED
 from .vocabulary import Part
 
-PARTS = (*OBJECTS, *CONTAINERS, *SYNCHRONISED)
+PARTS = (*OBJECTS, *CONTAINERS, *SYNCHRONISED, *LANGUAGE, *C_ITERATORS, *OF_LIBRARY)
 
 _IMPORTS = """
+import argparse
 import array
 import bisect
 import collections
@@ -25,12 +30,15 @@ import copy
 import dataclasses
 import functools
 import heapq
+import importlib
 import io
 import itertools
 import json
 import operator
 import random
+import struct
 import sys
+import traceback
 import types
 """
 _LOCKS = """
@@ -50,6 +58,8 @@ _WRAPPERS = (
 )
 _PLAIN = 6
 """How much likelier than any other wrapper the first one is."""
+_SHARE_WIDE = 0.15
+"""Share of the modules that are wide."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +91,8 @@ class Work:
     wrapper: str = _WRAPPERS[0]
     pauses: frozenset[int] = frozenset()
 
-    def source(self, name: str) -> str:
-        """The function."""
+    def source(self, name: str, *, is_wide: bool = False) -> str:
+        """Return the function; if it is wide, with private work before and after the steps."""
         lines = []
         for position, step in enumerate(self.steps):
             if position in self.pauses:
@@ -90,7 +100,8 @@ class Work:
             lines.append(step.text)
         body = "\n".join(lines) or "pass"
         wrapped = self.wrapper.format(body=body, inner=textwrap.indent(body, "    "))
-        return f"def {name}(s):\n    seen = []\n{textwrap.indent(wrapped, '    ')}\n    return seen\n"
+        before, after = (f"    {private_work.NAME}({seed})\n" if is_wide else "" for seed in (1, 2))
+        return f"def {name}(s):\n    seen = []\n{before}{textwrap.indent(wrapped, '    ')}\n{after}    return seen\n"
 
 
 @dataclass(frozen=True)
@@ -101,11 +112,13 @@ class Design:
         parts: the state.
         kind: the class of mappings that it is about.
         works: the threads to choose from.
+        is_wide: whether each thread does private work before and after its steps.
     """
 
     parts: tuple[Part, ...]
     kind: str
     works: tuple[Work, ...]
+    is_wide: bool = False
 
     def source(self) -> str:
         """The module."""
@@ -115,7 +128,8 @@ class Design:
         )
         tops = "\n\n".join(textwrap.dedent(part.top) for part in self.parts)
         finals = "\n".join(f"    seen.append(({part.final},))" for part in self.parts)
-        works = "\n\n".join(work.source(f"work{number}") for number, work in enumerate(self.works))
+        works = [work.source(f"work{number}", is_wide=self.is_wide) for number, work in enumerate(self.works)]
+        threads = "\n\n".join([private_work.SOURCE.lstrip("\n"), *works] if self.is_wide else works)
         text = f"""{_imports(self)}
 
 def nop():
@@ -136,7 +150,7 @@ def final(s):
 {finals}
     return seen
 
-{works}
+{threads}
 """
         return text.replace("KIND", self.kind)
 
@@ -161,7 +175,7 @@ def design(seed: int, works: int = 10) -> Design:
     others = draw.sample([part for part in PARTS if part is not main], draw.choice((0, 0, 0, 1)))
     parts = (main, *others)
     drawn = tuple(_work(draw, parts) for _ in range(works))
-    return Design(parts, draw.choice(KINDS), drawn)
+    return Design(parts, draw.choice(KINDS), drawn, is_wide=draw.random() < _SHARE_WIDE)
 
 
 def _work(draw: random.Random, parts: Sequence[Part]) -> Work:

@@ -21,6 +21,7 @@ from kcache_stress.engine.strategy import Step
 from kcache_stress.strategies.opcode_sampling import OpcodeSampling
 
 from . import bench as benches
+from . import private_work
 from .bench import Bench, Outcome, Run
 
 _NONE: Final = object()
@@ -176,8 +177,8 @@ class Oracle:
 
 @functools.lru_cache(maxsize=64)  # each holds a module, and all that it is made of
 def _constant(code: CodeType, module: ModuleType) -> frozenset[int]:
-    """The opcodes that look up a name which nobody writes: a builtin, a function, a class, a module."""
-    if code.co_filename == _BENCH:
+    """Return the opcodes that look up a name which no thread writes, or that touch only local variables."""
+    if code.co_filename == _BENCH or private_work.NAME in code.co_qualname:
         return frozenset(range(len(code.co_code)))
     found = set()
     for instruction in dis.get_instructions(code):

@@ -40,6 +40,8 @@ def contains(found: Signature, known: Signature) -> bool:
 
 def _smaller(design: Design) -> Iterator[Design]:
     one, two = design.works
+    if design.is_wide:
+        yield replace(design, is_wide=False)
     yield from (replace(design, works=(work, two)) for work in _smaller_works(one))
     yield from (replace(design, works=(one, work)) for work in _smaller_works(two))
     for part in design.parts:
