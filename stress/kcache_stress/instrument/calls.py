@@ -212,6 +212,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
                 )
             if kind not in functions.LAZY:
                 use(arguments, looks=kind not in copying)
+            elif kind in tables.ITERATORS:  # it starts to iterate now
+                use([each for each in arguments if tables.keeps_size(type(each))], looks=False)
             if kind in functions.LENDING and is_any(arguments[0], (bytearray, array.array)):
                 report(arguments[0], accesses.imprecise("lends its buffer: it cannot grow while the view exists"), 0)
         if not has_known_methods(kind):

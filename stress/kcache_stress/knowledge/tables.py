@@ -164,6 +164,11 @@ ITERATORS: Final = _types(lambda row: row.role == "iterator") | PROCESSORS | {*_
 """Lazy iterators in C: they access their source at each step, not when they are created."""
 
 
+def keeps_size(kind: type) -> bool:
+    """Whether an iterator over an object of a type reads the size of a container already when it is created."""
+    return issubclass(kind, SIZED) or kind in VIEWS
+
+
 def native_methods_of(kind: type) -> Methods | None:
     """Return the effects of the methods in C that a type inherits from a container; None if it is no container."""
     return next((CONTAINERS[base] for base in kind.__mro__ if base in CONTAINERS), None)

@@ -53,6 +53,8 @@ CAUSES: Final = {
         "seen.append(list(map(operator.add, s.it, s.it)))",
         "s.it = iter([31, 34]); seen.append([number for number in s.it])",
     ),
+    "the size when zip begins": ("dict", 's.d["q"] = 9', "seen.append(list(zip(s.d, s.d)))"),
+    "the size when map begins": ("dict", "s.d.clear()", "seen.append(list(map(str, s.d)))"),
     "an object shown by two threads": ("dataclass", "seen.append(repr(s.t))", "seen.append(repr(s.t))"),
 }
 """Cause -> the state that the program is about, and what its threads do."""
