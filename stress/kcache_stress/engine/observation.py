@@ -23,6 +23,10 @@ EVERYTHING: Final = object()
 """Slot of a touch of an object and its class: it may depend on each other touch of the object."""
 CLASS: Final = object()
 """Slot of the class of an object: it decides what an operation on the object does."""
+ELEMENTS: Final = object()
+"""Slot of the elements of a container that also has attributes."""
+_NAMESPACE: Final = "__dict__"
+"""Slot of the attribute that refers to the dictionary of an object; the dictionary itself counts as the object."""
 
 
 class Touch(NamedTuple):
@@ -33,7 +37,8 @@ class Touch(NamedTuple):
         position: number of events in the trace before the access.
         reported: position of the event that reports the access; -1 if there is none.
         obj: the object; the reference keeps its id.
-        slot: name of the attribute; ``None`` for a container as a whole; :data:`CLASS` or :data:`EVERYTHING`.
+        slot: name of the attribute; ``None`` for an object or a container as a whole; or one of :data:`ELEMENTS`,
+            :data:`CLASS` and :data:`EVERYTHING`.
         kind: READ or WRITE.
         place: the place of the access, for messages.
     """
@@ -103,8 +108,8 @@ def _dependent(slot: object, known: Iterable[object]) -> Iterable[object]:
     if slot is EVERYTHING:
         return known
     if slot is None:
-        return [other for other in known if other is not CLASS]
-    return (slot, EVERYTHING) if slot is CLASS else (slot, EVERYTHING, None)
+        return [other for other in known if other is not CLASS and other != _NAMESPACE]
+    return (slot, EVERYTHING) if slot is CLASS or slot == _NAMESPACE else (slot, EVERYTHING, None)
 
 
 def _contended(touches: Iterable[Touch]) -> Iterable[Touch]:

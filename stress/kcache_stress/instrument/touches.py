@@ -166,8 +166,10 @@ def of_call(callee: Any, arguments: Sequence[Any]) -> Iterator[Touched]:
         if arguments and (callee.__objclass__ is not object or callee.__name__ in tables.ATTRIBUTE_METHODS):
             yield from _of_method(arguments[0], callee.__name__, arguments[1:])
     elif kind is type and not callee.__flags__ & HEAP_TYPE and callee not in functions.SILENT_CALLS:
+        starts = callee in functions.LAZY and callee in tables.ITERATORS
         for argument in arguments:
-            yield from of_container(argument)
+            if not starts or tables.keeps_size(type(argument)):
+                yield from of_container(argument)
 
 
 def _of_method(owner: Any, name: str, arguments: Sequence[Any]) -> Iterator[Touched]:

@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING, Any, Final
 from kcache_model.places import file_name
 
 from ..engine.events import READ, UNKNOWN, WHOLE, WRITE, Pending, UnknownAccess, identity, parts_of
-from ..engine.observation import EVERYTHING, Touch, first_unordered
+from ..engine.observation import ELEMENTS, EVERYTHING, Touch, first_unordered
 from ..engine.weak_objects import kind_of, original, weakly
+from ..instrument.containment import has_variables
 from ..instrument.hooks import Cell
+from ..instrument.names import PREFIX
 from ..instrument.operands import depths, operands, variable
 from ..instrument.touches import CELLS, CONTENTS, GLOBALS, Touched, is_worth_it, of_types, row_of
+from ..knowledge.tables import methods_of
 from ..runtime.threads.opcode_tracer import is_bookkeeping, serves_others
 from .foreign_code import ForeignCodeMonitor, registers_a_thread
 
@@ -104,6 +107,8 @@ class Observer:
         place = frame.f_code, frame.f_lasti
         for obj, slot, kind in touched:
             reported = self._reported(obj, slot, kind, is_own=is_own)
+            if slot is None and type(obj) is not dict and methods_of(type(obj)) is not None and has_variables(obj):
+                slot = ELEMENTS
             self._touches.append(Touch(scheduler.current, len(scheduler.trace), reported, obj, slot, kind, place))
 
     def _reported(self, obj: object, slot: object, kind: int, *, is_own: bool) -> int:
@@ -163,6 +168,8 @@ def _finder(instruction: dis.Instruction, depth: int) -> Callable[[FrameType], l
     """Return a function that finds what an opcode touches; ``None`` if it touches only the frame."""
     name, argument = instruction.opname, instruction.argval
     if name in GLOBALS:
+        if str(argument).startswith(PREFIX):
+            return None  # a hook of the instrumentation
         return lambda frame: _of_global(frame, argument, GLOBALS[name])
     if name in CELLS:
         index = instruction.arg or 0
