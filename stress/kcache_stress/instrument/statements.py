@@ -150,11 +150,15 @@ class Statements(Assignments):
         doubt = build.call("reflect", ast.Constant(None), ast.Constant(f"{changing[0]} in a pattern"))
         return [build.place(ast.Expr(doubt), node)]
 
-    def _import(self, node: ast.Import | ast.ImportFrom) -> list[ast.stmt]:
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> list[ast.stmt]:
         names = [alias.asname or alias.name.partition(".")[0] for alias in node.names]
         return [*(report for name in names for report in self.report_store(name, node)), node]
 
-    visit_Import = visit_ImportFrom = _import
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> list[ast.stmt]:
+        # The hook of imports reports the read of a name just before the name is read: each name has its own import.
+        names = [node.names] if self.context.quiet else [[alias] for alias in node.names]
+        parts = [ast.copy_location(ast.ImportFrom(node.module, part, node.level), node) for part in names]
+        return [statement for part in parts for statement in self.visit_Import(part)]
 
     def visit_ClassDef(self, node: ast.ClassDef) -> list[ast.stmt]:
         reports = self._named(node)

@@ -11,6 +11,7 @@ import ast
 import builtins
 import contextlib
 import importlib
+import importlib.util
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.foreign import is_a, own_attributes
 
-from ..engine.events import AtomicAccesses, Pending, Trace, forget_types
+from ..engine.events import READ, WRITE, AtomicAccesses, Pending, Trace, forget_types
 from ..engine.granularity import Granularity
 from ..engine.weak_objects import weakly
 from ..instrument.code import instrumented, instrumented_library, read, with_virtual_dates
@@ -304,7 +305,8 @@ class Sandbox:
         self._plain_functools: ModuleType | None = None
         self._builtins = make_builtins(self._import, self._hooks)
         self._unheard = Replaced(*((self._builtins, name, hook) for name, hook in silent(self._hooks).items()))
-        library = make_importlib(self._meet, self.active)
+        self._report = self._hooks.get(hook_name("report"), lambda *_: None)
+        library = make_importlib(self._meet, self.active, self._report_import)
         own = {"builtins": self._builtins, "importlib": library, "importlib.util": vars(library)["util"]}
         self._world = World(self.scheduler, self._compile_library if is_rewritten else None, self._hooks, own)
         self.network = self._world.network
@@ -359,8 +361,17 @@ class Sandbox:
             if name == "functools" and self.is_virtual((globals or {}).get("__name__", "")):
                 return self._functools_as_it_is()
             self._meet(name, fromlist or ())
+        package = (globals or {}).get("__package__")
+        self._report_import(importlib.util.resolve_name("." * level + name, package))
         with self.active(), self.late.undisturbed(name) if self._modules.has_own_finders else contextlib.nullcontext():
-            return builtins.__import__(name, globals, locals, fromlist or (), level)
+            module = builtins.__import__(name, globals, locals, fromlist or (), level)
+        for each in fromlist or ():
+            self._report(vars(module), each, READ)
+        return module
+
+    def _report_import(self, name: str) -> None:
+        """Report that an import looks a module up, and adds it if it is absent."""
+        self._report(sys.modules, name, READ if name in sys.modules else WRITE)
 
     def _functools_as_it_is(self) -> ModuleType:
         if self._plain_functools is None:

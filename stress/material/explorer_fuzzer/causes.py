@@ -53,6 +53,16 @@ CAUSES: Final = {
         "seen.append(list(map(operator.add, s.it, s.it)))",
         "s.it = iter([31, 34]); seen.append([number for number in s.it])",
     ),
+    "an import looks a module up": (
+        "modules",
+        'sys.modules.pop("fuzzed_plugin", None)',
+        'seen.append(importlib.import_module("fuzzed_plugin").value)',
+    ),
+    "an import reads a name of a module": (
+        "modules",
+        'sys.modules["fuzzed_plugin"].value = 28',
+        'sys.modules["fuzzed_plugin"].value = 22; seen.append(imported_names())',
+    ),
     "the size when zip begins": ("dict", 's.d["q"] = 9', "seen.append(list(zip(s.d, s.d)))"),
     "the size when map begins": ("dict", "s.d.clear()", "seen.append(list(map(str, s.d)))"),
     "an object shown by two threads": ("dataclass", "seen.append(repr(s.t))", "seen.append(repr(s.t))"),

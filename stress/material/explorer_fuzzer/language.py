@@ -164,6 +164,9 @@ MODULES = part(
     def imported_name():
         from fuzzed_plugin import value
         return value
+    def imported_names():
+        from fuzzed_plugin import value, value as again
+        return value, again
     """,
 )
 

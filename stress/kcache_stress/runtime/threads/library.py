@@ -33,13 +33,16 @@ def make_builtins(importer: Callable[..., ModuleType], hooks: Mapping[str, objec
     return module
 
 
-def make_importlib(meet: Callable[[str], object], active: Callable[[], AbstractContextManager[None]]) -> ModuleType:
+def make_importlib(
+    meet: Callable[[str], object], active: Callable[[], AbstractContextManager[None]], report: Callable[[str], object]
+) -> ModuleType:
     """Create an ``importlib`` whose ``import_module`` and ``util.find_spec`` find the same modules as imports.
 
     Args:
         meet: called with the full name of each module before the lookup; raises ModuleNotFoundError if the
             module counts as not installed.
         active: returns the context in which the imports of the sandbox are in effect.
+        report: called with the full name of each module before ``import_module`` looks it up.
     """
 
     def full_name_of(name: str, package: str | None) -> str:
@@ -58,6 +61,7 @@ def make_importlib(meet: Callable[[str], object], active: Callable[[], AbstractC
 
     def import_module(name: str, package: str | None = None) -> ModuleType:
         full_name = full_name_of(name, package)
+        report(full_name)
         module = sys.modules.get(full_name)
         if module is not None:  # without a call of importlib, whose code is not visible
             return module
