@@ -224,8 +224,8 @@ CASES = {
     "o.x = l.append\no.x(1)": ["w o.x", "r o.x", "w l"],
     "list(map(d.get, l))": ["w map", "r l", "r d"],
     "list(map(d.pop, ('k',)))": ["w map", "w d"],
-    "partial(l.append)(1)": ["w l"],
-    "partial(heapq.heappush, l)(1)": ["w l"],
+    "partial(l.append)(1)": ["r dict", "w l"],
+    "partial(heapq.heappush, l)(1)": ["r dict", "w l"],
     # builtins and foreign functions
     "len(l)": ["r l"],
     "sorted(l)": ["r l"],

@@ -111,6 +111,7 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             if arguments:
                 native_method(arguments[0], callee.__name__, callee.__objclass__, arguments[1:])
         elif kind is functools.partial:
+            report(callee.keywords, None, 0)
             call(callee.func, *callee.args, *arguments, *callee.keywords.values())
         elif kind is types.GenericAlias:
             call(callee.__origin__, *arguments)
@@ -188,6 +189,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
         """Report a call of a class: the effect of creating an instance on the arguments."""
         if kind is type and len(arguments) == 3:
             use(arguments[2:])
+        if kind is functools.partial and arguments and type(arguments[0]) is kind:
+            report(arguments[0].keywords, None, 0)
         if kind in silent_classes:
             return
         if kind in CONTAINERS:

@@ -56,6 +56,7 @@ def beneath(item: object, depth: int = 0) -> Iterator[tuple[object, int]]:
             # The buffer of a `BytesIO` is a separate object, which refers to the `BytesIO` alone.
             yield from ((each, 0) for each in (gc.get_referents(owner) if type(owner) is _BUFFER else [owner]))
     elif kind is functools.partial:
+        yield item.keywords, 0  # type: ignore[attr-defined]
         for argument in (*item.args, *item.keywords.values()):  # type: ignore[attr-defined]
             if tables.methods_of(type(argument)) is not None:
                 yield argument, WRITE

@@ -3,6 +3,7 @@
 import array
 import datetime
 import itertools
+import struct
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -147,9 +148,19 @@ def _examples() -> Iterator[Any]:
         yield kind("b") if kind is array.array else kind()
 
 
+class _Indexed:
+    """Class whose objects are iterated over by their method ``__getitem__``."""
+
+    def __getitem__(self, index: int) -> object: ...
+
+
 def _iterators() -> Iterator[type]:
     """Yield the types of iterators that have no name."""
     yield type(iter(int, 1))
+    values = ("a", "\N{SNOWMAN}", b"", range(0), range(1 << 70), memoryview(b""), _Indexed())
+    for each in values:
+        yield type(iter(each))
+    yield type(struct.iter_unpack("b", b""))
     for container in _examples():
         for source in (container, *_views(container)):
             yield type(iter(source))

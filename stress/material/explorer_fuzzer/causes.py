@@ -63,6 +63,18 @@ CAUSES: Final = {
         'sys.modules["fuzzed_plugin"].value = 28',
         'sys.modules["fuzzed_plugin"].value = 22; seen.append(imported_names())',
     ),
+    "the keywords of a partial": (
+        "partial",
+        's.pa.keywords["x"] = 7',
+        's.pa.keywords["x"] = 22; seen.append(s.pa())',
+    ),
+    "the keywords of a partial that map calls": (
+        "partial",
+        's.pa.keywords.pop("x")',
+        "seen.append(list(map(s.pa, [4])))",
+    ),
+    "a partial of a partial": ("partial", "s.pa.keywords.update(x=11, y=20)", "s.pa = functools.partial(s.pa, y=18)"),
+    "an iterator over a text": ("iterator sources", "next(s.st, None)", 'seen.append("".join(s.st))'),
     "the size when zip begins": ("dict", 's.d["q"] = 9', "seen.append(list(zip(s.d, s.d)))"),
     "the size when map begins": ("dict", "s.d.clear()", "seen.append(list(map(str, s.d)))"),
     "an object shown by two threads": ("dataclass", "seen.append(repr(s.t))", "seen.append(repr(s.t))"),
