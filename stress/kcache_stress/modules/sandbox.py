@@ -305,7 +305,7 @@ class Sandbox:
         self._plain_functools: ModuleType | None = None
         self._builtins = make_builtins(self._import, self._hooks)
         self._unheard = Replaced(*((self._builtins, name, hook) for name, hook in silent(self._hooks).items()))
-        self._report = self._hooks.get(hook_name("report"), lambda *_: None)
+        self._report: Any = self._hooks.get(hook_name("report"), lambda *_: None)
         library = make_importlib(self._meet, self.active, self._report_import)
         own = {"builtins": self._builtins, "importlib": library, "importlib.util": vars(library)["util"]}
         self._world = World(self.scheduler, self._compile_library if is_rewritten else None, self._hooks, own)
