@@ -135,12 +135,26 @@ def test_with_all_reports_there_is_no_gap(hooks, silence, tmp_path, monkeypatch)
     assert gap_in_reports(runner) == ""
 
 
+CLASSES = """
+class Own(dict):
+    def __init__(self, **items):
+        super().__init__(items)
+        self.n = 0
+
+class Hooked:
+    def __init__(self):
+        self.n = 0
+    def __getattribute__(self, name):
+        return super().__getattribute__(name)
+"""
 REPORTED = {
     # what is shared, and a step that reports all that it touches
     "a change through the dictionary of an object": ("0", "box.__dict__.update(value=box.__dict__.get('value'))"),
     "a change of the variables of a module": ("0", "globals().update(number=1)"),
     "a method of a dict that has attributes": ("Own()", "box.value['n'] = box.value.get('n', 0)"),
     "an attribute of a dict": ("Own(n=0)", "box.value.n = box.value.setdefault('n', 1)"),
+    "an attribute of an object that looks its attributes up": ("Hooked()", "box.value.n = box.value.n + 1"),
+    "an entry of the dictionary of an object": ("Hooked()", "vars(box.value)['n'] = vars(box.value).get('n')"),
     "lists behind an iterator": ("[1]", "two = zip(box.value, box.value)\n        box.value.append(len(list(two)))"),
     "the sizes of dicts behind an iterator": ("{1: 1}", "box.value[2] = len(list(zip(box.value, box.value)))"),
 }
@@ -150,6 +164,6 @@ REPORTED = {
 def test_a_report_is_recognised(name, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     made, step = REPORTED[name]
-    program(tmp_path, step, made, held=False, before="class Own(dict):\n    pass")
+    program(tmp_path, step, made, held=False, before=CLASSES)
     runner = ScenarioRunner(scenario(), Copies(scenario().instrument, Granularity.FREE))
     assert gap_in_reports(runner) == ""

@@ -79,12 +79,13 @@ def weakly(obj: Any) -> Any:
 
 def original(obj: Any) -> Any:
     """Return the object that an object of a trace stands for; ``None`` if it has been freed."""
-    return obj.original() if isinstance(obj, WeakObject) else obj
+    return obj.original() if issubclass(type(obj), WeakObject) else obj  # `isinstance` may run code of the object
 
 
 def kind_of(obj: object) -> type:
     """Return the class of the object that an object of a trace stands for."""
-    return obj.kind if isinstance(obj, WeakObject) else type(obj)
+    kind = type(obj)
+    return kind.kind if issubclass(kind, WeakObject) else kind
 
 
 def _class_for(kind: type) -> type[WeakObject] | None:

@@ -17,7 +17,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..engine.events import READ, WRITE
+from ..engine.events import READ, WRITE, namespaces
 from ..engine.observation import CLASS, EVERYTHING
 from ..knowledge import functions, tables
 from ..knowledge.code_in_c import HEAP_TYPE, is_foreign
@@ -178,7 +178,8 @@ def _of_method(owner: Any, name: str, arguments: Sequence[Any]) -> Iterator[Touc
     effect = None if methods is None else methods.get(name)
     if effect is not None:
         if not effect & tables.SILENT:
-            yield owner, None, effect & WRITE
+            is_keyed = effect & tables.KEYED and arguments and type(arguments[0]) is str and _holds_attributes(owner)
+            yield owner, arguments[0] if is_keyed else None, effect & WRITE
         if effect & tables.CONSUMES:
             for argument in arguments:
                 yield from of_container(argument)
@@ -233,11 +234,16 @@ def _attribute(kind: int) -> Callable[[Sequence[Any], Any], Iterator[Touched]]:
     return lambda operands, name: of_attribute(operands[-1], name, kind)
 
 
+def _holds_attributes(container: Any) -> bool:
+    """Whether a container is the dictionary of a module, or of an object whose dictionary code has obtained."""
+    return type(container) is dict and ("__builtins__" in container or id(container) in namespaces)
+
+
 def _subscript(kind: int) -> Callable[[Sequence[Any], Any], Iterator[Touched]]:
     def touched(operands: Sequence[Any], _: Any) -> Iterator[Touched]:
         container, key = operands
-        if type(container) is dict and type(key) is str and "__builtins__" in container:
-            yield container, key, kind  # a variable of a module
+        if type(key) is str and _holds_attributes(container):
+            yield container, key, kind
         else:
             yield from of_container(container, kind)
 

@@ -194,15 +194,15 @@ def _of_global(frame: FrameType, name: str, kind: int) -> list[Touched]:
     return own if kind or name in frame.f_globals else [*own, (frame.f_builtins, name, kind)]
 
 
-def _name(obj: object, slot: object) -> str:
+def _name(obj: Any, slot: object) -> str:
     """Return the name of a place for users."""
-    kind = kind_of(obj).__name__
     if slot is CONTENTS:
         return "a variable of a function"
-    if isinstance(slot, str) and isinstance(obj, dict):
+    if isinstance(slot, str) and issubclass(type(obj), dict):
         return f"the variable {slot}"
-    owner = obj.__name__ if isinstance(obj, type) else kind
-    return f"{owner}.{slot}" if isinstance(slot, str) else f"a {kind}"
+    kind = kind_of(obj)
+    owner = kind if not issubclass(kind, type) else obj
+    return f"{owner.__name__}.{slot}" if isinstance(slot, str) else f"a {kind.__name__}"
 
 
 def _text(place: Any) -> str:
