@@ -44,6 +44,8 @@ STEPS = {
     # hook or hooks that are silenced -> what is shared, the step, and the line that the observer names
     "setitem getitem": ("{'n': 0}", "box.value['n'] = box.value['n'] + 1"),
     "getitem setitem, in place": ("[0]", "box.value[0] += 1"),
+    "getitem, after a store": ("{'n': 0}", "box.value['n'] = 1\n        box.number = box.value['n']"),
+    "call call1 read, after a store": ("{'n': 0}", "box.value['n'] = 1\n        box.number = len(box.value)"),
     "delitem contains": ("{'n': 0}", "if 'n' in box.value: del box.value['n']"),
     "call call1 read": ("[]", "box.value.append(len(box.value))"),
     "method method1, popleft": ("deque([1])", "box.value.popleft() if box.value else None"),

@@ -49,10 +49,12 @@ class Observer:
         self._monitor = monitor
         self._plans: dict[int, tuple[CodeType, _Plan | None]] = {}
         self._touches: list[Touch] = []
+        self._uses: dict[tuple[int, int, object], tuple[int, object]] = {}
 
     def begin(self) -> None:
         """Forget the accesses of the last execution."""
         self._touches.clear()
+        self._uses.clear()
 
     def gap(self, trace: Trace, actors: int) -> str:
         """Return the first pair of accesses that no event orders, as text: ``FILE:LINE: what``; empty if none."""
@@ -107,6 +109,8 @@ class Observer:
         place = frame.f_code, frame.f_lasti
         for obj, slot, kind in touched:
             reported = self._reported(obj, slot, kind, is_own=is_own)
+            if is_own and self._is_used_up(reported, obj, slot, place):
+                reported = -1
             if slot is None and type(obj) is not dict and methods_of(type(obj)) is not None and has_variables(obj):
                 slot = ELEMENTS
             self._touches.append(Touch(scheduler.current, len(scheduler.trace), reported, obj, slot, kind, place))
@@ -130,6 +134,18 @@ class Observer:
             if last <= 0 and is_own:
                 break
         return -1
+
+    def _is_used_up(self, reported: int, obj: object, slot: object, place: object) -> bool:
+        """Whether an event that seems to report a touch has reported the touch of another opcode: it stands for one.
+
+        Without this, a read without a report seems to be reported by the write before it.
+        """
+        key = self._scheduler.current, id(obj), slot
+        last, last_place = self._uses.get(key, (-1, None))
+        if reported == last >= 0 and last_place != place:
+            return True
+        self._uses[key] = reported, place
+        return False
 
 
 def _covers(part: Pending, obj: object, slot: object, kind: int) -> bool:
