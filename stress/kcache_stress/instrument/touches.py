@@ -40,6 +40,8 @@ _SIMPLE: Final = frozenset({list, tuple, set, frozenset, dict})
 _MOST_LOOKED_AT: Final = 100
 """Number of elements of a container whose classes count as used by an operation on the container."""
 _CHANGED_BY_RAISE: Final = ("__traceback__", "__context__", "__cause__", "__suppress_context__")
+_RUN_BY_CALLS: Final = ("__code__", "__defaults__", "__kwdefaults__")
+"""Attributes of a function that decide what a call of it does."""
 _BY_NAME: Final = {getattr: READ, hasattr: READ, setattr: WRITE, delattr: WRITE}
 
 
@@ -68,7 +70,7 @@ def of_attribute(item: Any, name: object, kind: int) -> Iterator[Touched]:
         return
     if type(name) is not str or (kind and (name in tables.REFLECTIVE or _is_special(name))):
         yield item, EVERYTHING, kind
-        if type(item) is types.FunctionType:
+        if type(item) is types.FunctionType and name in _RUN_BY_CALLS:
             yield item.__code__, EVERYTHING, kind
         return
     is_class = isinstance_of(item, type)
