@@ -21,6 +21,7 @@ class Context:
         receiver: the name of the first parameter of a method.
         methods: the functions that the class of the method defines.
         private: the stores of `__init__` to an object that no other code can know yet.
+        manages: whether the function is a generator that is made a context manager.
         most: the largest number of temporaries of a statement so far.
     """
 
@@ -29,6 +30,7 @@ class Context:
     receiver: str | None = None
     methods: frozenset[str] = frozenset()
     private: frozenset[ast.expr] = frozenset()
+    manages: bool = False
     most: int = 0
     _used: int = 0
     _statement: list[str] = field(default_factory=list)

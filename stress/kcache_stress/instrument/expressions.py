@@ -116,6 +116,8 @@ class Expressions(Rewriting):
 
     def visit_Yield(self, node: ast.Yield) -> ast.expr:
         node.value = node.value and self.expression(node.value)
+        if self.context.manages and self.pauses:  # `__enter__` calls `next`, after which threads may be switched
+            node.value = build.place(build.call("after", node.value or ast.Constant(None)), node)
         return build.place(build.call("resumed", node), node)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:

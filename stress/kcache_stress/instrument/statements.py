@@ -205,6 +205,7 @@ class Statements(Assignments):
             docstring = node.body[:1] if ast.get_docstring(node, clean=False) is not None else []
             start = [build.place(token, node) for token in self.cell_tokens(context.scope)]
             if is_generator(node):
+                context.manages = any(_makes_context_manager(each) for each in node.decorator_list)
                 start.append(build.place(ast.Expr(build.call("resumed")), node))
             body = self.block(node.body[len(docstring) :])
             node.body = [*docstring, *self._pause(node), *start, *body]
@@ -254,6 +255,11 @@ class Statements(Assignments):
 def _parameters(arguments: ast.arguments) -> list[ast.arg]:
     rest = [argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None]
     return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *rest]
+
+
+def _makes_context_manager(decorator: ast.expr) -> bool:
+    name = decorator.attr if isinstance(decorator, ast.Attribute) else getattr(decorator, "id", "")
+    return name in {"contextmanager", "asynccontextmanager"}
 
 
 def _stores_elsewhere(node: ast.AST) -> bool:

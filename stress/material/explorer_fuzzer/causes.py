@@ -63,6 +63,11 @@ CAUSES: Final = {
         'sys.modules["fuzzed_plugin"].value = 28',
         'sys.modules["fuzzed_plugin"].value = 22; seen.append(imported_names())',
     ),
+    "a switch after a context manager in a generator was entered": (
+        "contexts",
+        "with s.raised_level(): s.level += 9",
+        "seen.append(entered(s.raised_level()))",
+    ),
     "the keywords of a partial": (
         "partial",
         's.pa.keywords["x"] = 7',
