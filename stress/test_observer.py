@@ -138,6 +138,12 @@ def test_with_all_reports_there_is_no_gap(hooks, silence, tmp_path, monkeypatch)
 
 
 CLASSES = """
+import dataclasses
+
+@dataclasses.dataclass
+class Data:
+    n: int
+
 class Own(dict):
     def __init__(self, **items):
         super().__init__(items)
@@ -157,6 +163,8 @@ REPORTED = {
     "an attribute of a dict": ("Own(n=0)", "box.value.n = box.value.setdefault('n', 1)"),
     "an attribute of an object that looks its attributes up": ("Hooked()", "box.value.n = box.value.n + 1"),
     "an entry of the dictionary of an object": ("Hooked()", "vars(box.value)['n'] = vars(box.value).get('n')"),
+    "an entry by way of vars": ("Hooked()", "vars(box.value)['n'] = 1\n        vars(box.value)['n'] = 2"),
+    "printing a dataclass": ("Data(1)", "repr(box.value)"),
     "lists behind an iterator": ("[1]", "two = zip(box.value, box.value)\n        box.value.append(len(list(two)))"),
     "the sizes of dicts behind an iterator": ("{1: 1}", "box.value[2] = len(list(zip(box.value, box.value)))"),
 }

@@ -200,6 +200,8 @@ def _of_method(owner: Any, name: str, arguments: Sequence[Any]) -> Iterator[Touc
 def _of_function(callee: Any, arguments: Sequence[Any]) -> Iterator[Touched]:
     if callee in _BY_NAME and len(arguments) > 1:
         yield from of_attribute(arguments[0], arguments[1], _BY_NAME[callee])
+    elif callee is vars and arguments:
+        yield from of_attribute(arguments[0], "__dict__", READ)
     elif callee is next:
         yield from of_iterator(arguments[0])
     elif callee not in functions.SILENT_CALLS:

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 _Plan = dict[int, Callable[[FrameType], "list[Touched]"]]
 _LAST_EVENTS: Final = 6
 """Number of events of a thread among which the report of an access is looked for: a step has few parts."""
+_PER_THREAD: Final = frozenset(
+    {"_recursive_repr.<locals>.wrapper", "recursive_repr.<locals>.decorating_function.<locals>.wrapper"}
+)
+"""Functions of ``dataclasses`` and ``reprlib`` whose set has entries of their own for each thread."""
 
 
 class Observer:
@@ -101,7 +105,8 @@ class Observer:
         known = self._plans.get(id(code))
         if known is None:
             is_harness = is_bookkeeping(code) or self._monitor.defines_work(code)
-            known = self._plans[id(code)] = code, None if is_harness else dict(_plan_of(code))
+            plan = {} if code.co_qualname in _PER_THREAD else dict(_plan_of(code))
+            known = self._plans[id(code)] = code, None if is_harness else plan
         return known[1]
 
     def _record(self, touched: list[Touched], frame: FrameType, *, is_own: bool) -> None:
