@@ -68,6 +68,11 @@ CAUSES: Final = {
         "with s.raised_level(): s.level += 9",
         "seen.append(entered(s.raised_level()))",
     ),
+    "a slot read by its descriptor": (
+        "attribute methods",
+        "s.sl.y = 19",
+        'seen.append(Slotted.__dict__["y"].__get__(s.sl, Slotted))',
+    ),
     "the keywords of a partial": (
         "partial",
         's.pa.keywords["x"] = 7',
