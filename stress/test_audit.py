@@ -86,7 +86,7 @@ def audited(tmp_path, monkeypatch):
             access(self, obj, slot, kind)
 
     monkeypatch.setattr(Scheduler, "access", blind)
-    monkeypatch.setattr(investigation, "gap_in_reports", lambda _: "")  # the observer would see the attribute
+    monkeypatch.setattr(investigation, "gap_in_reports", lambda *_: "")  # the observer would see the attribute
 
     def explore(name, text, budget):
         (tmp_path / f"{name}.py").write_text(text)

@@ -109,6 +109,12 @@ RIGHT = {
     await asyncio.sleep(0.002)
     assert not seen
 """,
+    "a deadline that the clock shows exactly": """
+    loop = asyncio.get_running_loop()
+    done = loop.create_future()
+    loop.call_at(loop.time(), done.set_result, None)
+    await done
+""",
     "a lock": "    await counted(asyncio.Lock())\n",
     "a limiter that hands on": "    await limited(True)\n",
     "a queue": """

@@ -27,8 +27,9 @@ class _Selector:
         self._choose = choose
 
     def select(self, timeout: float | None) -> list[asyncio.Handle]:
+        del timeout
         loop, arrived = self.loop, []
-        is_idle = timeout is None or timeout > 0
+        is_idle = not (loop._ready or loop._stopping)  # type: ignore[attr-defined]
         while True:
             timers = [timer.when() for timer in loop._scheduled if not timer.cancelled()]  # type: ignore[attr-defined]
             later = [when for when in timers if when >= loop.now]

@@ -8,6 +8,7 @@ that counts as known, and attributes that only a library stores. What functions 
 from __future__ import annotations
 
 import dis
+import functools
 from collections.abc import Callable, Iterator
 from inspect import CO_OPTIMIZED
 from types import CodeType, FrameType
@@ -56,8 +57,9 @@ class Observer:
         self._uses: dict[tuple[int, int, object], tuple[int, object]] = {}
 
     def begin(self) -> None:
-        """Forget the accesses of the last execution."""
+        """Observe the threads of the execution that is about to begin; forget the accesses of the last one."""
         self._touches.clear()
+        self._scheduler.watcher = self.watch
         self._uses.clear()
 
     def gap(self, trace: Trace, actors: int) -> str:
@@ -105,8 +107,8 @@ class Observer:
         known = self._plans.get(id(code))
         if known is None:
             is_harness = is_bookkeeping(code) or self._monitor.defines_work(code)
-            plan = {} if code.co_qualname in _PER_THREAD else dict(_plan_of(code))
-            known = self._plans[id(code)] = code, None if is_harness else plan
+            plan = None if is_harness else {} if code.co_qualname in _PER_THREAD else _plan_of(code)
+            known = self._plans[id(code)] = code, plan
         return known[1]
 
     def _record(self, touched: list[Touched], frame: FrameType, *, is_own: bool) -> None:
@@ -169,8 +171,16 @@ def _covers(part: Pending, obj: object, slot: object, kind: int) -> bool:
     return slot is None or at is None or type(at) is UnknownAccess or slot is at or at == slot or at is WHOLE
 
 
-def _plan_of(code: CodeType) -> Iterator[tuple[int, Callable[[FrameType], list[Touched]]]]:
-    """Yield the offsets of the opcodes that touch something, each with a function that returns what."""
+@functools.lru_cache(maxsize=4_000)
+def _plan_of(code: CodeType) -> _Plan:
+    """Return the offsets of the opcodes that touch something, each with a function that returns what.
+
+    It is cached: to disassemble the code of a target takes longer than to observe one execution.
+    """
+    return dict(_touching(code))
+
+
+def _touching(code: CodeType) -> Iterator[tuple[int, Callable[[FrameType], list[Touched]]]]:
     reached = depths(code)
     prefix: int | None = None
     for instruction in dis.get_instructions(code):

@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.foreign import is_a, own_attributes
@@ -44,14 +44,12 @@ from .first_load import FIRST_LOAD
 from .foreign_code import ForeignCodeMonitor, codes_within
 from .late_imports import LateImports
 from .loaders import Finder, LoadedOnceError, load_file, refusal
+from .observer import Observer
 from .present import Present
 from .private_modules import PrivateModules
 from .private_packages import HARNESS, LIBRARY, REAL_LOCKS, Kind, find, kind_of, unit_of
 from .roots import SHARED_MODULES, Roots, Seen
 from .uncertainty import late_finalizer, made_time, unseen_code, unseen_opcodes
-
-if TYPE_CHECKING:
-    from .observer import Observer
 
 _OF_THE_PROCESS = (HARNESS | sys.stdlib_module_names) - LIBRARY
 _MOST_ATTEMPTS = 20
@@ -239,7 +237,6 @@ class Sandbox:
         self.scheduler.watcher = self.foreign_code.watch if watches else None
         if self.observer is not None:
             self.observer.begin()
-            self.scheduler.watcher = self.observer.watch
 
     @property
     def proof_obstacles(self) -> tuple[str, ...]:
@@ -361,8 +358,7 @@ class Sandbox:
             if name == "functools" and self.is_virtual((globals or {}).get("__name__", "")):
                 return self._functools_as_it_is()
             self._meet(name, fromlist or ())
-        package = (globals or {}).get("__package__")
-        self._report_import(importlib.util.resolve_name("." * level + name, package))
+        self._report_import(importlib.util.resolve_name("." * level + name, (globals or {}).get("__package__")))
         with self.active(), self.late.undisturbed(name) if self._modules.has_own_finders else contextlib.nullcontext():
             module = builtins.__import__(name, globals, locals, fromlist or (), level)
         for each in fromlist or ():

@@ -77,7 +77,9 @@ def investigate(
     def searched(runner_and_judge: RunnerAndJudge[A]) -> SearchResult[A]:
         nonlocal is_first
         was_first, is_first = is_first, False
-        return _search(runner_and_judge, plan(runner_and_judge), remaining(), outcomes, repeats=not was_first)
+        return _search(
+            runner_and_judge, plan(runner_and_judge), remaining(), outcomes, budget.observed, repeats=not was_first
+        )
 
     result = _settled(open_runner, granularity, searched, seconds, outcomes)
     if result.is_in_doubt:
@@ -88,7 +90,7 @@ def investigate(
 
         def proved(runner_and_judge: RunnerAndJudge[A]) -> SearchResult[A]:
             limit = max(limit for _, limit in plan(runner_and_judge))
-            return _search(runner_and_judge, [(Dpor(), limit)], remaining(), outcomes)
+            return _search(runner_and_judge, [(Dpor(), limit)], remaining(), outcomes, budget.observed)
 
         result = _proved_wider(wider, result, granularity, proved, seconds)
     if result.problem is not None or not result.coverage.is_complete or outcomes is None:
@@ -221,6 +223,7 @@ def _search(
     plan: Sequence[tuple[Strategy, int]],
     seconds: float,
     outcomes: set[object] | None,
+    observed: float,
     *,
     repeats: bool = True,
 ) -> SearchResult[A]:
@@ -269,15 +272,15 @@ def _search(
         if unhurried.coverage is Coverage.EXHAUSTED:
             result = replace(unhurried, problem=None)
     if outcomes is not None and result.problem is None and result.coverage is Coverage.EXHAUSTED and not note:
-        gap = gap_in_reports(runner)
+        gap = gap_in_reports(runner, observed)
         result = replace(result, coverage=Coverage.NO_PROOF) if gap else result
         note = gap
     elif on_execution is not None and result.problem is None and result.coverage is Coverage.NO_PROOF:
-        observed = None
+        proof = None
         if runner.sandbox.foreign_code.has_seen_doubts and result.executions <= _MOST_OBSERVED:
-            observed = proved_by_observation(runner_and_judge, SearchLimits(limit, seconds - spent), on_execution)
-        if observed is not None:
-            executions, spent, note, result = executions + observed.executions, spent + observed.seconds, "", observed
+            proof = proved_by_observation(runner_and_judge, SearchLimits(limit, seconds - spent), on_execution)
+        if proof is not None:
+            executions, spent, note, result = executions + proof.executions, spent + proof.seconds, "", proof
     if note and result.coverage is Coverage.EXHAUSTED:
         # A search that switches only at synchronisation points is a proof only if there are no data races.
         result = replace(result, coverage=Coverage.BUDGET_SPENT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from math import inf
 from typing import Final
 
 from ..engine.dpor import DivergedError, Dpor
@@ -22,17 +23,22 @@ _DRAWS: Final = 3
 """Number of observed executions with a random schedule, after those that run one thread after another."""
 
 
-def gap_in_reports(runner: TargetRunner[A]) -> str:
+def gap_in_reports(runner: TargetRunner[A], most: float = inf) -> str:
     """Return two accesses that depend on each other and that no event orders, as text; empty if none were seen.
 
     The threads run one after another, each of them first in one execution, then under a few random schedules.
+
+    Args:
+        runner: runs the threads.
+        most: the most executions.
     """
     strategies: list[Strategy] = [
         Replay(((actor, FOREVER),)) for actor in range(runner.sandbox.scheduler.program_actors)
     ]
     strategies += [PartialOrderSampling(seed) for seed in range(_DRAWS)]
     with _observed(runner) as gap_of:
-        return next(filter(None, (gap_of(runner.run(strategy)) for strategy in strategies)), "")
+        tried = strategies[: int(min(most, len(strategies)))]
+        return next(filter(None, (gap_of(runner.run(strategy)) for strategy in tried)), "")
 
 
 def proved_by_observation(

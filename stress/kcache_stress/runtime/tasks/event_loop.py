@@ -136,7 +136,8 @@ class _Selector:
         self._loop = loop
 
     def select(self, timeout: float | None) -> list[events.Handle]:
-        return self._loop.begin_iteration(is_idle=timeout is None or timeout > 0)
+        del timeout  # 0 also if the clock shows exactly the next deadline, and then nothing is ready
+        return self._loop.begin_iteration()
 
 
 class EventLoop(asyncio.BaseEventLoop):
@@ -245,9 +246,10 @@ class EventLoop(asyncio.BaseEventLoop):
         self._start("gets its input or output", lambda: self._arrivals.handles.append(handle))
         return future
 
-    def begin_iteration(self, *, is_idle: bool) -> list[events.Handle]:
+    def begin_iteration(self) -> list[events.Handle]:
         """Let the environment act, and return what has arrived; if nothing is ready, wait until something has."""
         self._iterations += 1
+        is_idle = not (self._ready or self._stopping)  # type: ignore[attr-defined]
         if self._iterations > _MOST_ITERATIONS:
             refuse(self._scheduler, "has more iterations of the event loop than can be explored", None)
         able: list[Pending] = [(WRITE, self._arrivals, each) for each in self._sources if each.has_something()]
