@@ -298,7 +298,7 @@ class Later(unittest.IsolatedAsyncioTestCase):
         run(int)
 
 
-async def test_coroutine():
+async def test_coroutine(tmp_path):
     run(int)
 
 
@@ -327,8 +327,8 @@ SOUND = {
 
 REFUSED = {
     "test_params": "test_params is parametrized: 2 of its 2 sets of values match",
-    "Later.test_later": "Later.test_later belongs to an IsolatedAsyncioTestCase: event loops cannot be scheduled",
-    "test_coroutine": "test_coroutine is a coroutine: event loops cannot be scheduled",
+    "Later.test_later": "Later.test_later belongs to an IsolatedAsyncioTestCase, which has a loop of its own",
+    "test_coroutine": "test_coroutine is a coroutine with fixtures or parameters",
     "test_unknown": "test_unknown takes nobody_builds_this: pytest has no such fixture",
 }
 

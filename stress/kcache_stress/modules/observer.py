@@ -26,6 +26,7 @@ from ..instrument.operands import depths, operands, variable
 from ..instrument.touches import CELLS, CONTENTS, GLOBALS, Touched, is_worth_it, of_types, row_of
 from ..knowledge.tables import methods_of
 from ..runtime.threads.opcode_tracer import is_bookkeeping, serves_others
+from ..stacks import is_harness
 from .foreign_code import ForeignCodeMonitor, registers_a_thread
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class Observer:
         if not scheduler.live or scheduler.aborting or scheduler.is_choosing:
             return watched
         plan = self._plan(frame.f_code)
-        if plan is None or serves_others(frame) or registers_a_thread(frame, frame.f_back):
+        if plan is None or serves_others(frame) or registers_a_thread(frame, frame.f_back) or self._is_for_hook(frame):
             return watched
         self._record([(frame.f_code, EVERYTHING, READ)], frame, is_own=False)  # a function may get other code
         if not plan:
@@ -102,12 +103,21 @@ class Observer:
         frame.f_trace_opcodes = True
         return trace
 
+    def _is_for_hook(self, frame: FrameType) -> bool:
+        """Whether a frame of a library works for the harness, as ``inspect`` does for the hooks."""
+        caller: FrameType | None = frame
+        while caller is not None and not self._monitor.is_instrumented(caller.f_code):
+            if is_harness(caller.f_code.co_filename):
+                return True
+            caller = caller.f_back
+        return False
+
     def _plan(self, code: CodeType) -> _Plan | None:
         """Return the opcodes of a function that are observed; ``None`` if it is of the harness."""
         known = self._plans.get(id(code))
         if known is None:
-            is_harness = is_bookkeeping(code) or self._monitor.defines_work(code)
-            plan = None if is_harness else {} if code.co_qualname in _PER_THREAD else _plan_of(code)
+            is_machinery = is_bookkeeping(code) or self._monitor.defines_work(code)
+            plan = None if is_machinery else {} if code.co_qualname in _PER_THREAD else _plan_of(code)
             known = self._plans[id(code)] = code, plan
         return known[1]
 
