@@ -40,7 +40,7 @@ class _Selector:
             chosen = options[self._choose(len(options))]
             if chosen is None:
                 return arrived
-            if chosen == "clock":
+            if isinstance(chosen, str):
                 loop.now = math.nextafter(min(later), math.inf)
             else:
                 arrived.append(asyncio.Handle(_complete, (loop.owed.pop(chosen),), loop))

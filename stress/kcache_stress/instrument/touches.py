@@ -74,7 +74,8 @@ def of_attribute(item: Any, name: object, kind: int) -> Iterator[Touched]:
             yield item.__code__, EVERYTHING, kind
         return
     is_class = isinstance_of(item, type)
-    owners = item.__mro__ if is_class else type(item).__mro__
+    holder: Any = item if is_class else type(item)
+    owners = holder.__mro__
     held: Any = None
     for owner in owners:
         if owner.__flags__ & HEAP_TYPE and not (kind and is_class):
