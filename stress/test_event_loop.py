@@ -10,7 +10,7 @@ import pytest
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.engine.dpor import Dpor
 from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
-from kcache_stress.runtime.tasks.event_loop import FUNCTION_AS_A_STEP
+from kcache_stress.runtime.tasks.event_loop import FUNCTION_AS_A_STEP, THREADS_BESIDE_A_LOOP
 from kcache_stress.target.investigation import investigate
 
 SUPPORT = """
@@ -172,7 +172,7 @@ WRONG = {
     "a timeout comes first": """
     assert await asyncio.wait_for(kt.io("done"), 5) == "done"
 """,
-    "a future that nobody completes": """
+    "a future without a result": """
     await asyncio.get_running_loop().create_future()
 """,
     "two locks": """
@@ -254,3 +254,21 @@ def test_functions_in_executors_are_run_but_prove_nothing(tmp_path: Path) -> Non
     assert sorted(await asyncio.gather(asyncio.to_thread(note), asyncio.to_thread(note))) == [0, 1]
 """
     assert explored(tmp_path, wrong).problem is not None
+
+
+@pytest.mark.parametrize("held", ["with lock: ", ""])
+def test_threads_beside_a_loop_prove_nothing(held: str, tmp_path: Path) -> None:
+    body = f"""
+    import threading
+    seen, lock = [], threading.Lock()
+    def note():
+        {held}seen.append(len(seen))
+    threads = [threading.Thread(target=note) for _ in range(2)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    assert seen == [0, 1]
+"""
+    result = explored(tmp_path, body)
+    assert (result.problem is None) is bool(held)
+    if held:
+        assert THREADS_BESIDE_A_LOOP in result.note

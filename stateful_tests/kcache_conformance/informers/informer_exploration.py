@@ -117,7 +117,7 @@ class InformerExplorationTarget:
         packages = (*own, *self._instrument, *self.target.instrument, *_REFERENCE, _HARNESS)
         folder = file.parent if file else None
         self.copies = Copies(tuple(dict.fromkeys(packages)), granularity, folder, (_PIPELINE, self._module))
-        self.share = AuditShare(thorough=0)
+        self.share, self.contract = AuditShare(thorough=0), ""
         self._others: dict[Granularity, InformerExplorationTarget] = {granularity: self}
         self._wider: dict[frozenset[str], InformerExplorationTarget] = {}
         self._watch: ProgressListener = NoProgress()

@@ -41,7 +41,7 @@ class AuditBudget:
     is_required: bool = False
 
 
-NO_AUDIT: Final = AuditBudget(0, 0, 0, 0)
+NO_AUDIT: Final = AuditBudget(0, 0, 0, observed=0)
 _DRAWS: Final = 60
 _EVENTS_PER_SECOND: Final = 200_000
 """Number of opcodes that an audit may execute for each second of a search's budget. A second has about that many."""
@@ -83,9 +83,9 @@ class AuditShare:
             self._saved = 0 if is_audited else self._saved + executions
 
 
-_THOROUGH: Final = AuditBudget(inf, 40_000, 20, 2)
+_THOROUGH: Final = AuditBudget(inf, 40_000, 20, observed=2)
 """Small programs are audited at all their places; longer ones in some 40 executions."""
-_AT_ONCE: Final = AuditBudget(8, inf, 4, 1)
+_AT_ONCE: Final = AuditBudget(8, inf, 4, observed=1)
 _EVERY: Final = 40
 """Number of executions for each audited one. An audited execution takes some four times as long as another one."""
 

@@ -17,6 +17,8 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from kcache_model.foreign import is_a
+
 from ..engine.events import READ, WRITE, namespaces
 from ..engine.observation import CLASS, EVERYTHING
 from ..knowledge import functions, tables
@@ -49,11 +51,11 @@ class Row(NamedTuple):
     """Row of the table: what an opcode touches.
 
     Attributes:
-        operands: number of operands to read from the stack; -1 if it depends on the argument of the opcode.
+        operands: number of operands to read from the stack, or a function from the argument of the opcode to it.
         touched: takes the operands, the uppermost one last, and the value of the argument; yields the touches.
     """
 
-    operands: int
+    operands: int | Callable[[int], int]
     touched: Callable[[Sequence[Any], Any], Iterable[Touched]]
 
 
@@ -62,10 +64,10 @@ def of_attribute(item: Any, name: object, kind: int) -> Iterator[Touched]:
     if type(item) is types.CellType and name == "cell_contents":
         yield item, CONTENTS, kind
         return
-    if name in _CHANGED_BY_RAISE and isinstance_of(item, BaseException):
+    if name in _CHANGED_BY_RAISE and is_a(item, BaseException):
         yield item, name, WRITE
         return
-    if type(name) is str and isinstance_of(item, types.ModuleType):
+    if type(name) is str and is_a(item, types.ModuleType):
         yield item.__dict__, name, kind
         return
     if type(name) is not str or (kind and (name in tables.REFLECTIVE or _is_special(name))):
@@ -73,7 +75,7 @@ def of_attribute(item: Any, name: object, kind: int) -> Iterator[Touched]:
         if type(item) is types.FunctionType and name in _RUN_BY_CALLS:
             yield item.__code__, EVERYTHING, kind
         return
-    is_class = isinstance_of(item, type)
+    is_class = is_a(item, type)
     holder: Any = item if is_class else type(item)
     owners = holder.__mro__
     held: Any = None
@@ -161,7 +163,7 @@ def of_call(callee: Any, arguments: Sequence[Any]) -> Iterator[Touched]:
         yield from of_call(callee.func, (*callee.args, *arguments, *callee.keywords.values()))
     elif kind in METHOD_TYPES or kind is types.BuiltinFunctionType:
         owner = callee.__self__
-        if owner is None or isinstance_of(owner, types.ModuleType):
+        if owner is None or is_a(owner, types.ModuleType):
             yield from _of_function(callee, arguments)
         else:
             yield from _of_method(owner, callee.__name__, arguments)
@@ -212,11 +214,6 @@ def _of_function(callee: Any, arguments: Sequence[Any]) -> Iterator[Touched]:
             yield from of_container(argument, WRITE if is_stored else READ)
 
 
-def isinstance_of(item: object, kind: type) -> bool:
-    """Whether an object is an instance of a class, without running code of the object."""
-    return issubclass(type(item), kind)
-
-
 def is_worth_it(item: object) -> bool:
     """Whether a touch of an object can matter: not if the object is a value, or belongs to the harness."""
     kind = type(item)
@@ -265,14 +262,14 @@ def _store_attribute(operands: Sequence[Any], name: Any) -> Iterator[Touched]:
 def _raise(operands: Sequence[Any], _: Any) -> Iterator[Touched]:
     """Touches of `raise`: two threads may raise one exception, if no code looks at what this changes in it."""
     for exception in operands:
-        if isinstance_of(exception, BaseException):
+        if is_a(exception, BaseException):
             yield from ((exception, name, READ) for name in _CHANGED_BY_RAISE)
 
 
 def _match_class(operands: Sequence[Any], _: Any) -> Iterator[Touched]:
     subject, kind, names = operands
     yield from of_attribute(kind, "__match_args__", READ)
-    arguments = getattr(kind, "__match_args__", ()) if isinstance_of(kind, type) else ()
+    arguments = getattr(kind, "__match_args__", ()) if is_a(kind, type) else ()
     for name in (*names, *arguments):
         yield from of_attribute(subject, name, READ)
 
@@ -296,10 +293,6 @@ def _call(operands: Sequence[Any], _: Any) -> Iterator[Touched]:
     return of_call(first, arguments if second is None else (second, *arguments))
 
 
-def _call_with_names(operands: Sequence[Any], argument: Any) -> Iterator[Touched]:
-    return _call(operands[:-1], argument)
-
-
 def _call_unpacked(operands: Sequence[Any], _: Any) -> Iterator[Touched]:
     callee, positional, *keywords = operands if _METHOD_FIRST else (operands[0], *operands[2:])
     values = [value for names in keywords if type(names) is dict for value in names.values()]
@@ -308,6 +301,12 @@ def _call_unpacked(operands: Sequence[Any], _: Any) -> Iterator[Touched]:
 
 _METHOD_FIRST: Final = "KW_NAMES" in dis.opmap
 """Whether the method of a CALL lies below its object: until Python 3.12."""
+
+
+def _has_names(argument: int) -> int:
+    """Return the number of operands of CALL_FUNCTION_EX for named arguments: since Python 3.14, it always has one."""
+    return 1 if sys.version_info >= (3, 14) else argument & 1
+
 
 _READING: Final = """
     UNARY_NOT UNARY_NEGATIVE UNARY_INVERT TO_BOOL POP_JUMP_IF_TRUE POP_JUMP_IF_FALSE POP_JUMP_FORWARD_IF_TRUE
@@ -320,7 +319,7 @@ _ROWS: Final[dict[str, Row]] = {
     **dict.fromkeys(("LOAD_ATTR", "LOAD_METHOD", "IMPORT_FROM"), Row(1, _attribute(READ))),
     "STORE_ATTR": Row(2, _store_attribute),
     "DELETE_ATTR": Row(1, _attribute(WRITE)),
-    "RAISE_VARARGS": Row(-1, _raise),
+    "RAISE_VARARGS": Row(lambda argument: argument, _raise),
     "MATCH_CLASS": Row(3, _match_class),
     "MATCH_KEYS": Row(2, _first(READ)),
     "LOAD_SUPER_ATTR": Row(1, _attribute(READ)),
@@ -332,12 +331,11 @@ _ROWS: Final[dict[str, Row]] = {
     "BINARY_OP": Row(2, _operator),
     **dict.fromkeys(_READING, Row(1, _all(READ))),
     "FOR_ITER": Row(1, lambda operands, _: of_iterator(operands[0])),
-    "CALL": Row(-1, _call),
-    "CALL_KW": Row(-1, _call_with_names),
-    "CALL_FUNCTION_EX": Row(-1, _call_unpacked),
+    # Beside the arguments: the callee, the object of a method, the names of arguments.
+    "CALL": Row(lambda argument: argument + 2, _call),
+    "CALL_KW": Row(lambda argument: argument + 3, lambda operands, argument: _call(operands[:-1], argument)),
+    "CALL_FUNCTION_EX": Row(lambda argument: (2 if _METHOD_FIRST else 3) + _has_names(argument), _call_unpacked),
 }
-_EXTRA: Final = {"CALL": 2, "CALL_KW": 3}
-"""Operands of calls beside the arguments: the callee, the object of a method, the names of arguments."""
 
 
 def row_of(instruction: dis.Instruction) -> tuple[int, Callable[[Sequence[Any], Any], Iterable[Touched]], Any] | None:
@@ -346,14 +344,7 @@ def row_of(instruction: dis.Instruction) -> tuple[int, Callable[[Sequence[Any], 
     if row is None:
         return None
     argument = instruction.argval if instruction.opname.endswith(("ATTR", "METHOD", "FROM")) else instruction.arg
-    count = row.operands
-    if instruction.opname in _EXTRA:
-        count = (instruction.arg or 0) + _EXTRA[instruction.opname]
-    elif instruction.opname == "RAISE_VARARGS":
-        count = instruction.arg or 0
-    elif count < 0:
-        has_names = sys.version_info >= (3, 14) or (instruction.arg or 0) & 1
-        count = (2 if _METHOD_FIRST else 3) + int(has_names)
+    count = row.operands if isinstance(row.operands, int) else row.operands(instruction.arg or 0)
     return count, row.touched, argument
 
 

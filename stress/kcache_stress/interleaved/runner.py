@@ -114,7 +114,7 @@ class InterleavedRunner(ScenarioRunner):
         self._is_learning = False
         self._began = time.thread_time()
         # Callbacks of one loop are not interleaved: what they access does not matter, nor which code they run.
-        self.watches = copies.sandbox.foreign_code.is_needed = not test.is_async
+        copies.sandbox.foreign_code.is_needed = not test.is_async
         shape.is_whole = shape.is_whole or test.is_async
         scheduler = copies.sandbox.scheduler
         scheduler.longest, scheduler.ends_any_time = _LONG_SECONDS, test.timeouts is Timeouts.ANY_TIME

@@ -14,6 +14,7 @@ from inspect import CO_OPTIMIZED
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Final
 
+from kcache_model.foreign import is_a
 from kcache_model.places import file_name
 
 from ..engine.events import READ, UNKNOWN, WHOLE, WRITE, Pending, UnknownAccess, identity, parts_of
@@ -239,7 +240,7 @@ def _name(obj: Any, slot: object) -> str:
     """Return the name of a place for users."""
     if slot is CONTENTS:
         return "a variable of a function"
-    if isinstance(slot, str) and issubclass(type(obj), dict):
+    if isinstance(slot, str) and is_a(obj, dict):
         return f"the variable {slot}"
     kind = kind_of(obj)
     owner = kind if not issubclass(kind, type) else obj

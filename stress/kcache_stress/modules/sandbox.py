@@ -229,8 +229,8 @@ class Sandbox:
             self.foreign_code.trust(work)
         self._executions += 1
         self.foreign_code.forget()
-        if self.granularity.is_of_opcodes or self.granularity is Granularity.SYNC:
-            return  # accesses are not reported, so watching has no use
+        if self.granularity not in (Granularity.FREE, Granularity.GIL) or not self.foreign_code.is_needed:
+            return  # accesses are not reported, or do not matter: watching has no use
         is_due = self._executions <= _WATCHED_FIRST or self._executions % _WATCHED_EVERY == 0
         watches = self.is_strict or is_due or program not in self._watched
         self._watched.add(program)

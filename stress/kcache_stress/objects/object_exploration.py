@@ -213,7 +213,7 @@ class ObjectExplorationTarget:
         existing(named_packages(target.factory, target.name))
         self._roots = Roots(frozenset((*place.instrument, *existing(instrument))), place.folder)
         self.granularity = granularity
-        self.share = AuditShare()
+        self.share, self.contract = AuditShare(), ""
         self._object_type = object_type
         self.target = target
         self._instrument = instrument

@@ -34,6 +34,11 @@ class ExplorationTarget(Protocol[P, A]):
         ...
 
     @property
+    def contract(self) -> str:
+        """The assumption of its proofs about event loops; empty if it has none."""
+        ...
+
+    @property
     def target(self) -> Any:
         """The target; its ``unsupported`` names the operations that the target does not offer."""
         ...

@@ -259,7 +259,7 @@ class _Exploration(Generic[P, A]):
             share.spend(result.executions - result.audited.executions, is_audited=bool(result.audited))
         coverage = result.coverage if finding is None else Coverage.BUDGET_SPENT
         note = result.note or result.refused
-        assumed = filter(None, (result.assumes, getattr(self.exploration_target, "contract", "")))
+        assumed = filter(None, (result.assumes, self.exploration_target.contract))
         assumes = " and ".join(assumed) if coverage is Coverage.EXHAUSTED else ""
         contended = result.contended if coverage is Coverage.BUDGET_SPENT and finding is None else ""
         return Explored(
@@ -378,10 +378,11 @@ class _Exploration(Generic[P, A]):
         interrupted = f"{count} preemption{'s' if count > 1 else ''}" if count else "no preemption needed"
         fewest = " (no schedule with fewer fails)" if counterexample.is_minimal else ""
         possible = Possible.UNKNOWN
-        if not result.is_long and not getattr(self.exploration_target, "contract", ""):
+        contract = exploration_target.contract
+        if not (result.is_long or contract):
             possible = self._possible(program, counterexample, result.granularity, min(seconds, _POSSIBLE_SECONDS))
         detail = f"{interrupted}{fewest}; {possible.value}."
-        if contract := getattr(self.exploration_target, "contract", ""):
+        if contract:
             detail = f"It can happen in each loop in which {contract}."
         return self._rendered(program, result, counterexample, detail)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from math import inf
 from typing import Final
 
@@ -59,7 +58,8 @@ def proved_by_observation(
 
     def look(execution: Execution[A]) -> None:
         note_outcome(execution)
-        gaps.extend(filter(None, [gap_of(execution)] if not gaps else ()))
+        if not gaps and (gap := gap_of(execution)):
+            gaps.append(gap)
 
     runner.sandbox.foreign_code.is_observed = True
     try:
@@ -69,8 +69,7 @@ def proved_by_observation(
         return None
     finally:
         runner.sandbox.foreign_code.is_observed = False
-    is_proof = result.problem is None and result.coverage is Coverage.EXHAUSTED and not gaps
-    return replace(result, problem=None) if is_proof else None
+    return result if result.coverage is Coverage.EXHAUSTED and not gaps else None
 
 
 @contextlib.contextmanager

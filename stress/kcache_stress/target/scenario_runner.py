@@ -96,11 +96,9 @@ class ScenarioRunner(InSandbox):
         sandbox: the sandbox that holds its modules.
         reset: removes the values that executions leave in the modules.
         is_only: whether no other scenario runs on its copies.
-        watches: whether code that is not instrumented is looked for: not if no two actors share objects.
     """
 
     is_only: ClassVar[bool] = False
-    watches: bool = True
 
     def __init__(
         self, scenario: Scenario, copies: Copies, most_events: int = MOST_EVENTS, *, is_strict: bool = False
@@ -185,8 +183,6 @@ class ScenarioRunner(InSandbox):
         strategy.begin(scheduler)
         functions = (function for part in parts for function in part.functions)
         self.sandbox.watch_now_and_then(functions, program=self.calls_made)
-        if not self.watches:
-            scheduler.watcher = None
         scheduler.explore([part.run for part in parts], _impatient(strategy, scheduler, self.alive), _TIMEOUTS)
         return parts
 

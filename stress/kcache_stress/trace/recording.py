@@ -179,15 +179,9 @@ class Recording(list[Event]):
         if direct and (is_a(obj, VirtualLock) or is_a(obj, VirtualRLock)):
             self._locks[id(obj)] = obj
         previous = self.events[-1] if self.events else None
-        changed = previous is not None and previous.thread != thread
         call = self._library_call(thread, place)
-        if previous is None or changed or call < 0 or previous.call != call:
-            switch = (
-                self.switch_from(self._scheduler.actors[previous.thread])[0]
-                if changed and previous is not None
-                else None
-            )
-            previous = self._recorded(event, place, switch, call, frame)
+        if previous is None or previous.thread != thread or call < 0 or previous.call != call:
+            previous = self._recorded(event, place, self._switch_to(thread), call, frame)
             self.events.append(previous)
         previous.last = len(self)
         if kind == RELEASE and is_a(obj, VirtualLock) and obj.owner != thread:
@@ -205,24 +199,26 @@ class Recording(list[Event]):
         self.thread_names[thread] = EVENT_LOOP
         origin = source.origin()  # type: ignore[attr-defined]
         if origin is not None and origin.path in self._sources:
-            previous = self.events[-1] if self.events else None
-            is_switch = previous is not None and previous.thread != thread
-            switch = self.switch_from(self._scheduler.actors[previous.thread])[0] if previous and is_switch else None
             place, at = Place(origin.path, origin.line, origin.function), len(self)
+            switch = self._switch_to(thread)
             self.events.append(RecordedEvent(at, at, thread, "call", "", source.what, place, switch, ()))  # type: ignore[attr-defined]
         return True
+
+    def _switch_to(self, thread: int) -> Switch | None:
+        """Return the state of the thread of the last recorded event; ``None`` if it is ``thread`` itself."""
+        previous = self.events[-1] if self.events else None
+        if previous is None or previous.thread == thread:
+            return None
+        return self.switch_from(self._scheduler.actors[previous.thread])[0]
 
     def _pass(self, thread: int, place: Place) -> None:
         """Record an opcode: its accesses are not known, so there is one record for all opcodes of a line in a row."""
         previous = self.events[-1] if self.events else None
-        if previous is None or previous.thread != thread:
-            switch = None if previous is None else self.switch_from(self._scheduler.actors[previous.thread])[0]
-        elif previous.kind == LINE and (previous.place.path, previous.place.line) == (place.path, place.line):
+        is_of_line = previous is not None and (previous.thread, previous.kind) == (thread, LINE)
+        if is_of_line and previous and (previous.place.path, previous.place.line) == (place.path, place.line):
             previous.last = len(self)
             return
-        else:
-            switch = None
-        at = len(self)
+        at, switch = len(self), self._switch_to(thread)
         self.events.append(RecordedEvent(at, at, thread, LINE, "", "", place, switch, self._held(thread)))
 
     def _library_call(self, thread: int, place: Place) -> int:

@@ -3,9 +3,9 @@
 The state of a loop is its timers, its ready queue, and what the environment still owes. One iteration is a function of
 that state and of two inputs: which completions the selector returns, and how long a prefix of the timers is due after
 it. Everything else is forced: the ready queue is first in, first out, an iteration runs the callbacks that were ready
-when it began, and no callback interrupts another one. So whoever tries each completion and each timer at the beginning
-of each iteration has tried all behaviours of the loop, if callbacks are deterministic and end. The clock may jump by
-any time between two iterations, because a callback may be slow.
+when it began, and no callback interrupts another one. A search has tried all behaviours of the loop if it has tried
+each completion and each timer at the beginning of each iteration, and if callbacks are deterministic and end. The clock
+may jump by any time between two iterations, because a callback may be slow.
 
 The loop here is the one of ``asyncio`` (``BaseEventLoop``): only its selector and its clock are replaced. It runs in a
 virtual thread. The clock and each completion are actors of the search, which can only act when the loop begins an

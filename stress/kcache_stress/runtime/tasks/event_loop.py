@@ -22,10 +22,9 @@ from ..threads.scheduler import Scheduler
 from ..threads.virtual_thread import Aborted
 
 FUNCTION_AS_A_STEP: Final = "runs a function in an executor: its steps are not interleaved with those of callbacks"
+THREADS_BESIDE_A_LOOP: Final = "an async test starts threads: what they share with callbacks is not seen"
 _MOST_ITERATIONS: Final = 20_000
 """Iterations after which an execution counts as endless: tests have some dozens."""
-
-
 _MACHINERY: Final = (f"{os.path.dirname(asyncio.__file__)}{os.sep}", OWN_FILES)
 """Folders of code that is neither a test nor tested."""
 _THREADS: Final = "threads"
@@ -158,11 +157,12 @@ class EventLoop(asyncio.BaseEventLoop):
         self._thread = scheduler.current
         self._arrivals = Arrivals(self)
         self._sources: list[_Source] = []
+        self._started = 0  # sources so far
         self._functions = 0  # running in executors
         self._iterations = 0
         self._selector = _Selector(self)
         self._clock_resolution = 0.0  # a timer is due when the clock says so, and not earlier
-        self.set_exception_handler(lambda *_: None)  # asyncio prints what nobody awaits
+        self.set_exception_handler(lambda *_: None)  # otherwise asyncio prints errors of tasks that no code awaits
         self._origins: dict[events.TimerHandle, Origin | None] = {}
         self._start("reaches its deadline", self._let_time_pass, lambda: bool(self._later_deadlines()))
 
@@ -193,6 +193,8 @@ class EventLoop(asyncio.BaseEventLoop):
                 task.get_coro().close()
         super().close()
         self.is_over = True
+        if len(self._scheduler.actors) > 1 + self._started:
+            self._scheduler.proof_obstacles[THREADS_BESIDE_A_LOOP] = None
 
     # What BaseEventLoop leaves to its subclasses.
 
@@ -300,6 +302,7 @@ class EventLoop(asyncio.BaseEventLoop):
         origin = (lambda: asked_at) if is_once else self._next_timer
         source = _Source(self, what, has_something or (lambda: True), origin, is_ordered=is_once)
         self._sources.append(source)
+        self._started += 1
 
         def happens() -> Pending:
             return source.delivery(self._arrivals) if source.may_deliver else (READ, self._arrivals, source)
