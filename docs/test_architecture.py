@@ -282,7 +282,8 @@ LAYERS = {
         *("queues", "informers", "indexers"),
     ),
     "kcache_stress": (
-        *("engine", "", "strategies", "knowledge", "instrument", "runtime.threads", "runtime.stand_ins", "runtime"),
+        *("engine", "", "strategies", "knowledge", "instrument"),
+        *("runtime.threads", "runtime.tasks", "runtime.stand_ins", "runtime"),
         *("modules", "trace", "judgement", "target", "real_threads", "interleaved", "objects", "indexers"),
     ),
     "kcache_conformance": (

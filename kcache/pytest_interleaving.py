@@ -72,6 +72,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--kcache-test-seed", type=int, default=0, help="seed of all random choices")
     group.addoption("--kcache-test-timeouts", default="patient", help="when waits with a timeout may end")
+    group.addoption("--kcache-test-cancel", type=int, default=0, help="cancellations of tasks in one execution")
     group.addoption("--kcache-test-instrument", action="append", default=[], help="instrument this package too")
 
 
@@ -272,6 +273,7 @@ class _Explorer:
             module_files=record_module_files(HARNESS),
             usual=tuple(sorted(self.started.failures)),
             timeouts=Timeouts(config_options.kcache_test_timeouts),
+            cancel=config_options.kcache_test_cancel,
         )
         return _Search(item, _spec(item), options, self.standstill)
 

@@ -132,6 +132,7 @@ def run_conformance(
     parameters: Mapping[str, int] | None = None,
     data_races: bool = False,
     timeouts: str = "patient",
+    cancel: int = 0,
 ) -> SuiteResult:
     """Check an implementation; return only if there is no violation.
 
@@ -161,6 +162,7 @@ def run_conformance(
         parameters: for tests: parameter -> position of its value in the list that the test is parametrized with.
         data_races: let the explorer report data races as well: as advice, or as violations under the strict contract.
         timeouts: for tests: see :func:`interleaved`.
+        cancel: for tests: see :func:`interleaved`.
 
     Returns:
         The result of the run; its findings are advice.
@@ -190,6 +192,7 @@ def run_conformance(
         parameters=parameters or {},
         data_races=data_races,
         timeouts=Timeouts(timeouts),
+        cancel=cancel,
     )
     unknown = set(options.phases) - set(known)
     if unknown:
@@ -220,6 +223,7 @@ def interleaved(
     exhaustive: bool = False,
     data_races: bool = False,
     timeouts: str = "patient",
+    cancel: int = 0,
     patience_seconds: float = 3.0,
 ) -> Any:
     """Decorate a test so that its threads run in every interleaving: threads of :func:`run` and of ``threading``.
@@ -242,6 +246,8 @@ def interleaved(
         data_races: fail on a data race as well: two conflicting accesses without a happens-before order.
         timeouts: when a wait with a timeout may end although another thread can go on: ``"patient"`` means never, if
             the timeout is 50 ms or more; ``"any-time"`` means at any moment.
+        cancel: number of cancellations in one execution of an async test: each task that the test itself makes is
+            cancelled at each of its awaits, unless the test fails without that task.
         patience_seconds: the time that one execution may take without an event that the explorer sees.
 
     Raises:
@@ -269,6 +275,7 @@ def interleaved(
                 strict=data_races,
                 most_findings=MOST_FINDINGS if data_races else 1,
                 timeouts=timeouts,
+                cancel=cancel,
             )
             proofs = [phase for phase in result.phases if phase.counts.get("exhausted")]
             if exhaustive and not proofs:

@@ -10,7 +10,8 @@ import pytest
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.engine.dpor import Dpor
 from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
-from kcache_stress.runtime.tasks.event_loop import FUNCTION_AS_A_STEP, THREADS_BESIDE_A_LOOP
+from kcache_stress.runtime.tasks.event_loop import FUNCTION_AS_A_STEP
+from kcache_stress.runtime.tasks.loops import THREADS_BESIDE_A_LOOP
 from kcache_stress.target.investigation import investigate
 
 SUPPORT = """

@@ -31,6 +31,7 @@ from .exits import EXIT_CODES, INTERRUPTED, USAGE, clear_errors, exit_code
 from .options import (
     CommandRequest,
     budget_option,
+    cancel_option,
     contract_option,
     data_races_option,
     instrument_option,
@@ -104,6 +105,7 @@ class _Run:
 @jobs_option("How many targets are checked at the same time; the phases of one target run one after another.")
 @data_races_option
 @timeouts_option
+@cancel_option
 @instrument_option
 @leave_out_option
 @patience_option

@@ -22,6 +22,7 @@ from kcache_conformance.verification.spread import spread
 from kcache_model.errors import TargetError
 from kcache_model.verdict import Status
 from kcache_stress.engine.granularity import REWRITTEN, Granularity
+from kcache_stress.engine.search import PATIENT
 from kcache_stress.strategies.registry import AUTO, NAMES, OPCODES, sampling_names, strategy_named
 from kcache_stress.target.explore import ExploreOptions
 
@@ -31,6 +32,7 @@ from .explorer_report import progress, text_of_tested_code
 from .options import (
     CommandRequest,
     budget_option,
+    cancel_option,
     data_races_option,
     executor,
     explorer_options,
@@ -123,6 +125,7 @@ class Generator(enum.StrEnum):
 @seed_option("Seed of all random choices.")
 @data_races_option
 @timeouts_option
+@cancel_option
 @explorer_options
 @verbosity_options
 @outputs_option
@@ -214,7 +217,7 @@ def explore(
     console.print(f"  {explored}")
     if tally.note:
         console.print(f"  no proof: {tally.note}", soft_wrap=True)
-    elif tally.assumes:
+    elif PATIENT in tally.assumes:
         console.print("  --timeouts any-time also lets long waits end while other threads can go on")
     advised_against = {**target_type.advised_against, **advice_of_left_out(description.left_out)}
     findings = [with_severity(finding, target_type.rules, suite_options, advised_against) for finding in tally.findings]

@@ -265,6 +265,17 @@ timeouts_option = click.option(
 )
 
 
+cancel_option = click.option(
+    "--cancel",
+    type=click.IntRange(0, 3),
+    metavar="NUMBER",
+    default=0,
+    show_default=True,
+    help="For async tests: cancel this number of the test's own tasks in each execution, at each of their awaits. "
+    "A task whose work the test needs is not cancelled.",
+)
+
+
 @contextmanager
 def executor(dask: str | None) -> Iterator[Executor | None]:
     """Open the executor that runs batches: the executor of a cluster, or ``None`` for this machine.
@@ -375,6 +386,7 @@ class CommandRequest:
             "semantics": self.options.semantics is not Semantics.CLASSIC,
             "contract": self.options.is_strict and not self.options.data_races,
             "timeouts": self.options.timeouts is not Timeouts.PATIENT,
+            "cancel": self.options.cancel > 0,
         }
         for name in (name for name, is_given in changes.items() if is_given and name not in self.target_type.knows):
             raise click.UsageError(f"--{name} is not for --type {self.target_type.name}")

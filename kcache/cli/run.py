@@ -11,7 +11,7 @@ import click
 
 from kcache_model.interleaved_program import Timeouts
 
-from .options import duration, instrument_option, seed_option, timeouts_option
+from .options import cancel_option, duration, instrument_option, seed_option, timeouts_option
 
 _PLUGIN = "kcache.pytest_interleaving"
 
@@ -37,6 +37,7 @@ _PLUGIN = "kcache.pytest_interleaving"
 )
 @seed_option("Seed of the first samples.")
 @timeouts_option
+@cancel_option
 @instrument_option
 def run(
     program: str,
@@ -45,6 +46,7 @@ def run(
     patience: float,
     seed: int,
     timeouts: Timeouts,
+    cancel: int,
     instrument: tuple[str, ...],
 ) -> None:
     """Run a test suite as it is: kcache run pytest -- ARGUMENTS of pytest.
@@ -59,7 +61,7 @@ def run(
         raise click.UsageError('pytest is not installed where kcache is: pip install "kcache[pytest]"')
     command = [sys.executable, "-m", "pytest", "-p", _PLUGIN, f"--kcache-test-budget={budget_per_test}"]
     command += [f"--kcache-test-patience={patience}", f"--kcache-test-seed={seed}"]
-    command += [f"--kcache-test-timeouts={timeouts}"]
+    command += [f"--kcache-test-timeouts={timeouts}", f"--kcache-test-cancel={cancel}"]
     command += [f"--kcache-test-instrument={package}" for package in instrument]
     command += arguments
     if os.name == "nt":  # on Windows, exec starts another process and ends this one

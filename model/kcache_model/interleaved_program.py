@@ -11,7 +11,7 @@ from .call_program import HASH_SEEDS, CallProgram
 from .decoding import is_integer
 from .errors import FormatError
 
-_FIELDS: Final = frozenset({"hash_seed", "parameters", "path", "usual", "divisor", "timeouts"})
+_FIELDS: Final = frozenset({"hash_seed", "parameters", "path", "usual", "divisor", "timeouts", "cancel"})
 
 
 class Timeouts(enum.StrEnum):
@@ -34,6 +34,7 @@ class InterleavedProgram(CallProgram[Any]):
         usual: exceptions, each with its place, that end threads in passing runs. Only other exceptions are failures.
         divisor: the number by which the counts in the test are divided; 1 leaves the test as it is written.
         timeouts: when waits with a timeout may end.
+        cancellations: number of cancellations of tasks in one execution.
     """
 
     prefix: tuple[Any, ...] = ()
@@ -44,6 +45,7 @@ class InterleavedProgram(CallProgram[Any]):
     usual: tuple[str, ...] = ()
     divisor: int = 1
     timeouts: Timeouts = Timeouts.PATIENT
+    cancellations: int = 0
 
     def with_hash_seed(self, seed: int) -> InterleavedProgram:
         """Return this program for a process with another hash seed."""
@@ -59,6 +61,7 @@ def encode_program(program: InterleavedProgram) -> dict[str, Any]:
         "usual": list(program.usual),
         "divisor": program.divisor if program.divisor > 1 else 0,
         "timeouts": "" if program.timeouts is Timeouts.PATIENT else program.timeouts.value,
+        "cancel": program.cancellations,
     }
     return {name: value for name, value in data.items() if value}
 
@@ -73,14 +76,15 @@ def decode_program(data: Any) -> InterleavedProgram:
     known: dict[str, Any] = data if is_known else {"hash_seed": None}
     seed, parameters = known.get("hash_seed", 0), known.get("parameters", {})
     path, usual, divisor = known.get("path", []), known.get("usual", []), known.get("divisor", 1)
-    timeouts = known.get("timeouts", Timeouts.PATIENT.value)
+    timeouts, cancellations = known.get("timeouts", Timeouts.PATIENT.value), known.get("cancel", 0)
     is_named = isinstance(parameters, dict) and all(map(is_integer, parameters.values()))
     are_texts = all(isinstance(some, list) and all(isinstance(one, str) for one in some) for some in (path, usual))
     are_numbers = is_integer(seed) and 0 <= seed < HASH_SEEDS and is_integer(divisor) and divisor > 0
+    are_numbers = are_numbers and is_integer(cancellations) and cancellations >= 0
     if not (are_numbers and is_named and are_texts and timeouts in list(Timeouts)):
         raise FormatError(
             "the program of a test holds only a hash seed, the positions of its parameters, an import path, the usual "
-            "ends of its threads, a divisor of its counts and a contract about timeouts"
+            "ends of its threads, a divisor of its counts, a contract about timeouts and a number of cancellations"
         )
     return InterleavedProgram(
         hash_seed=seed,
@@ -89,4 +93,5 @@ def decode_program(data: Any) -> InterleavedProgram:
         usual=tuple(usual),
         divisor=divisor,
         timeouts=Timeouts(timeouts),
+        cancellations=cancellations,
     )

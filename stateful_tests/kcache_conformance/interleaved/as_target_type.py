@@ -50,6 +50,7 @@ def _program(options: SuiteOptions) -> InterleavedProgram:
         import_path=options.import_path,
         usual=options.usual,
         timeouts=options.timeouts,
+        cancellations=options.cancel,
     )
 
 
@@ -104,6 +105,6 @@ TEST = TargetType(
         walk=WALK,
     ),
     replay=_replay,
-    knows=frozenset({"timeouts"}),
+    knows=frozenset({"timeouts", "cancel"}),
     hash_seed=hash_seed,
 )

@@ -60,6 +60,7 @@ class SuiteOptions:
         module_files: the files of the modules of that process.
         usual: exceptions that end threads of a test although the test passes, each with its place.
         timeouts: when waits with a timeout may end; for tests.
+        cancel: the number of cancellations of tasks in one execution; for tests.
     """
 
     semantics: Semantics = Semantics.CLASSIC
@@ -85,6 +86,7 @@ class SuiteOptions:
     module_files: Mapping[str, str] = field(default_factory=dict, hash=False)
     usual: tuple[str, ...] = ()
     timeouts: Timeouts = Timeouts.PATIENT
+    cancel: int = 0
 
     @property
     def is_strict(self) -> bool:

@@ -88,12 +88,15 @@ class AtomicAccesses:
 
     Attributes:
         parts: the single accesses, one for each place.
+        enabled_by: the actor whose event has made this event possible: the other order of the two does not exist;
+            ``None`` if there is no such event.
     """
 
-    __slots__ = ("parts",)
+    __slots__ = ("enabled_by", "parts")
 
-    def __init__(self, parts: tuple[Pending, ...]) -> None:
+    def __init__(self, parts: tuple[Pending, ...], enabled_by: int | None = None) -> None:
         self.parts = parts
+        self.enabled_by = enabled_by
 
 
 COMPOUND: Final = frozenset({UnknownAccess, AtomicAccesses})

@@ -120,7 +120,8 @@ def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
                 continue
             for where, how in touched:
                 positions.update(_on_location(locations[where], position, trace, clocks, known, how) or ())
-            racing = sorted(positions)
+            enabled_by = slot.enabled_by if type(slot) is AtomicAccesses else None
+            racing = sorted(other for other in positions if trace[other][0] != enabled_by)
         elif obj is None:
             clocks[position] = last[thread]
             continue

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from kcache_model.call_program import own_hash_seed
-from kcache_model.errors import CannotExploreError
+from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.interleaved_program import InterleavedProgram, Timeouts, decode_program, encode_program
 from kcache_model.interleaving import Interleaving
@@ -71,8 +72,6 @@ class BodyExplorationTarget:
     Attributes:
         target: the test.
         granularity: the points at which threads may be switched.
-        share: budget of audits for the searches of the test.
-        contract: what a proof takes for granted about the event loop; empty if the test has none.
 
     Raises:
         TargetError: there is no such test, or no such package.
@@ -84,9 +83,7 @@ class BodyExplorationTarget:
     ) -> None:
         self.target: InterleavedTest = load_test(spec)
         self.granularity = granularity
-        # Callbacks of a loop are never interrupted, so an audit at opcodes would show nothing.
-        self.share = AuditShare(thorough=0) if self.target.is_async else AuditShare(is_single=True)
-        self.contract = CONTRACT if self.target.is_async else ""
+        self._share = AuditShare(is_single=True)
         self._instrument = instrument
         packages = self.target.packages(existing(instrument))
         self._copies = self._loaded(packages, granularity)
@@ -115,11 +112,40 @@ class BodyExplorationTarget:
         """The sandbox with the private copies of the code of the test."""
         return self._copies.sandbox
 
+    @property
+    def share(self) -> AuditShare:
+        """Budget of audits for the searches of the test."""
+        has_run = any(shape.events for shape in self._shapes.values())
+        if not (has_run or self._is_on_loop) and "asyncio" in sys.modules:
+            items = self.target.items
+            program = InterleavedProgram(parameters={} if items is None else items.first_parameters)
+            with (
+                contextlib.suppress(UncontrolledError, CannotExploreError, TargetError),
+                self.open_runner(program),
+            ):
+                pass  # its first execution shows whether it runs a loop
+        # Callbacks of a loop are never interrupted, so an audit at opcodes would show nothing.
+        return AuditShare(thorough=0) if self._is_on_loop else self._share
+
+    @share.setter
+    def share(self, share: AuditShare) -> None:
+        self._share = share
+
+    @property
+    def contract(self) -> str:
+        """Assumption of proofs about the event loop; empty if the test has none."""
+        return CONTRACT if self._is_on_loop else ""
+
+    @property
+    def _is_on_loop(self) -> bool:
+        """Answer whether the test runs in an event loop."""
+        return self.target.is_async or any(shape.is_on_loop for shape in self._shapes.values())
+
     def at(self, granularity: Granularity) -> BodyExplorationTarget:
         """Return the target for the same test with another granularity; each target is built once."""
         if granularity not in self._others:
             other = BodyExplorationTarget(self.target.name, self._instrument, granularity)
-            other._others, other.share, other._shapes = self._others, self.share, self._shapes
+            other._others, other._share, other._shapes = self._others, self._share, self._shapes
             self._others[granularity] = other
         return self._others[granularity]
 
@@ -130,7 +156,7 @@ class BodyExplorationTarget:
         if modules not in self._wider:
             further = (*self._instrument, *sorted(modules))
             self._wider[modules] = BodyExplorationTarget(self.target.name, further, self.granularity)
-            self._wider[modules].share = self.share
+            self._wider[modules]._share = self._share
         return self._wider[modules]
 
     def announce(self, program: InterleavedProgram, watch: ProgressListener) -> None:
@@ -246,7 +272,7 @@ class BodyExplorationTarget:
     ) -> Confirmation:
         """Run the test with real threads, and return whether they fail in the same way."""
         del is_seen, strict_errors
-        if counterexample.execution.hurry or self.target.is_async:
+        if counterexample.execution.hurry or self._is_on_loop:
             return Confirmation(Answer.NOT_TRIED)  # it depends on the clock, and pauses of real threads take time
         if program.timeouts is Timeouts.ANY_TIME and any(one.is_early for one in counterexample.execution.timeouts):
             return Confirmation(Answer.NOT_TRIED)  # real threads would have to be as slow as the contract allows
@@ -265,11 +291,17 @@ class BodyExplorationTarget:
 
     def _test(self, program: InterleavedProgram) -> InterleavedTest:
         test = self.target.with_parameters(program.parameters)
-        return replace(test, usual=frozenset(program.usual), divisor=program.divisor, timeouts=program.timeouts)
+        return replace(
+            test,
+            usual=frozenset(program.usual),
+            divisor=program.divisor,
+            timeouts=program.timeouts,
+            cancellations=program.cancellations,
+        )
 
     def _without_preemptions(self, runner: InterleavedRunner, problem: Problem) -> str:
         """Return a line about a failure without preemptions: whether all samples fail; empty for other deadlocks."""
-        if self.target.is_async:
+        if self._is_on_loop:
             return ""
         samples = map(PartialOrderSampling, range(_FEW_SAMPLES if runner.is_long else _SAMPLES))
         if all(search(runner, sample, SCENARIO_JUDGE, SearchLimits(1)).problem is not None for sample in samples):

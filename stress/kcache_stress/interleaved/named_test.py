@@ -25,7 +25,7 @@ from ..modules.private_packages import Kind, folder_of, imported_by, own_kind, u
 from ..target.scenario_runner import Load
 from .counts import divided, divisors
 from .parametrization import required
-from .running import RealThreads, controlled, is_controlled, run_on_loop
+from .running import RealThreads, controlled, is_controlled
 from .texts import error_with_place, lines_of, source_of
 
 if TYPE_CHECKING:
@@ -54,7 +54,9 @@ class InterleavedTest:
         usual: exceptions that end threads although the test passes, as ``NAME at FILE:LINE``.
         divisor: divisor of the counts in the module of the test; see :mod:`~.counts`.
         timeouts: when waits with a timeout may end.
+        cancellations: number of cancellations of tasks in one execution.
         is_async: whether the test is a coroutine function: it runs in an event loop.
+        path: the file of the test.
         unsupported: always empty; all targets have this attribute.
     """
 
@@ -70,7 +72,9 @@ class InterleavedTest:
     usual: frozenset[str] = frozenset()
     divisor: int = 1
     timeouts: Timeouts = Timeouts.PATIENT
+    cancellations: int = 0
     is_async: bool = False
+    path: str = ""
     unsupported: frozenset[str] = frozenset()
 
     def packages(self, further: Sequence[str]) -> tuple[str, ...]:
@@ -109,7 +113,7 @@ class InterleavedTest:
         """
         body = self._body(load)
         if self.is_async:
-            return lambda: run_on_loop(body())
+            return lambda: _run_on_loop(body())
         if self.divisor == 1:
             return body
         module = load(self.module)
@@ -158,6 +162,13 @@ class InterleavedTest:
             self.clean_up()
 
 
+def _run_on_loop(main: Any) -> Any:
+    """Run a coroutine in an event loop and return its result; test cases with a loop of their own have done it."""
+    import asyncio  # most tests do not need it
+
+    return asyncio.run(main) if inspect.iscoroutine(main) else main
+
+
 def load_test(spec: Any) -> InterleavedTest:
     """Return the test with the name ``spec``.
 
@@ -196,6 +207,7 @@ def _loaded_test(spec: Any) -> InterleavedTest:
         items,
         fixtures,
         is_async=inspect.iscoroutinefunction(inspect.unwrap(function)),
+        path=str(source),
     )
 
 
@@ -203,15 +215,11 @@ def _items(module: ModuleType, attribute: str, source: Path) -> PytestItems | No
     """Return the builder of a test by pytest; ``None`` if the test needs nothing from pytest.
 
     Raises:
-        TargetError: pytest is not installed or does not find the test, or the test runs in an event loop.
+        TargetError: pytest is not installed or does not find the test.
     """
     owner, _, name = attribute.rpartition(".")
     holder = _holder_of(module, attribute)
     function = inspect.unwrap(inspect.getattr_static(holder, name))
-    if isinstance(holder, type) and issubclass(holder, unittest.IsolatedAsyncioTestCase):
-        raise TargetError(
-            f"{attribute} belongs to an IsolatedAsyncioTestCase, which has a loop of its own: write an async function"
-        )
     is_taking = not _is_unittest(holder) and callable(function) and bool(required(function)[bool(owner) :])
     places = [place for place in (module, holder) if not _is_unittest(place)]
     is_set_up = any(hasattr(place, one) for place in places for one in _AROUND)

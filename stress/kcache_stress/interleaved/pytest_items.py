@@ -173,6 +173,11 @@ class PytestItems:
             )
         return matches[0]
 
+    @property
+    def first_parameters(self) -> Mapping[str, int]:
+        """The first set of parameters; empty if the test has none."""
+        return self._sets[0] if self._sets else {}
+
     def body(
         self, load: Load, module: Key, modules: Mapping[str, Key], parameters: Mapping[str, int]
     ) -> Callable[[], Any]:

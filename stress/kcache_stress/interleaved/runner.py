@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import time
 import traceback
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, Final, NoReturn
@@ -22,9 +24,11 @@ from ..engine.schedule_replay import Replay
 from ..engine.search import SearchLimits, search
 from ..engine.strategy import MOST_EVENTS, Coverage, Ending, Strategy
 from ..modules.copies import Copies
+from ..runtime.tasks.cancellation import Cancellations, TaskName
 from ..runtime.threads.refusal import BYPASSED, is_bypassed, refuse, where
 from ..runtime.threads.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
 from ..stacks import variables_of
+from ..strategies.partial_order_sampling import PartialOrderSampling
 from ..target.scenario_runner import CallSequence, Load, Part, Scenario, ScenarioRunner, Work, ended_with
 from .named_test import InterleavedTest
 from .running import Ended, ParallelRequest, attempting, controlled, in_threads
@@ -52,6 +56,9 @@ _VERY_LONG_EVENTS: Final = 20_000
 """An execution of this length takes a few tenths of a second: a budget of 2 s is enough for a handful."""
 _FAIR_STEPS: Final = 50
 
+_MOST_SETS: Final = 50
+_BIRTH_SAMPLES: Final = 5
+"""Random orders in which a test has to pass without a task, so that its cancellation is tried."""
 _MOST_ORDERS: Final = 1_000
 _MOST_ORDERS_REPORTED: Final = 4
 
@@ -71,12 +78,16 @@ class Shape:
     Attributes:
         is_whole: whether the body is a thread itself. It is if it starts threads in more than one place, or without
             calling ``run``.
+        is_on_loop: whether the body runs an event loop, and no threads beside it.
+        tolerated: the tasks, or sets of tasks, without which the test passes; ``None`` if not known yet.
         orders: results of the threads run one after another -> these results as text; ``None`` if not compared.
         threads: number of threads that the body starts with ``run``.
         events: number of events of the longest complete execution.
     """
 
     is_whole: bool = False
+    is_on_loop: bool = False
+    tolerated: frozenset[frozenset[TaskName]] | None = None
     orders: dict[object, str] | None = None
     threads: int = 0
     events: int = 0
@@ -112,9 +123,8 @@ class InterleavedRunner(ScenarioRunner):
         self._parts: Sequence[Part] = ()
         self._strategy: Strategy | None = None
         self._is_learning = False
+        self._at_birth: frozenset[TaskName] = frozenset()
         self._began = time.thread_time()
-        # Callbacks of one loop are not interleaved: what they access does not matter, nor which code they run.
-        copies.sandbox.foreign_code.is_needed = not test.is_async
         shape.is_whole = shape.is_whole or test.is_async
         scheduler = copies.sandbox.scheduler
         scheduler.longest, scheduler.ends_any_time = _LONG_SECONDS, test.timeouts is Timeouts.ANY_TIME
@@ -126,6 +136,8 @@ class InterleavedRunner(ScenarioRunner):
                 if _TOO_LONG in str(error):
                     raise
             self._most_events = max(MOST_EVENTS, self._most_events if shape.events else 0)
+        if test.cancellations and shape.tolerated is None:
+            self._learn_tolerated()
         if self._request is not None and self._request.is_serializable and shape.orders is None:
             self._learn_orders()
 
@@ -163,12 +175,6 @@ class InterleavedRunner(ScenarioRunner):
         if request.state is not None:
             self._state = plain_value(request.state())
         return request.results(list(map(_end_of, self._parts)))
-
-    def run_on_loop(self, main: Coroutine[Any, Any, Any]) -> Any:
-        """Run a coroutine in an event loop under the strategy and return its result."""
-        from ..runtime.tasks.event_loop import EventLoop
-
-        return EventLoop(self.sandbox.scheduler).run(main)
 
     def _takes_over(self, code: CodeType, other: CodeType) -> None:
         """Treat ``other``, which replaces ``code``, as instrumented if ``code`` is."""
@@ -220,10 +226,44 @@ class InterleavedRunner(ScenarioRunner):
         if self._shape.events:
             self._most_events = max(MOST_EVENTS, min(_LONGER * self._shape.events, MOST_TEST_EVENTS))
         self._began = time.thread_time()
+        loops, shape = self.sandbox.loops, self._shape
+        loops.cancellations = self._cancellations()
+        # Callbacks of one loop are not interleaved: what they access does not matter, nor which code they run.
+        self.sandbox.foreign_code.is_needed = not (shape.is_on_loop or self._test.is_async)
         execution = super().run(strategy)
+        shape.is_on_loop = loops.has_loops and not loops.has_threads
         if execution.ending is Ending.COMPLETE:
             self._shape.events = max(self._shape.events, len(execution.trace))
         return execution
+
+    def _cancellations(self) -> Cancellations:
+        """Return what may be cancelled in the next execution: nothing before it is known what the test needs."""
+        if not self._test.cancellations:
+            return Cancellations()
+        tolerated = self._shape.tolerated or frozenset()
+        return Cancellations(self._test.cancellations, self._test.path, tolerated, self._at_birth)
+
+    def _learn_tolerated(self) -> None:
+        """Run the test with tasks cancelled before they begin, and store the tasks without which it passes."""
+        self._shape.tolerated = frozenset()
+        tasks: dict[TaskName, None] = {}
+
+        def passes(cancelled: tuple[TaskName, ...]) -> bool:
+            self._at_birth = frozenset(cancelled)
+            for strategy in (Replay(()), *map(PartialOrderSampling, range(_BIRTH_SAMPLES))):
+                with suppress(UncontrolledError):
+                    if self.run(strategy).problem is not None:
+                        return False
+                    tasks.update(dict.fromkeys(self.sandbox.loops.cancellations.tasks))
+            return True
+
+        if passes(()):
+            tolerated = {frozenset[TaskName]()}
+            for size in range(1, self._test.cancellations + 1):
+                sets = itertools.islice(itertools.combinations(sorted(tasks), size), _MOST_SETS)
+                tolerated |= {frozenset(each) for each in sets if passes(each)}
+            self._shape.tolerated = frozenset(tolerated)
+        self._at_birth = frozenset()
 
     def outcome(self, execution: Execution[object]) -> object:
         """Return the outcome of the base class and the final state; ``None`` if the results are not plain data."""
@@ -265,7 +305,7 @@ class InterleavedRunner(ScenarioRunner):
 
     def _perform(self, strategy: Strategy) -> tuple[Sequence[Part], Problem | None]:
         self._pulse()
-        body = self._test.body(self._modules.__getitem__, self._takes_over)
+        body = self._then_closed(self._test.body(self._modules.__getitem__, self._takes_over))
         self._parts, self._strategy, self._state = (), strategy, None
         if self._shape.is_whole:
             self.made = SimpleNamespace()
@@ -296,6 +336,17 @@ class InterleavedRunner(ScenarioRunner):
             )
         return self._parts, self._problem_of(strategy, error)
 
+    def _then_closed(self, body: Callable[[], Any]) -> Callable[[], Any]:
+        """Return a function that calls the body and closes the event loops that it leaves open."""
+
+        def call() -> Any:
+            try:
+                return body()
+            finally:
+                self.sandbox.loops.close()
+
+        return call
+
     def _as_thread(self, strategy: Strategy) -> tuple[Sequence[Part], Problem | None]:
         """Repeat the execution with the whole body as a thread."""
         self._shape.is_whole, self._threads, self.texts = True, 1, [f"{self._test.attribute}()"]
@@ -312,7 +363,7 @@ class InterleavedRunner(ScenarioRunner):
     def _problem_of(self, strategy: Strategy, error: BaseException | None) -> Problem | None:
         if strategy.ending in (Ending.REDUNDANT, Ending.INFEASIBLE):
             return None
-        if is_skip(error):
+        if is_skip(error) or (self.sandbox.loops.cancellations.cancelled and _is_cancellation(error)):
             return None
         bad = next(filter(is_bypassed, (error, *self.sandbox.scheduler.failures)), None)
         if bad is not None and self.sandbox.network.numbers:
@@ -381,6 +432,12 @@ def is_skip(error: BaseException | None) -> bool:
     outcomes = sys.modules.get("_pytest.outcomes")
     of_pytest = () if outcomes is None else (outcomes.Skipped, outcomes.XFailed)
     return isinstance(error, (SkipTest, *of_pytest))
+
+
+def _is_cancellation(error: BaseException | None) -> bool:
+    """Whether a test has ended because it waited for a task that was cancelled."""
+    asyncio = sys.modules.get("asyncio")
+    return asyncio is not None and isinstance(error, asyncio.CancelledError)
 
 
 def _failure(who: str, error: BaseException) -> Problem:

@@ -6,7 +6,7 @@ import contextlib
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import FrameType, ModuleType
 from typing import Any, NoReturn, Protocol
@@ -85,10 +85,6 @@ class Control(Protocol):
         """Run the threads of a call of :func:`run` and return their results."""
         ...
 
-    def run_on_loop(self, main: Coroutine[Any, Any, Any]) -> Any:
-        """Run a coroutine in an event loop of its own and return its result."""
-        ...
-
     def unseen(self, what: str, item: object, name: str, frame: FrameType) -> None:
         """Report that a fixture is about to read or change state without events, while another thread may run."""
         ...
@@ -113,12 +109,6 @@ class Unwatched:
 
     def unseen(self, what: str, item: object, name: str, frame: FrameType) -> None:
         """Do nothing: with real threads, fixtures may do anything."""
-
-    def run_on_loop(self, main: Coroutine[Any, Any, Any]) -> Any:
-        """Run a coroutine in a real event loop and return its result."""
-        import asyncio
-
-        return asyncio.run(main)
 
     def refuse(self, why: str, frame: FrameType) -> NoReturn:
         """Raise ``AttributeError``: the test uses something that only pytest can provide."""
@@ -207,11 +197,6 @@ def run(*works: Work, serializable: bool = False, state: Callable[[], Any] | Non
     if _control is not None:
         return _control.together(request)
     return in_threads(threading, request)
-
-
-def run_on_loop(main: Coroutine[Any, Any, Any]) -> Any:
-    """Run a coroutine in an event loop of its own, which the controller provides, and return its result."""
-    return (_control or RealThreads()).run_on_loop(main)
 
 
 def io(value: object = None) -> Awaitable[Any]:

@@ -26,9 +26,9 @@ class Present:
         self._real_logging: Any = None
 
     def __enter__(self) -> None:
+        self._environment.__enter__()  # before the copies are shown: it looks for the real asyncio
         self._modules.show()
         self._locks.__enter__()
-        self._environment.__enter__()
         copy = self._modules.private.get("logging")
         if self._of_unittest is not None and copy is not None:
             self._real_logging, self._of_unittest.logging = self._of_unittest.logging, copy

@@ -71,8 +71,7 @@ class Sandbox:
         expected: modules that will be loaded later: if their facts are known from the start, nothing is loaded twice.
 
     Attributes:
-        scheduler: runs the threads.
-        granularity: see the argument.
+        scheduler: runs the threads. granularity: see the argument. loops: the event loops of the execution.
         sources: path -> source of each instrumented module.
         opaque: modules below the roots that have no Python source: each call of their code counts as one access.
         codes: id of a code object -> the code object, for all instrumented code.
@@ -308,6 +307,7 @@ class Sandbox:
         self._world = World(self.scheduler, self._compile_library if is_rewritten else None, self._hooks, own)
         self.network = self._world.network
         self._environment = Environment(self.scheduler, self.network, self._settings)
+        self.loops = self._environment.loops
         self.locks = SharedLocks(self._world.module, self._shares_locks)
         self._modules = PrivateModules(self.is_private, Finder(self), self._units, self.is_copy)
 

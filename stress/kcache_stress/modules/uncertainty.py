@@ -21,6 +21,8 @@ __all__ = ["LATE", "TIME_WAS_ADVANCED", "late_finalizer", "made_time", "unseen_c
 LATE: Final = "may run later than with real threads"
 _OF_EACH_GENERATOR: Final = "CALL_INTRINSIC_1"
 """First opcode of the exception handler that each generator has since Python 3.12; it runs no code of the generator."""
+_IDLE_FINALIZERS: Final = frozenset({"unittest.async_case"})
+"""Modules whose finalizers do nothing after a test: a test case closes its loop before it ends."""
 _callback_of: Final = vars(weakref.ref)["__callback__"].__get__
 
 
@@ -66,7 +68,8 @@ def late_finalizer(trace: Trace, classes: Iterable[type] = ()) -> str:
 
 
 def _has_finalizer(kind: type) -> bool:
-    return is_a(class_attribute(kind, "__del__"), FunctionType)
+    finalizer = class_attribute(kind, "__del__")
+    return is_a(finalizer, FunctionType) and finalizer.__module__ not in _IDLE_FINALIZERS
 
 
 def _runs_when_closed(generator: GeneratorType[Any, Any, Any]) -> bool:

@@ -210,7 +210,7 @@ class ScenarioRunner(InSandbox):
             before = dict(self._modules)
             self.clean_up()
             try:
-                with self.sandbox.locks, import_settings_restored():
+                with self.sandbox.locks, self.sandbox.loops, import_settings_restored():
                     self._threads = len(self._scenario.setup(self._load))
             except SetupDeadlockError:
                 return  # each execution reports this deadlock

@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from ...engine.scheduling import HUB
+from ..tasks.loops import EventLoops
 from ..threads.library import Replaced
 from ..threads.refusal import refuse, where
 from ..threads.scheduler import Scheduler
@@ -39,13 +40,17 @@ class Environment(Replaced):
         scheduler: runs the threads of the execution.
         network: contains the pipes that they create.
         settings: the settings of the process with which each execution begins.
+
+    Attributes:
+        loops: the event loops of the execution.
     """
 
-    __slots__ = ("_generators", "_issued", "_scheduler", "_settings")
+    __slots__ = ("_generators", "_issued", "_scheduler", "_settings", "loops")
 
     def __init__(self, scheduler: Scheduler, network: Network, settings: ProcessSettings) -> None:
         self._scheduler = scheduler
         self._settings = settings
+        self.loops = EventLoops(scheduler)
         self._generators: dict[int, random.Random] = {}
         self._issued: dict[int, int] = {}
         super().__init__(
@@ -67,9 +72,18 @@ class Environment(Replaced):
         if module is not None and hasattr(module, "_fork_exec"):
             yield module, "_fork_exec", self._doubted(module._fork_exec)
 
+    def __enter__(self) -> None:
+        super().__enter__()
+        self.loops.__enter__()
+
+    def __exit__(self, *_: object) -> None:
+        self.loops.__exit__()
+        super().__exit__()
+
     def start_over(self) -> None:
         """Restore the settings that an execution has changed, and restart the random numbers and ids."""
         self._settings.restore()
+        self.loops.start_over()
         self._generators.clear()
         self._issued.clear()
 

@@ -5,46 +5,27 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-import os
-import sys
-from asyncio import events, runners
+from asyncio import events
 from collections.abc import Callable, Coroutine, Iterator
 from contextvars import Context
-from types import FrameType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.places import file_name
 
-from ...engine.events import READ, WRITE, AtomicAccesses, Pending
-from ...stacks import OWN_FILES
+from ...engine.events import WRITE, Pending
 from ..threads.refusal import refuse
-from ..threads.scheduler import Scheduler
 from ..threads.virtual_thread import Aborted
+from .cancellation import NOT_TOLERATED, TaskName
+from .sources import CANCELLATIONS, COMPLETIONS, TIMERS, Arrivals, Origin, Source, origin_of, own_origin, step
+
+if TYPE_CHECKING:
+    from .loops import EventLoops
 
 FUNCTION_AS_A_STEP: Final = "runs a function in an executor: its steps are not interleaved with those of callbacks"
-THREADS_BESIDE_A_LOOP: Final = "an async test starts threads: what they share with callbacks is not seen"
 _MOST_ITERATIONS: Final = 20_000
 """Iterations after which an execution counts as endless: tests have some dozens."""
-_MACHINERY: Final = (f"{os.path.dirname(asyncio.__file__)}{os.sep}", OWN_FILES)
-"""Folders of code that is neither a test nor tested."""
 _THREADS: Final = "threads"
 """Slot of the arrivals from other threads."""
-
-
-class Origin(NamedTuple):
-    """Place in the code under test: file, line and name of the function."""
-
-    path: str
-    line: int
-    function: str
-
-
-def _origin() -> Origin | None:
-    """Return the place of the innermost frame that is neither of the harness nor of asyncio."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_MACHINERY):
-        frame = frame.f_back
-    return None if frame is None else Origin(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
 class _Always:
@@ -52,80 +33,6 @@ class _Always:
 
 
 _ALWAYS: Final = _Always()
-
-
-class Arrivals:
-    """Deliveries of the environment to a loop; the loop waits for one when nothing is ready.
-
-    Attributes:
-        handles: the callbacks of completions, in their order.
-    """
-
-    def __init__(self, loop: EventLoop) -> None:
-        self.handles: list[events.Handle] = []
-        self._loop = loop
-
-    @property
-    def free(self) -> bool:
-        """Whether the loop can go on: something has arrived, or a timer is due."""
-        return bool(self.handles) or self._loop.has_due_timer
-
-    @property
-    def what(self) -> str:
-        """Description of the waits of the loop's tasks."""
-        return "; ".join(("an event of its loop that never comes", *self._loop.waits()))
-
-
-class _Source:
-    """Part of the environment: the clock, or one completion.
-
-    When the loop begins an iteration, the source may deliver. If it does not, the iteration begins without it. A source
-    that never delivered has a last event when the loop has ended: so the search sees that it could have delivered
-    earlier, at the last iteration at which it had something.
-
-    Args:
-        loop: the loop.
-        has_something: whether there is something to deliver.
-        is_ordered: whether the order of the deliveries for one iteration matters.
-
-    Attributes:
-        what: the delivery, for reports.
-        origin: returns the place at which code has asked for what is delivered next; ``None`` if it is unknown.
-    """
-
-    def __init__(
-        self,
-        loop: EventLoop,
-        what: str,
-        has_something: Callable[[], bool],
-        origin: Callable[[], Origin | None],
-        *,
-        is_ordered: bool,
-    ) -> None:
-        self.what = what
-        self.origin = origin
-        self.has_something = has_something
-        self._loop = loop
-        self._is_ordered = is_ordered
-
-    @property
-    def free(self) -> bool:
-        """Whether the source can act."""
-        return self._loop.is_over or self.may_deliver
-
-    @property
-    def may_deliver(self) -> bool:
-        """Whether the loop begins an iteration, and there is something to deliver."""
-        return self._loop.is_between_iterations and self.has_something()
-
-    def delivery(self, arrivals: Arrivals) -> Pending:
-        """Return the event of a delivery."""
-        return _step([(WRITE, arrivals, self), *([(WRITE, arrivals, "order")] if self._is_ordered else [])])
-
-
-def _step(parts: list[Pending]) -> Pending:
-    step = AtomicAccesses(tuple(parts))
-    return WRITE, step, step
 
 
 class _Selector:
@@ -139,51 +46,133 @@ class _Selector:
         return self._loop.begin_iteration()
 
 
+class Future(asyncio.Future[Any]):
+    """Future of a loop. Its hash is a number, so that sets of futures have the same order in each execution."""
+
+    def __init__(self, *, loop: EventLoop) -> None:
+        self._number = loop.next_number()
+        super().__init__(loop=loop)
+
+    def __hash__(self) -> int:
+        return self._number
+
+
+class Task(asyncio.Task[Any]):
+    """Task of a loop; its hash is a number, like that of a :class:`Future`."""
+
+    def __init__(self, coro: Any, *, loop: EventLoop, **named: Any) -> None:
+        self._number = loop.next_number()
+        super().__init__(coro, loop=loop, **named)
+
+    def __hash__(self) -> int:
+        return self._number
+
+
 class EventLoop(asyncio.BaseEventLoop):
-    """Loop of one virtual thread, which has to create and to run it.
+    """Loop of one virtual thread, the one that runs it.
 
     Args:
-        scheduler: runs the thread, the clock and the completions.
+        loops: the loops of the execution.
 
     Attributes:
         is_between_iterations: whether the loop is about to begin an iteration.
         is_over: whether the loop has ended.
     """
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    def __init__(self, loops: EventLoops) -> None:
         super().__init__()
         self.is_between_iterations = self.is_over = False
-        self._scheduler = scheduler
+        self._loops = loops
+        self._scheduler = scheduler = loops.scheduler
+        self._cancellations = loops.cancellations
         self._thread = scheduler.current
         self._arrivals = Arrivals(self)
-        self._sources: list[_Source] = []
-        self._started = 0  # sources so far
-        self._functions = 0  # running in executors
+        self._sources: list[Source] = []
+        self._cancelling: list[Source] = []
+        self._functions = self._numbers = 0  # functions that run in executors; numbers of futures and tasks
         self._iterations = 0
         self._selector = _Selector(self)
         self._clock_resolution = 0.0  # a timer is due when the clock says so, and not earlier
         self.set_exception_handler(lambda *_: None)  # otherwise asyncio prints errors of tasks that no code awaits
         self._origins: dict[events.TimerHandle, Origin | None] = {}
-        self._start("reaches its deadline", self._let_time_pass, lambda: bool(self._later_deadlines()))
+        clock = Source(
+            self,
+            "reaches its deadline",
+            self._let_time_pass,
+            lambda: bool(self._later_deadlines()),
+            self._next_timer,
+            (TIMERS,),
+            is_once=False,
+        )
+        self._start(clock, self._sources)
 
-    def run(self, main: Coroutine[Any, Any, Any]) -> Any:
-        """Run a coroutine to its end, then cancel the other tasks, as ``asyncio.run`` does."""
+    def run_forever(self) -> None:
+        """Run until :meth:`stop` is called."""
+        if self._scheduler.aborting:  # the code that runs it again is only cleaning up
+            raise Aborted
+        self._thread = self._scheduler.current
+        self._loops.enter(self)
         try:
-            result = self.run_until_complete(main)
-        except Aborted:
-            raise
-        except BaseException:
-            self._cancel_tasks()
-            raise
-        else:
-            self._cancel_tasks()
-            return result
+            super().run_forever()
         finally:
-            self.close()
+            self._loops.leave(self)
 
-    def _cancel_tasks(self) -> None:
-        runners._cancel_all_tasks(self)  # type: ignore[attr-defined]
-        self.run_until_complete(self.shutdown_asyncgens())
+    def run_until_complete(self, future: Any) -> Any:
+        """Run until a future is done, or until the tasks of the test are, if a cancellation has ended the future."""
+        if asyncio.iscoroutine(future):
+            if self._has_nothing_to_shut_down(future):
+                future.close()
+                return None
+            if self._cancellations.most:
+                future = self._with_the_others(future)
+        return super().run_until_complete(future)
+
+    def _has_nothing_to_shut_down(self, coroutine: Any) -> bool:
+        """Whether this is a step of the shutdown that has nothing to do: its iterations would only be more choices."""
+        code = getattr(coroutine, "cr_code", None)
+        if code is asyncio.BaseEventLoop.shutdown_asyncgens.__code__:
+            return not self._asyncgens  # type: ignore[attr-defined]
+        return code is asyncio.BaseEventLoop.shutdown_default_executor.__code__ and self._default_executor is None  # type: ignore[attr-defined]
+
+    async def _with_the_others(self, main: Coroutine[Any, Any, Any]) -> Any:
+        try:
+            return await main
+        except asyncio.CancelledError:
+            others = [task for task in self._cancellations.tasks.values() if not task.done()]
+            if self._cancellations.cancelled and others:
+                await asyncio.wait(others)
+            raise
+
+    def next_number(self) -> int:
+        """Return the number of a new future or task."""
+        self._numbers += 1
+        return self._numbers
+
+    def create_future(self) -> asyncio.Future[Any]:
+        """Return a future of this loop."""
+        return Future(loop=self)
+
+    def create_task(self, coro: Any, **named: Any) -> asyncio.Task[Any]:
+        """Create a task; if it is the test's own, the environment may cancel it."""
+        task: asyncio.Task[Any]
+        if self.get_task_factory() is None:
+            self._check_closed()  # type: ignore[attr-defined]
+            task = Task(coro, loop=self, **named)
+        else:
+            task = super().create_task(coro, **named)
+        if self._cancellations.most and self.is_running() and not task.done():
+            name = self._cancellations.name_of(task, own_origin())
+            if name is None:
+                return task
+            if name in self._cancellations.at_birth:
+                self._cancellations.deliver(name)
+                task.cancel()
+            elif self._cancellations.tolerate(name):
+                self._may_be_cancelled(task, name)
+            else:
+                place = f"{file_name(name.path)}:{name.line}"
+                self._scheduler.proof_obstacles[f"{place}: {NOT_TOLERATED}"] = None
+        return task
 
     def close(self) -> None:
         """Close the loop, and the coroutines that were not finished: a later collection would run code of them."""
@@ -193,14 +182,18 @@ class EventLoop(asyncio.BaseEventLoop):
                 task.get_coro().close()
         super().close()
         self.is_over = True
-        if len(self._scheduler.actors) > 1 + self._started:
-            self._scheduler.proof_obstacles[THREADS_BESIDE_A_LOOP] = None
+        self._loops.closed(self)
 
     # What BaseEventLoop leaves to its subclasses.
 
     def time(self) -> float:
         """Return the virtual time."""
         return self._scheduler.now
+
+    def set_debug(self, enabled: bool) -> None:
+        """Leave the debug mode off: it looks for slow callbacks, and the time here is virtual."""
+        del enabled
+        super().set_debug(False)
 
     def _process_events(self, event_list: list[events.Handle]) -> None:
         for handle in event_list:
@@ -219,6 +212,7 @@ class EventLoop(asyncio.BaseEventLoop):
         event: Pending = (WRITE, self._arrivals, _THREADS)
         self._scheduler.point_when(event, _ALWAYS, lambda: event)
         self._arrivals.handles.append(handle)
+        self._arrivals.came_from.append(self._scheduler.current)
         return handle
 
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]
@@ -236,7 +230,7 @@ class EventLoop(asyncio.BaseEventLoop):
             self._functions -= 1
 
         self._functions += 1
-        self._start("begins in an executor", work)
+        self._start_once("begins in an executor", work)
         return future
 
     # The environment.
@@ -245,7 +239,7 @@ class EventLoop(asyncio.BaseEventLoop):
         """Return a future that is completed at any moment: the result of some input or output."""
         future = self.create_future()
         handle = events.Handle(_settle, (future, value, None), self)
-        self._start("gets its input or output", lambda: self._arrivals.handles.append(handle))
+        self._start_once("gets its input or output", lambda: self._arrivals.handles.append(handle))
         return future
 
     def begin_iteration(self) -> list[events.Handle]:
@@ -257,11 +251,19 @@ class EventLoop(asyncio.BaseEventLoop):
         able: list[Pending] = [(WRITE, self._arrivals, each) for each in self._sources if each.has_something()]
         if self._functions:
             able.append((WRITE, self._arrivals, _THREADS))
+        if self._cancelling:
+            able += [(WRITE, self._arrivals, each) for each in self._cancelling if each.has_something()]
         if able or is_idle:
-            event = _step(able)
+            is_waiting = is_idle and not self._arrivals.free
+            self._arrivals.came_from.clear()
+
+            def begins() -> Pending:
+                came_from = self._arrivals.came_from
+                return step(able, came_from[0] if is_waiting and len(came_from) == 1 else None)
+
             self.is_between_iterations = True
             try:
-                self._scheduler.point_when(event, self._arrivals if is_idle else _ALWAYS, lambda: event)
+                self._scheduler.point_when(step(able), self._arrivals if is_idle else _ALWAYS, begins)
             finally:
                 self.is_between_iterations = False
         arrived, self._arrivals.handles = self._arrivals.handles, []
@@ -283,7 +285,7 @@ class EventLoop(asyncio.BaseEventLoop):
     ) -> events.TimerHandle:
         """Schedule a callback for a moment, and remember which line has asked for it."""
         timer = super().call_at(when, callback, *args, context=context)
-        self._origins[timer] = _origin()
+        self._origins[timer] = own_origin()
         return timer
 
     def _next_timer(self) -> Origin | None:
@@ -295,30 +297,60 @@ class EventLoop(asyncio.BaseEventLoop):
         """Move the clock just past the next deadline."""
         self._scheduler.now = math.nextafter(min(self._later_deadlines()), math.inf)
 
-    def _start(self, what: str, deliver: Callable[[], object], has_something: Callable[[], bool] | None = None) -> None:
-        """Start the actor of a source: it delivers once, or, with ``has_something``, whenever there is something."""
-        asked_at = _origin()
-        is_once = has_something is None
-        origin = (lambda: asked_at) if is_once else self._next_timer
-        source = _Source(self, what, has_something or (lambda: True), origin, is_ordered=is_once)
-        self._sources.append(source)
-        self._started += 1
+    def _start_once(self, what: str, deliver: Callable[[], object]) -> None:
+        """Start a completion, which delivers once, at any moment."""
+        asked_at = own_origin()
+        source = Source(self, what, deliver, lambda: True, lambda: asked_at, (COMPLETIONS,), is_once=True)
+        self._start(source, self._sources)
+
+    def _may_be_cancelled(self, task: asyncio.Task[Any], name: TaskName) -> None:
+        """Let the environment cancel a task at each of its awaits, as long as cancellations are left."""
+
+        def cancel() -> None:
+            self._cancellations.deliver(name)
+            if self.has_due_timer:  # the clock has moved: after the timers that are due
+                super(EventLoop, self).call_at(math.nextafter(self._scheduler.now, -math.inf), task.cancel)
+            else:
+                self._arrivals.handles.append(events.Handle(task.cancel, (), self))
+
+        def is_possible() -> bool:
+            return not task.done() and self._cancellations.allow(name) and not self._stands_still
+
+        def waits_at() -> Origin | None:
+            frames = task.get_stack()
+            return origin_of(frames[-1]) if frames else None
+
+        orders = (COMPLETIONS, TIMERS, CANCELLATIONS)
+        source = Source(self, "is cancelled", cancel, is_possible, waits_at, orders, is_once=True)
+        self._start(source, self._cancelling)
+
+    @property
+    def _stands_still(self) -> bool:
+        """Whether nothing can go on. A cancellation is no help then: the environment may leave it out."""
+        is_idle = not (self._ready or self._stopping)  # type: ignore[attr-defined]
+        is_helped = self._functions or self._arrivals.free or any(each.has_something() for each in self._sources)
+        return is_idle and not is_helped
+
+    def _start(self, source: Source, among: list[Source]) -> None:
+        """Start the actor of a source; it delivers once, or whenever there is something."""
+        among.append(source)
 
         def happens() -> Pending:
-            return source.delivery(self._arrivals) if source.may_deliver else (READ, self._arrivals, source)
+            return source.delivery(self._arrivals) if source.may_deliver else source.end(self._arrivals)
 
         def act() -> None:
             while True:
                 self._scheduler.point_when(source.delivery(self._arrivals), source, happens)
                 if not source.may_deliver:
                     return
-                if is_once:
-                    self._sources.remove(source)
-                deliver()
-                if is_once:
+                if source.is_once:
+                    among.remove(source)
+                source.deliver()
+                self._arrivals.came_from.append(self._scheduler.current)
+                if source.is_once:
                     return
 
-        self._scheduler.start(act)
+        self._loops.environment.add(self._scheduler.start(act))
 
     def waits(self) -> Iterator[str]:
         """Yield for each task that has not ended where it waits."""

@@ -61,10 +61,9 @@ class Scheduler:
         lets_die: whether objects may die in an execution (:mod:`~..weak_objects`).
         loading: whether modules are being imported. They may not start threads: these would exist in one execution.
         is_stuck: whether an execution was given up in a real wait; all further executions are then given up, too.
-        live: whether events count: true while a program's threads are explored.
+        live: whether events count: while threads are explored. trace: the events of the execution.
         left: number of events that the running thread may perform before the strategy is asked again, plus one.
         current: number of the running virtual thread; ``HUB`` for the harness itself.
-        trace: the events of the execution.
         watched: ids of objects; a choice follows each of their events. asks_at_starts: a choice follows thread starts.
         actors: number -> thread; threads of the program come first. next_number: number of the next thread.
         program_actors: number of the program's threads. ident_gap: added to the identities of all other threads.
@@ -72,15 +71,15 @@ class Scheduler:
         clock_reads: thread -> its readings since its last wait with a timeout. clock_seen: number of events they cover.
         timeouts_left: number of waits that may still time out although another thread could go on.
         ties_left: number of times that waits may still become due together; due waits may end in any order.
-        timeouts: see :class:`~..execution.Execution`.
-        timeouts_withheld: place of a wait that could not time out because ``timeouts_left`` or ``ties_left`` was 0.
+        timeouts, timeouts_withheld: see :class:`~..execution.Execution`; withheld if one of the two numbers was 0.
         ends_any_time: whether each wait may time out at any moment. was_patient: whether a patient wait blocked.
         tolerance, haste: see :mod:`~.deadlines`.
         failures: exceptions that ended threads of the target. preemptions: switches from a thread that could go on.
         equal_actors: threads with equal work. tells_identities: whether any thread has asked for its identity.
         proof_obstacles: why the execution is no part of a proof. is_choosing: whether the strategy runs, not a thread.
         is_patient: called when a timed wait begins: whether to never cut it short. longest: nor waits of such seconds.
-        on_idle_start: called when the hub starts a thread. watcher: the threads' trace function if tracer is None.
+        on_idle_start: called when the hub starts a thread. on_switch: called after each switch, for event loops.
+        watcher: the threads' trace function if tracer is None.
     """
 
     def __init__(self, *, steps_are_events: bool = True) -> None:
@@ -88,7 +87,7 @@ class Scheduler:
         self.steps_are_events = steps_are_events
         self.tracer: OpcodeTracer | None = None
         self.loading = self.is_stuck = self.live = self.aborting = self.lets_die = False
-        self.left, self.clock_seen, self.current = 0, 0, HUB
+        self.left, self.clock_seen, self.current, self.equal_actors = 0, 0, HUB, NONE_EQUAL
         self.trace: Trace = []
         self.watched: Container[int] = ()
         self.actors: dict[int, VirtualThread] = {}
@@ -97,12 +96,12 @@ class Scheduler:
         self.clock_reads: dict[int, Readings] = {}
         self.timeouts_withheld, self.was_patient, self.ends_any_time, self.haste = "", False, False, Haste()
         self.asks_at_starts = self.tells_identities = self.is_choosing = self._is_watched = self._stopped = False
-        self.equal_actors = NONE_EQUAL
         self.failures: list[BaseException] = []
         self.proof_obstacles: dict[str, None] = {}
         self.timeouts: list[Timeout] = []
         self.is_patient: Callable[[], bool] = lambda: False
         self.on_idle_start: Callable[[], None] = lambda: None
+        self.on_switch: Callable[[], None] | None = None
         self.watcher: Callable[[FrameType, str, Any], Any] | None = None
         self._choose: Callable[[int], int] = lambda _: self.stop()
         self._hub = greenlet.getcurrent()
@@ -239,8 +238,8 @@ class Scheduler:
             self._starter = greenlet.getcurrent()
             self.current, self.left = number, 0
             self._enter(thread)
-            self._trace_on()
             self.current, self.left = caller, 0 if self.asks_at_starts else remaining
+            self._trace_on()
         elif self.current == HUB:
             self.on_idle_start()
         return number
@@ -252,8 +251,8 @@ class Scheduler:
 
     def enabled(self) -> list[int]:
         """Return the numbers of the threads that can go on now."""
-        threads = self.actors.items()  # the same as `VirtualThread.enabled`, but faster
-        return [n for n, of in threads if not of.finished and (of.waits_for is None or of.waits_for.free)]
+        # The same as `VirtualThread.enabled`, but faster.
+        return [n for n, of in self.actors.items() if not of.finished and (of.waits_for is None or of.waits_for.free)]
 
     def next_timeouts(self) -> list[int]:
         """Return the threads whose waits time out next, by deadline: they go on if no other thread can."""
@@ -336,6 +335,8 @@ class Scheduler:
 
     def _trace_on(self) -> None:
         """Turn tracing on after a switch: the greenlet that ran before may have been in a trace function."""
+        if self.on_switch is not None:
+            self.on_switch()
         if self.tracer is not None and not self.aborting:
             self.tracer.enter()
         elif self._is_watched and self.live and not self.aborting:

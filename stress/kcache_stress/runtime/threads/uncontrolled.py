@@ -13,7 +13,8 @@ from .refusal import refuse
 from .scheduler import Scheduler
 
 WHY: Final = {
-    "asyncio": "its event loop cannot be scheduled",
+    "asyncio": "a loop that is created so cannot be scheduled; use asyncio.run or asyncio.new_event_loop",
+    "uvloop": "its loop cannot be scheduled; use asyncio.run or uvloop.run",
     "multiprocessing": "other processes cannot be scheduled",
     "ctypes": "it reaches memory that cannot be watched",
 }
@@ -22,6 +23,8 @@ WHY: Final = {
 ABSENT: Final = frozenset({"gevent", "eventlet", "greenlet"})
 """Packages with their own kind of threads. For the code under test, they are not installed."""
 
+LOOP_ENTRIES: Final = ("new_event_loop", "set_event_loop", "get_event_loop")
+"""Functions of asyncio by which code comes to an event loop."""
 _PROCESSES: Final = ("Pool", "Manager")
 _SYNCHRONISED: Final = (
     *("Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier"),
@@ -97,23 +100,24 @@ class _Guarded:
 
 
 def _make_asyncio(module: ModuleType, guard: _Guard) -> None:
-    def with_loop(used: str, real: Callable[..., Any]) -> Callable[..., Any]:
-        def create_loop(*args: Any, **kwargs: Any) -> Any:
-            loop = real(*args, **kwargs)
-            for name in ("run_forever", "run_until_complete"):
-                setattr(loop, name, guard.function(f"loop.{name}", getattr(loop, name)))
-            return loop
+    """Let the module find the loops of the execution, also through names that code has imported before it."""
 
-        return guard.function(used, create_loop)
+    def entry(name: str) -> Callable[..., Any]:
+        return lambda *args: vars(sys.modules["asyncio.events"])[name](*args)
 
-    for name in ("run", "run_coroutine_threadsafe"):
+    module.__dict__.update({name: entry(name) for name in LOOP_ENTRIES})
+    for name in ("SelectorEventLoop", "ProactorEventLoop"):
+        if name in module.__dict__:
+            module.__dict__[name] = guard.function(name, module.__dict__[name])
+
+
+def _make_uvloop(module: ModuleType, guard: _Guard) -> None:
+    """Let its loop be the one of the execution, where code leaves the choice open; it keeps the same contract."""
+    for name in ("new_event_loop", "Loop"):
         module.__dict__[name] = guard.function(name, module.__dict__[name])
-    module.__dict__["new_event_loop"] = with_loop("new_event_loop", module.__dict__["new_event_loop"])
-    get = with_loop("get_event_loop", module.__dict__["get_event_loop"])
-    module.__dict__["get_event_loop"] = lambda: module.__dict__["_get_running_loop"]() or get()
-    runner: Any = module.__dict__["Runner"]
-    run = guard.function("Runner.run", runner.run)
-    module.__dict__["Runner"] = type("Runner", (runner,), {"run": run, "__module__": "asyncio"})
+    module.__dict__["run"] = lambda main, **options: sys.modules["asyncio"].run(
+        main, **{name: value for name, value in options.items() if name == "debug"}
+    )
 
 
 def _make_multiprocessing(module: ModuleType, guard: _Guard) -> None:
@@ -161,6 +165,7 @@ def _library_class(real: Any, guard: _Guard) -> type:
 
 _MAKERS: Final[dict[str, Callable[[ModuleType, _Guard], None]]] = {
     "asyncio": _make_asyncio,
+    "uvloop": _make_uvloop,
     "multiprocessing": _make_multiprocessing,
     "multiprocessing.pool": _make_pools,
     "multiprocessing.dummy": _make_pools,

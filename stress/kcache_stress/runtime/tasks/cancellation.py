@@ -1,0 +1,104 @@
+"""Cancellation as an operation: the environment may cancel the tasks of a test, each at any of its awaits.
+
+Most bugs of async code need a cancellation at one await, often of a task that was woken and has not run yet. So it is a
+choice of the search: before each iteration of the loop, before and after the timers that are due, one of the tasks that
+the test itself has made may be cancelled, as a timeout or another task would do it.
+
+What may come of it? A cancelled task may have had no effect at all. So a task is cancelled only if the test passes when
+it is cancelled before it begins: otherwise the test needs the work of that task, and says nothing about cancellation.
+If the test itself is cancelled, because it waited for the task, the other tasks still have to end.
+
+Prior art: trio's rule that a cancelled operation either has happened or has not (checkpoints); the model checker
+simloom injects ``cancel()`` at awaits, too, but leaves it to the test to know what is right then.
+
+Open: tasks that a package makes for itself; cancellation between two callbacks of one iteration, which needs another
+thread or a signal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections import Counter
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any, Final
+
+from .sources import Origin
+
+NOT_TOLERATED: Final = "the test fails if this task is cancelled before it begins, so its cancellation proves nothing"
+
+
+@dataclass(frozen=True, order=True)
+class TaskName:
+    """Name of a task that is the same in each execution.
+
+    Attributes:
+        path, line: the place that has made the task.
+        work: the qualified name of its coroutine.
+        number: how many tasks with the same place and work were made before.
+    """
+
+    path: str
+    line: int
+    work: str
+    number: int
+
+
+@dataclass
+class Cancellations:
+    """Cancellations of one execution.
+
+    Attributes:
+        most: number of cancellations in one execution.
+        path: the file of the test: its own are the tasks that it makes, or whose coroutine is defined there.
+        tolerated: the sets of tasks without which the test passes.
+        at_birth: tasks that are cancelled before they begin.
+        cancelled: the tasks that were cancelled.
+        tasks: the tasks of the test.
+    """
+
+    most: int = 0
+    path: str = ""
+    tolerated: frozenset[frozenset[TaskName]] = frozenset()
+    at_birth: frozenset[TaskName] = frozenset()
+    cancelled: list[TaskName] = field(default_factory=list)
+    tasks: dict[TaskName, asyncio.Task[Any]] = field(default_factory=dict)
+    _numbers: Counter[tuple[str, int, str]] = field(default_factory=Counter)
+
+    def renewed(self) -> Cancellations:
+        """Return the same settings for another execution."""
+        return Cancellations(self.most, self.path, self.tolerated, self.at_birth)
+
+    def name_of(self, task: asyncio.Task[Any], origin: Origin | None) -> TaskName | None:
+        """Return the name of a new task if it is the test's own; ``None`` for other tasks."""
+        paths = [code.co_filename for code in _codes(task.get_coro())]
+        if origin is None or self.path not in (origin.path, *paths):
+            return None
+        work = getattr(task.get_coro(), "__qualname__", "?")
+        place = (origin.path, origin.line, work)
+        name = TaskName(*place, self._numbers[place])
+        self._numbers[place] += 1
+        self.tasks[name] = task
+        return name
+
+    def tolerate(self, name: TaskName) -> bool:
+        """Whether the test passes without the task, perhaps together with others."""
+        return any(name in tasks for tasks in self.tolerated)
+
+    def allow(self, name: TaskName) -> bool:
+        """Whether the task may be cancelled now."""
+        return len(self.cancelled) < self.most and frozenset((*self.cancelled, name)) in self.tolerated
+
+    def deliver(self, name: TaskName) -> None:
+        """Record that a task is cancelled."""
+        self.cancelled.append(name)
+
+
+def _codes(coroutine: object) -> list[CodeType]:
+    """Return the code of a coroutine, and of the coroutines that it was given: packages wrap those of their users."""
+    if not inspect.iscoroutine(coroutine):
+        return []
+    frame = coroutine.cr_frame
+    arguments = [] if frame is None else [value for value in frame.f_locals.values() if inspect.iscoroutine(value)]
+    return [each.cr_code for each in (coroutine, *arguments)]

@@ -1,0 +1,142 @@
+"""Event loops of an execution: what virtual threads create in place of asyncio's loops."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from ...engine.scheduling import HUB
+from ..threads.uncontrolled import LOOP_ENTRIES
+from .cancellation import Cancellations
+
+if TYPE_CHECKING:
+    from ..threads.scheduler import Scheduler
+    from .event_loop import EventLoop
+
+THREADS_BESIDE_A_LOOP: Final = "an async test starts threads: what they share with callbacks is not seen"
+
+
+class EventLoops:
+    """Context of executions, in which virtual threads get event loops that the search controls.
+
+    ``asyncio.run``, ``asyncio.Runner``, and what is built on them (test cases, plugins of pytest, portals of threads)
+    create their loops by ``new_event_loop``, so they need no support of their own. This module does not import asyncio:
+    most targets do not need it.
+
+    Args:
+        scheduler: runs the threads, the clocks and the completions.
+
+    Attributes:
+        scheduler: the scheduler.
+        cancellations: the cancellations of an execution.
+        environment: numbers of the actors of the execution that are no threads.
+        has_loops: whether a loop was ever created.
+        has_threads: whether threads ran beside a loop.
+    """
+
+    __slots__ = (
+        *("_current", "_modules", "_open", "_real", "_running", "_threads"),
+        *("cancellations", "environment", "has_threads", "scheduler", "has_loops"),
+    )
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.scheduler = scheduler
+        self.cancellations = Cancellations()
+        self.has_loops = self.has_threads = False
+        self._real: dict[str, Any] = {}
+        self.start_over()
+
+    def start_over(self) -> None:
+        """Forget the loops of the last execution."""
+        self.cancellations = self.cancellations.renewed()
+        self.environment: set[int] = set()
+        self._current: dict[int, Any] = {}
+        self._running: dict[int, EventLoop] = {}
+        self._open: list[EventLoop] = []
+        self._threads: set[int] = set()
+        self.scheduler.on_switch = None
+
+    def __enter__(self) -> None:
+        self._modules = [vars(sys.modules[name]) for name in ("asyncio", "asyncio.events") if name in sys.modules]
+        for names in self._modules:
+            self._real = {name: names[name] for name in LOOP_ENTRIES}
+        for names in self._modules:
+            names.update({name: getattr(self, name) for name in LOOP_ENTRIES})
+
+    def __exit__(self, *_: object) -> None:
+        for names in self._modules:
+            names.update(self._real)
+
+    @property
+    def _is_controlled(self) -> bool:
+        return self.scheduler.live and self.scheduler.current != HUB
+
+    # What code calls in place of asyncio's functions.
+
+    def new_event_loop(self) -> Any:
+        """Return a new loop: a controlled one for a virtual thread."""
+        if not self._is_controlled:
+            self.scheduler.on_idle_start()  # a rehearsal of a test with a loop ends here
+            return self._real["new_event_loop"]()
+        from .event_loop import EventLoop
+
+        self.has_loops = True
+        loop = EventLoop(self)
+        self._open.append(loop)
+        return loop
+
+    def set_event_loop(self, loop: Any) -> None:
+        """Set the loop of the current thread."""
+        if self._is_controlled:
+            self._current[self.scheduler.current] = loop
+        else:
+            self._real["set_event_loop"](loop)
+
+    def get_event_loop(self) -> Any:
+        """Return the running loop, or the one that was set for the current thread.
+
+        Raises:
+            RuntimeError: there is none, and this version of Python creates none.
+        """
+        if not self._is_controlled:
+            return self._real["get_event_loop"]()
+        running = self._running.get(self.scheduler.current) or self._current.get(self.scheduler.current)
+        if running is None:
+            if sys.version_info >= (3, 14) or self.scheduler.current or self.scheduler.current in self._current:
+                raise RuntimeError("There is no current event loop in this thread.")
+            running = self._current[self.scheduler.current] = self.new_event_loop()
+        return running
+
+    # What loops report.
+
+    def enter(self, loop: EventLoop) -> None:
+        """Record that the current thread runs a loop."""
+        self._running[self.scheduler.current] = loop
+        self._threads.add(self.scheduler.current)
+        self.scheduler.on_switch = self._show_running
+
+    def leave(self, loop: EventLoop) -> None:
+        """Record that a loop has stopped."""
+        for thread in [thread for thread, running in self._running.items() if running is loop]:
+            del self._running[thread]
+
+    def closed(self, loop: EventLoop) -> None:
+        """Record that a loop is closed, and whether there were threads beside it."""
+        if loop in self._open:
+            self._open.remove(loop)
+        if len(self.scheduler.actors) > len(self._threads | self.environment):
+            self.has_threads = True
+            self.scheduler.proof_obstacles[THREADS_BESIDE_A_LOOP] = None
+
+    def close(self) -> None:
+        """Close all loops that were left open, when the code that may use them has ended."""
+        if self.scheduler.aborting:
+            return
+        for loop in list(self._open):
+            if not loop.is_running():
+                loop.close()
+
+    def _show_running(self) -> None:
+        """Let asyncio see the loop of the thread that goes on: for asyncio, all virtual threads are one thread."""
+        asyncio: Any = sys.modules["asyncio.events"]
+        asyncio._set_running_loop(self._running.get(self.scheduler.current))
