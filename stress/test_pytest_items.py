@@ -293,11 +293,6 @@ def test_race_with_fixture(worker):
     assert shop.sold == 2
 
 
-class Later(unittest.IsolatedAsyncioTestCase):
-    def test_later(self):
-        run(int)
-
-
 async def test_coroutine(tmp_path):
     run(int)
 
@@ -327,7 +322,6 @@ SOUND = {
 
 REFUSED = {
     "test_params": "test_params is parametrized: 2 of its 2 sets of values match",
-    "Later.test_later": "Later.test_later belongs to an IsolatedAsyncioTestCase, which has a loop of its own",
     "test_coroutine": "test_coroutine is a coroutine with fixtures or parameters",
     "test_unknown": "test_unknown takes nobody_builds_this: pytest has no such fixture",
 }
