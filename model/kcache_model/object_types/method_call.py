@@ -153,6 +153,7 @@ class MethodCall:
         is_write: whether the call may change anything.
         form: the form of the call in Python code.
         keywords: the names of the last arguments, which are passed by name.
+        is_async: whether the call is awaited.
         making: lines of Python that create the object; ``{}`` stands for the expression that calls the factory.
     """
 
@@ -162,6 +163,7 @@ class MethodCall:
     is_write: bool = field(default=True, compare=False)
     form: Form = field(default=Form.CALL, compare=False)
     keywords: tuple[str, ...] = ()
+    is_async: bool = field(default=False, compare=False)
 
     @property
     def is_attribute(self) -> bool:
@@ -189,13 +191,20 @@ class MethodCall:
         return tuple(value.name for value in self.arguments if isinstance(value, ResultOf))
 
     def __str__(self) -> str:
-        return _TEXTS[self.form](self, repr)
+        return f"{self._awaited}{_TEXTS[self.form](self, repr)}"
+
+    @property
+    def _awaited(self) -> str:
+        """The keyword before the call: ``await`` or ``async``."""
+        if not self.is_async or self.form is Form.EXIT:
+            return ""
+        return "await " if self.form is Form.CALL else "async "
 
     def code(self, literal: Callable[[object], str] = repr) -> str:
         """The call in Python code, on the object that the lines of :attr:`making` create."""
         if self.form is Form.CALL and self.name in OPERATORS:
             return OPERATORS[self.name].format("made", *map(literal, self.arguments), passed=self.passed(literal))
-        return _CODES[self.form](self, literal)
+        return f"{self._awaited}{_CODES[self.form](self, literal)}"
 
     def passed(self, literal: Callable[[object], str] = repr) -> str:
         """The arguments in Python code."""

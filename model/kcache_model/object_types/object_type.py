@@ -307,6 +307,11 @@ class ObjectType:
         except StopIteration:
             return found
 
+    @property
+    def is_on_loop(self) -> bool:
+        """Whether the driver makes the calls in an event loop."""
+        return bool(getattr(getattr(self.driver, "func", self.driver), "is_on_loop", False))
+
     def make(
         self,
         target: Any,

@@ -287,6 +287,8 @@ def _encode_operation(operation: MethodCall) -> Json:
     data: Json = {"op": operation.name, "arguments": arguments}
     if operation.form is not Form.CALL:
         data["form"] = operation.form.value
+    if operation.is_async:
+        data["async"] = True
     if operation.keywords:
         data["keywords"] = list(operation.keywords)
     return data
@@ -303,7 +305,7 @@ def _decode(decode_operation: Callable[[Any], MethodCall], data: Any) -> ObjectP
 def _decode_operation(
     known: Mapping[tuple[str, int], MethodCall], argument: Callable[[Any], Any], data: Any
 ) -> MethodCall:
-    fields = fields_of(data, "an operation", {"op"}, {"arguments", "form", "keywords"})
+    fields = fields_of(data, "an operation", {"op"}, {"arguments", "async", "form", "keywords"})
     arguments = tuple(map(argument, list_of(fields.get("arguments", []))))
     name, keywords = text_of(fields["op"]), texts_of(fields.get("keywords", []))
     if known:
@@ -312,7 +314,7 @@ def _decode_operation(
         call = known_call(known, name, arguments[: len(arguments) - len(optional)])
         return replace(call, arguments=arguments, keywords=(*call.keywords, *optional))
     form = member_of(Form, fields.get("form", Form.CALL.value), "form of a call")
-    return MethodCall(name, arguments, form is not Form.RESULTS, form, keywords)
+    return MethodCall(name, arguments, form is not Form.RESULTS, form, keywords, is_async=fields.get("async") is True)
 
 
 def known_call(known: Mapping[tuple[str, int], MethodCall], name: str, arguments: tuple[Any, ...]) -> MethodCall:

@@ -139,7 +139,7 @@ class PlainDriver:
             state.restore()
         self.shares_state = any(state.has_changed for state in states)
         try:
-            self.made = factory()
+            self.made = self.create(factory)
         except passing:
             raise
         except (Exception, SystemExit) as error:
@@ -190,7 +190,7 @@ class PlainDriver:
             NoResultError: the call needs the result of a call that has not returned one, or ends a block that no call
                 has begun.
         """
-        values, named = operation.values(_Calling(self, operation.name, thread))
+        values, named = self.arguments(operation, thread)
         match operation.form:
             case Form.READ:
                 return getattr(self.made, operation.name)
@@ -211,6 +211,18 @@ class PlainDriver:
             value = getattr(self.made, operation.name)(*values, **named)
         is_run_over = operation.form is Form.ITERATE or issubclass(type(value), _ITERATORS)
         return _items(value) if is_run_over else value
+
+    def create(self, factory: Callable[[], Any]) -> Any:
+        """Create the object."""
+        return factory()
+
+    def arguments(self, operation: MethodCall, thread: int) -> tuple[list[object], dict[str, object]]:
+        """Return the values of the arguments of a call, those passed by position and those passed by name.
+
+        Raises:
+            NoResultError: an argument is the result of a call that has not returned anything.
+        """
+        return operation.values(_Calling(self, operation.name, thread))
 
     def abandon(self) -> None:
         """Drop the blocks that no call has ended: Python then closes their generators."""
@@ -245,16 +257,28 @@ class PlainDriver:
     def _enter(self, attribute: str, thread: int, values: list[object], named: dict[str, object]) -> object:
         context = self.made if attribute == "__enter__" else getattr(self.made, attribute)(*values, **named)
         entered = type(context).__enter__(context)
-        self._contexts.setdefault(thread, []).append((attribute, context))
+        self.keep_block(attribute, thread, context)
         return None if entered is self.made else entered
 
     def _exit(self, attribute: str, thread: int) -> object:
+        context = self.innermost_block(attribute, thread)
+        return bool(type(context).__exit__(context, None, None, None))
+
+    def keep_block(self, attribute: str, thread: int, context: Any) -> None:
+        """Keep a block that a call of a thread has entered, for the call that ends it."""
+        self._contexts.setdefault(thread, []).append((attribute, context))
+
+    def innermost_block(self, attribute: str, thread: int) -> Any:
+        """Return the block that a thread has entered last, and forget it.
+
+        Raises:
+            NoResultError: no call has begun such a block.
+        """
         contexts = self._contexts.get(thread, [])
         at = next((at for at in reversed(range(len(contexts))) if contexts[at][0] == attribute), None)
         if at is None:
             raise NoResultError(f"no block of {attribute} is open")
-        _, context = contexts.pop(at)
-        return bool(type(context).__exit__(context, None, None, None))
+        return contexts.pop(at)[1]
 
     def _shared_results(self) -> Iterator[str]:
         """Describe which results are the same object, with its public attributes, then the calls of callbacks."""

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from kcache_model.errors import TargetError
+from kcache_model.object_types.awaiting_driver import AwaitingDriver
 from kcache_model.object_types.callbacks import decode_callback
 from kcache_model.object_types.object_type import MakeDriver
 from kcache_model.object_types.plain import (
@@ -37,7 +38,7 @@ from ..targets.target_type import TargetType
 from .call_replay import Replay
 from .called_under_lock import advice_of_left_out, methods_called_under_lock
 from .probing import Probed
-from .public_calls import PublicCall, class_calls, method_name, public_calls
+from .public_calls import PublicCall, class_calls, is_async_class, method_name, public_calls
 from .sparing import Allowance, Sparing
 from .vocabulary_choice import ClassVocabulary, vocabulary_of
 
@@ -219,8 +220,9 @@ def _of_machine(kind: Any, target: str, model: str) -> _Calls:
 
 def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, leave_out: Sequence[str] = ()) -> _Calls:
     shared_states(makes)  # recorded before the first object is created
-    instance = _create(makes, target)
-    _create(makes, target, "a second object")
+    driver = AwaitingDriver if is_async_class(kind) else PlainDriver
+    instance = _create(partial(_created, driver, makes), target)
+    _create(partial(_created, driver, makes), target, "a second object")
     everything, cannot = public_calls(kind, instance)
     everything += _calls_of_shared_state(kind, makes, target)
     _require_methods(target, leave_out, [*(call.name for call in everything), *cannot])
@@ -228,7 +230,7 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
     left_out = [*leave_out, *(text for text in cannot if method_name(text) not in leave_out)]
     if model and (":" not in model or hasattr(load_object(model), "apply")):
         return _specified(instance, target, model)
-    replay = Replay(model or target, _loaded(model)[1] if model else makes, PlainDriver)
+    replay = Replay(model or target, _loaded(model)[1] if model else makes, driver)
     allowance = Allowance()
     words = vocabulary_of(offered, Sparing(replay, allowance))
     if not any(hasattr(kind, next(template.smallest(0)).attribute) for template in words.templates):
@@ -237,7 +239,7 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
         raise TargetError(f"{target} has no public methods that can be called{what}; write a kcache.testing.Machine")
     templates = tuple(words.templates)
     probed = Probed(templates, replay, allowance)
-    replay.driver = partial(PlainDriver, untold=probed.unsteady | probed.untried)
+    replay.driver = partial(driver, untold=probed.unsteady | probed.untried)
     templates = tuple(template for template in templates if template.name not in probed.untried)
     named = (
         *left_out,
@@ -249,7 +251,7 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
     )
     inherited = {call.name for call in offered if call.is_inherited}
     named = tuple(text for text in named if method_name(text) not in inherited)
-    timing = Replay(target, makes, PlainDriver)
+    timing = Replay(target, makes, driver)
     replayed = ReplaySpecification(replay, is_of_target=not model, timing=timing if model else None)
     # What a thread of the class does may be read before it is done: then the calls decide, which can wait for it.
     reads = frozenset() if replay.starts_threads else frozenset(probed.reads())
@@ -295,7 +297,8 @@ def _specified(instance: object, target: str, name: str) -> _Calls:
     if not offered:
         calls = ", ".join(template.name for template in known) or "none; add a vocabulary to it"
         raise TargetError(f"{target} has none of the calls of {name}: {calls}")
-    return _Calls(offered, (), PlainDriver, specification, has_checks=True)
+    driver = AwaitingDriver if is_async_class(type(instance)) else PlainDriver
+    return _Calls(offered, (), driver, specification, has_checks=True)
 
 
 def _loaded(name: str) -> tuple[type, Callable[[], Any]]:
@@ -313,6 +316,18 @@ def _loaded(name: str) -> tuple[type, Callable[[], Any]]:
             "--type test"
         )
     return kind, makes
+
+
+def _created(driver: type[PlainDriver], makes: Callable[[], Any]) -> object:
+    """Create an object as calls of the driver need it: in an event loop if its methods are async."""
+    if driver is PlainDriver:
+        return makes()
+    import asyncio  # most classes do not need it
+
+    async def create() -> object:
+        return makes()
+
+    return asyncio.run(create())
 
 
 def _create(makes: Callable[[], Any], name: str, what: str = "an object") -> object:

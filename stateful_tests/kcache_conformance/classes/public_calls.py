@@ -58,6 +58,7 @@ class PublicCall:
     optional: the parameters with a default, likewise.
     is_write: whether the call may change anything.
     weight: how often it is called, relative to other calls.
+    is_async: whether the call is awaited.
     is_inherited: whether a base class of the standard library has it, while the class has calls of its own.
     """
 
@@ -67,6 +68,7 @@ class PublicCall:
     is_write: bool = True
     weight: float = 1.0
     is_inherited: bool = False
+    is_async: bool = False
     optional: tuple[inspect.Parameter, ...] = ()
 
 
@@ -84,10 +86,7 @@ def public_calls(kind: type, instance: object) -> tuple[list[PublicCall], list[s
     for name, declared in _members(kind):
         if name == "run" and issubclass(kind, threading.Thread):
             continue  # the work of the thread, which users do not call
-        if _is_async(declared):
-            left_out.append(f"{name} (async, which is not supported yet)")
-        else:
-            calls += _calls_of(kind, name, declared)
+        calls += _calls_of(kind, name, declared)
     calls = _own_first(kind, calls)
     known = {call.name for call in calls}
     calls += [
@@ -154,6 +153,11 @@ def _members(kind: type) -> Iterator[tuple[str, Any]]:
             yield name, declared
 
 
+def is_async_class(kind: type) -> bool:
+    """Whether a class has public async methods: its objects are used in an event loop."""
+    return any(_is_async(declared) for _, declared in _members(kind))
+
+
 def _is_async(declared: Any) -> bool:
     function = inspect.unwrap(declared) if callable(declared) else declared
     return (
@@ -178,9 +182,16 @@ def _calls_of(kind: type, name: str, declared: Any) -> Iterator[PublicCall]:
         return
     known = _parameters(declared)
     parameters, optional = _required(known), _optional(known)
-    if name == "__enter__" or _makes_context(declared):
-        yield PublicCall(f"{name}.enter", Form.ENTER, parameters, optional=optional)
-        yield PublicCall(f"{name}.exit", Form.EXIT)
+    is_async = _is_async(declared)
+    if name in ("__enter__", "__aenter__") or _makes_context(declared):
+        is_async = is_async or inspect.isasyncgenfunction(inspect.unwrap(declared))
+        yield PublicCall(f"{name}.enter", Form.ENTER, parameters, optional=optional, is_async=is_async)
+        yield PublicCall(f"{name}.exit", Form.EXIT, is_async=is_async)
+    elif is_async:
+        is_iterated = inspect.isasyncgenfunction(inspect.unwrap(declared)) or name == "__aiter__"
+        if name != "__aiter__" or not any("__anext__" in vars(base) for base in kind.__mro__):
+            form = Form.ITERATE if is_iterated else Form.CALL
+            yield PublicCall(name, form, parameters, optional=optional, is_async=True)
     elif inspect.isgeneratorfunction(inspect.unwrap(declared)) or _starts_loop(kind, name):
         yield PublicCall(name, Form.ITERATE, parameters, optional=optional)
     else:
@@ -196,7 +207,8 @@ def _makes_context(function: Any) -> bool:
     """Whether ``contextlib.contextmanager`` created the function from a generator."""
     code = getattr(function, "__code__", None)
     is_wrapped = code is not None and code.co_filename == _CONTEXTLIB
-    return is_wrapped and inspect.isgeneratorfunction(inspect.unwrap(function))
+    made_from = inspect.unwrap(function)
+    return is_wrapped and (inspect.isgeneratorfunction(made_from) or inspect.isasyncgenfunction(made_from))
 
 
 def _is_iterator(kind: type) -> bool:

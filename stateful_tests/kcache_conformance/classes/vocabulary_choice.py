@@ -320,7 +320,7 @@ class _Choice:
         return self._call(call, [next(iter(own)) for own in self.arguments[name]])
 
     def _call(self, call: PublicCall, values: Sequence[Any]) -> MethodCall:
-        return MethodCall(call.name, tuple(values), call.is_write, call.form, _keywords(call))
+        return MethodCall(call.name, tuple(values), call.is_write, call.form, _keywords(call), call.is_async)
 
     def _outcome(self, calls: tuple[MethodCall, ...]) -> Outcome:
         assert self._tries is not None

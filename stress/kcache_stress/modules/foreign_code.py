@@ -190,7 +190,7 @@ class ForeignCodeMonitor:
 
     def is_patient(self) -> bool:
         """Whether unknown code begins a wait with a timeout: it is not cut short, as the effect is not known."""
-        frame: FrameType | None = sys._getframe(1)
+        frame: FrameType | None = sys._getframe(1) if self.is_needed else None
         while frame is not None and ((kind := self.kind_of(frame)) != _OWN or _is_of_runtime(frame)):
             if kind == _OPAQUE:
                 doubt = f"{self.where(frame)}: {_name(frame)} waits with a timeout, which is not cut short"

@@ -93,4 +93,6 @@ def place_named(name: str, packages: Set[str]) -> Place:
     if location.endswith(".py"):
         return Place(Path(location).resolve(), named, tuple(sorted(packages)), folder)
     own = location if location.partition(".")[0] == "kcache" else location.partition(".")[0]
+    if own == "asyncio":  # its loop runs the calls, and callbacks of a loop need not be instrumented
+        return Place(location, named, tuple(sorted(packages)), folder)
     return Place(location, named, tuple(sorted({*packages, own})), folder)

@@ -39,6 +39,7 @@ from ..modules.private_packages import existing
 from ..modules.roots import Roots
 from ..modules.sandbox import Sandbox
 from ..modules.sources import fingerprint_of
+from ..runtime.tasks import CONTRACT
 from ..runtime.threads.virtual_thread import SetupDeadlockError
 from ..target.confirmation import Answer, Confirmation, why_not_repeated
 from ..target.exploration_result import RunnerAndJudge
@@ -100,6 +101,9 @@ class ObjectRunner(ScenarioRunner):
     def run(self, strategy: Strategy) -> Execution[Any]:
         """Run the program once under ``strategy``."""
         execution = super().run(strategy)
+        if self._is_on_loop:
+            self.sandbox.loops.note_threads(callers=len(self._program.threads))
+            execution.proof_obstacles = self.sandbox.proof_obstacles
         execution.prefix, execution.final = self._prefix, self._final
         if execution.ending is Ending.COMPLETE:
             driver = self._driver
@@ -142,6 +146,9 @@ class ObjectRunner(ScenarioRunner):
             raise CannotExploreError(str(error)) from error
         self.made = driver.made
         self._method_of = getattr(driver, "method_of", None)
+        # Only the thread of its loop uses the object, and callbacks are not interleaved.
+        self._is_on_loop = getattr(driver, "is_on_loop", False)
+        self.sandbox.foreign_code.is_needed = not self._is_on_loop
         self._prefix = self._final = ()
         for operation in self._program.prefix:
             self._prefix = (*self._prefix, self._alone(operation))
@@ -152,6 +159,8 @@ class ObjectRunner(ScenarioRunner):
 
     def _call(self, driver: Driver, operation: Any, thread: int) -> Outcome:
         """Make a call. If the call runs no Python code, its access is reported first."""
+        if self._is_on_loop:
+            return driver.call(operation, thread)
         if self._method_of is None:
             report_direct_access(driver.made, operation, self.sandbox)
         else:
@@ -196,6 +205,7 @@ class ObjectExplorationTarget:
     Attributes:
         granularity: where threads may be switched.
         share: the share of audits in the work on this target.
+        contract: what a proof takes for granted about event loops; empty if the methods are not async.
         target: the implementation.
 
     Raises:
@@ -213,7 +223,9 @@ class ObjectExplorationTarget:
         existing(named_packages(target.factory, target.name))
         self._roots = Roots(frozenset((*place.instrument, *existing(instrument))), place.folder)
         self.granularity = granularity
-        self.share, self.contract = AuditShare(), ""
+        # Callbacks of a loop are never interrupted, so an audit at opcodes would show nothing.
+        is_on_loop = object_type.is_on_loop
+        self.share, self.contract = AuditShare(0) if is_on_loop else AuditShare(), CONTRACT if is_on_loop else ""
         self._object_type = object_type
         self.target = target
         self._instrument = instrument

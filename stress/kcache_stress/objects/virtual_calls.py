@@ -204,7 +204,7 @@ class VirtualCalls:
                 scheduler.watcher = None
                 scheduler.explore([_nothing] * idle + director.works, director.choose, timeouts=0, ties=0)
                 is_lost = director.is_lost or bool(scheduler.proof_obstacles)
-                self.starts_threads = self.starts_threads or len(scheduler.actors) > idle + len(callers)
+                self.starts_threads = self.starts_threads or sandbox.loops.threads_beside() > idle + len(callers)
             finally:
                 abandon_blocks(self._made, scheduler)
                 self.driver, self._made = (self._made if self.keeps_driver else None), None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import math
 from asyncio import events
 from collections.abc import Callable, Coroutine, Iterator
@@ -14,14 +13,14 @@ from kcache_model.places import file_name
 
 from ...engine.events import WRITE, Pending
 from ..threads.refusal import refuse
-from ..threads.virtual_thread import Aborted
 from .cancellation import NOT_TOLERATED, TaskName
+from .served_loop import ServedLoop
 from .sources import CANCELLATIONS, COMPLETIONS, TIMERS, Arrivals, Origin, Source, origin_of, own_origin, step
+from .virtual_loop import FUNCTION_AS_A_STEP, VirtualLoop, settle
 
 if TYPE_CHECKING:
     from .loops import EventLoops
 
-FUNCTION_AS_A_STEP: Final = "runs a function in an executor: its steps are not interleaved with those of callbacks"
 _MOST_ITERATIONS: Final = 20_000
 """Iterations after which an execution counts as endless: tests have some dozens."""
 _THREADS: Final = "threads"
@@ -35,40 +34,7 @@ class _Always:
 _ALWAYS: Final = _Always()
 
 
-class _Selector:
-    """Stand-in for the selector: its only call lets the environment act, and returns what has arrived."""
-
-    def __init__(self, loop: EventLoop) -> None:
-        self._loop = loop
-
-    def select(self, timeout: float | None) -> list[events.Handle]:
-        del timeout  # 0 also if the clock shows exactly the next deadline, and then nothing is ready
-        return self._loop.begin_iteration()
-
-
-class Future(asyncio.Future[Any]):
-    """Future of a loop. Its hash is a number, so that sets of futures have the same order in each execution."""
-
-    def __init__(self, *, loop: EventLoop) -> None:
-        self._number = loop.next_number()
-        super().__init__(loop=loop)
-
-    def __hash__(self) -> int:
-        return self._number
-
-
-class Task(asyncio.Task[Any]):
-    """Task of a loop; its hash is a number, like that of a :class:`Future`."""
-
-    def __init__(self, coro: Any, *, loop: EventLoop, **named: Any) -> None:
-        self._number = loop.next_number()
-        super().__init__(coro, loop=loop, **named)
-
-    def __hash__(self) -> int:
-        return self._number
-
-
-class EventLoop(asyncio.BaseEventLoop):
+class EventLoop(VirtualLoop):
     """Loop of one virtual thread, the one that runs it.
 
     Args:
@@ -80,42 +46,25 @@ class EventLoop(asyncio.BaseEventLoop):
     """
 
     def __init__(self, loops: EventLoops) -> None:
-        super().__init__()
-        self.is_between_iterations = self.is_over = False
-        self._loops = loops
-        self._scheduler = scheduler = loops.scheduler
+        super().__init__(loops)
+        self.is_between_iterations = False
         self._cancellations = loops.cancellations
-        self._thread = scheduler.current
         self._arrivals = Arrivals(self)
         self._sources: list[Source] = []
         self._cancelling: list[Source] = []
-        self._functions = self._numbers = 0  # functions that run in executors; numbers of futures and tasks
-        self._iterations = 0
-        self._selector = _Selector(self)
+        self._functions = self._iterations = 0  # functions that run in executors
         self._clock_resolution = 0.0  # a timer is due when the clock says so, and not earlier
-        self.set_exception_handler(lambda *_: None)  # otherwise asyncio prints errors of tasks that no code awaits
         self._origins: dict[events.TimerHandle, Origin | None] = {}
-        clock = Source(
-            self,
-            "reaches its deadline",
-            self._let_time_pass,
-            lambda: bool(self._later_deadlines()),
-            self._next_timer,
-            (TIMERS,),
-            is_once=False,
-        )
-        self._start(clock, self._sources)
+
+    def served(self) -> ServedLoop:
+        """Return another loop, which waits as threads do."""
+        return ServedLoop(self._loops)
 
     def run_forever(self) -> None:
         """Run until :meth:`stop` is called."""
-        if self._scheduler.aborting:  # the code that runs it again is only cleaning up
-            raise Aborted
-        self._thread = self._scheduler.current
-        self._loops.enter(self)
-        try:
-            super().run_forever()
-        finally:
-            self._loops.leave(self)
+        if not self._sources:
+            self._start_clock()
+        super().run_forever()
 
     def run_until_complete(self, future: Any) -> Any:
         """Run until a future is done, or until the tasks of the test are, if a cancellation has ended the future."""
@@ -143,23 +92,9 @@ class EventLoop(asyncio.BaseEventLoop):
                 await asyncio.wait(others)
             raise
 
-    def next_number(self) -> int:
-        """Return the number of a new future or task."""
-        self._numbers += 1
-        return self._numbers
-
-    def create_future(self) -> asyncio.Future[Any]:
-        """Return a future of this loop."""
-        return Future(loop=self)
-
     def create_task(self, coro: Any, **named: Any) -> asyncio.Task[Any]:
         """Create a task; if it is the test's own, the environment may cancel it."""
-        task: asyncio.Task[Any]
-        if self.get_task_factory() is None:
-            self._check_closed()  # type: ignore[attr-defined]
-            task = Task(coro, loop=self, **named)
-        else:
-            task = super().create_task(coro, **named)
+        task = super().create_task(coro, **named)
         if self._cancellations.most and self.is_running() and not task.done():
             name = self._cancellations.name_of(task, own_origin())
             if name is None:
@@ -173,34 +108,6 @@ class EventLoop(asyncio.BaseEventLoop):
                 place = f"{file_name(name.path)}:{name.line}"
                 self._scheduler.proof_obstacles[f"{place}: {NOT_TOLERATED}"] = None
         return task
-
-    def close(self) -> None:
-        """Close the loop, and the coroutines that were not finished: a later collection would run code of them."""
-        for task in asyncio.all_tasks(self):
-            setattr(task, "_log_destroy_pending", False)  # noqa: B010 (typeshed does not know it)
-            with contextlib.suppress(BaseException):
-                task.get_coro().close()
-        super().close()
-        self.is_over = True
-        self._loops.closed(self)
-
-    # What BaseEventLoop leaves to its subclasses.
-
-    def time(self) -> float:
-        """Return the virtual time."""
-        return self._scheduler.now
-
-    def set_debug(self, enabled: bool) -> None:
-        """Leave the debug mode off: it looks for slow callbacks, and the time here is virtual."""
-        del enabled
-        super().set_debug(False)
-
-    def _process_events(self, event_list: list[events.Handle]) -> None:
-        for handle in event_list:
-            self._add_callback(handle)  # type: ignore[attr-defined]
-
-    def _write_to_self(self) -> None:
-        """Wake the loop up: not needed, as its selector looks at the arrivals."""
 
     def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
@@ -226,7 +133,7 @@ class EventLoop(asyncio.BaseEventLoop):
                 result, error = func(*args), None
             except Exception as raised:
                 result, error = None, raised
-            self.call_soon_threadsafe(_settle, future, result, error)
+            self.call_soon_threadsafe(settle, future, result, error)
             self._functions -= 1
 
         self._functions += 1
@@ -238,12 +145,13 @@ class EventLoop(asyncio.BaseEventLoop):
     def complete(self, value: object = None) -> asyncio.Future[Any]:
         """Return a future that is completed at any moment: the result of some input or output."""
         future = self.create_future()
-        handle = events.Handle(_settle, (future, value, None), self)
+        handle = events.Handle(settle, (future, value, None), self)
         self._start_once("gets its input or output", lambda: self._arrivals.handles.append(handle))
         return future
 
-    def begin_iteration(self) -> list[events.Handle]:
+    def begin_iteration(self, timeout: float | None) -> list[events.Handle]:
         """Let the environment act, and return what has arrived; if nothing is ready, wait until something has."""
+        del timeout  # 0 also if the clock shows exactly the next deadline, and then nothing is ready
         self._iterations += 1
         is_idle = not (self._ready or self._stopping)  # type: ignore[attr-defined]
         if self._iterations > _MOST_ITERATIONS:
@@ -296,6 +204,18 @@ class EventLoop(asyncio.BaseEventLoop):
     def _let_time_pass(self) -> None:
         """Move the clock just past the next deadline."""
         self._scheduler.now = math.nextafter(min(self._later_deadlines()), math.inf)
+
+    def _start_clock(self) -> None:
+        clock = Source(
+            self,
+            "reaches its deadline",
+            self._let_time_pass,
+            lambda: bool(self._later_deadlines()),
+            self._next_timer,
+            (TIMERS,),
+            is_once=False,
+        )
+        self._start(clock, self._sources)
 
     def _start_once(self, what: str, deliver: Callable[[], object]) -> None:
         """Start a completion, which delivers once, at any moment."""
@@ -351,27 +271,3 @@ class EventLoop(asyncio.BaseEventLoop):
                     return
 
         self._loops.environment.add(self._scheduler.start(act))
-
-    def waits(self) -> Iterator[str]:
-        """Yield for each task that has not ended where it waits."""
-        for task in sorted(asyncio.all_tasks(self), key=lambda task: task.get_name()):
-            frames = task.get_stack(limit=None)
-            if frames:
-                frame = frames[-1]
-                name = getattr(task.get_coro(), "__qualname__", task.get_name())
-                yield f"{name} awaits at {file_name(frame.f_code.co_filename)}:{frame.f_lineno}"
-
-    def _place(self) -> str:
-        task = asyncio.current_task(self)
-        frames = [] if task is None else task.get_stack()
-        return f"{file_name(frames[-1].f_code.co_filename)}:{frames[-1].f_lineno}" if frames else "?"
-
-
-def _settle(future: asyncio.Future[Any], value: object, error: BaseException | None) -> None:
-    """Set the result of a future, unless it was cancelled."""
-    if future.done():
-        return
-    if error is None:
-        future.set_result(value)
-    else:
-        future.set_exception(error)

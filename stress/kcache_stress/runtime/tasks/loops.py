@@ -11,7 +11,7 @@ from .cancellation import Cancellations
 
 if TYPE_CHECKING:
     from ..threads.scheduler import Scheduler
-    from .event_loop import EventLoop
+    from .virtual_loop import VirtualLoop
 
 THREADS_BESIDE_A_LOOP: Final = "an async test starts threads: what they share with callbacks is not seen"
 
@@ -51,8 +51,8 @@ class EventLoops:
         self.cancellations = self.cancellations.renewed()
         self.environment: set[int] = set()
         self._current: dict[int, Any] = {}
-        self._running: dict[int, EventLoop] = {}
-        self._open: list[EventLoop] = []
+        self._running: dict[int, VirtualLoop] = {}
+        self._open: list[VirtualLoop] = []
         self._threads: set[int] = set()
         self.scheduler.on_switch = None
 
@@ -67,17 +67,12 @@ class EventLoops:
         for names in self._modules:
             names.update(self._real)
 
-    @property
-    def _is_controlled(self) -> bool:
-        return self.scheduler.live and self.scheduler.current != HUB
-
     # What code calls in place of asyncio's functions.
 
     def new_event_loop(self) -> Any:
-        """Return a new loop: a controlled one for a virtual thread."""
-        if not self._is_controlled:
+        """Return a new loop that the search controls."""
+        if self.scheduler.current == HUB:
             self.scheduler.on_idle_start()  # a rehearsal of a test with a loop ends here
-            return self._real["new_event_loop"]()
         from .event_loop import EventLoop
 
         self.has_loops = True
@@ -87,10 +82,7 @@ class EventLoops:
 
     def set_event_loop(self, loop: Any) -> None:
         """Set the loop of the current thread."""
-        if self._is_controlled:
-            self._current[self.scheduler.current] = loop
-        else:
-            self._real["set_event_loop"](loop)
+        self._current[self.scheduler.current] = loop
 
     def get_event_loop(self) -> Any:
         """Return the running loop, or the one that was set for the current thread.
@@ -98,8 +90,6 @@ class EventLoops:
         Raises:
             RuntimeError: there is none, and this version of Python creates none.
         """
-        if not self._is_controlled:
-            return self._real["get_event_loop"]()
         running = self._running.get(self.scheduler.current) or self._current.get(self.scheduler.current)
         if running is None:
             if sys.version_info >= (3, 14) or self.scheduler.current or self.scheduler.current in self._current:
@@ -109,24 +99,32 @@ class EventLoops:
 
     # What loops report.
 
-    def enter(self, loop: EventLoop) -> None:
+    def enter(self, loop: VirtualLoop) -> None:
         """Record that the current thread runs a loop."""
         self._running[self.scheduler.current] = loop
         self._threads.add(self.scheduler.current)
         self.scheduler.on_switch = self._show_running
 
-    def leave(self, loop: EventLoop) -> None:
+    def leave(self, loop: VirtualLoop) -> None:
         """Record that a loop has stopped."""
         for thread in [thread for thread, running in self._running.items() if running is loop]:
             del self._running[thread]
 
-    def closed(self, loop: EventLoop) -> None:
+    def closed(self, loop: VirtualLoop) -> None:
         """Record that a loop is closed, and whether there were threads beside it."""
         if loop in self._open:
             self._open.remove(loop)
-        if len(self.scheduler.actors) > len(self._threads | self.environment):
+        self.note_threads(callers=0)
+
+    def note_threads(self, callers: int) -> None:
+        """Record whether there are threads that run no loop, beside a number of callers of a loop."""
+        if self.threads_beside() > callers:
             self.has_threads = True
             self.scheduler.proof_obstacles[THREADS_BESIDE_A_LOOP] = None
+
+    def threads_beside(self) -> int:
+        """Return the number of threads that run no loop."""
+        return len(self.scheduler.actors.keys() - self._threads - self.environment)
 
     def close(self) -> None:
         """Close all loops that were left open, when the code that may use them has ended."""

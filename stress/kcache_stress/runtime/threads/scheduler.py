@@ -405,6 +405,8 @@ class Scheduler:
         if following is not thread.greenlet:
             if is_tracing:
                 sys.call_tracing(following.switch, ())
+                if self.on_switch is not None:
+                    self.on_switch()
             else:
                 following.switch()
                 self._trace_on()

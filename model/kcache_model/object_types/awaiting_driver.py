@@ -1,0 +1,74 @@
+"""Driver of objects with async methods: each call runs in an event loop, and the caller waits for its end."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ..history import PREFIX_THREAD
+from .loop_thread import LoopThread
+from .method_call import MOST_ITEMS, Form, MethodCall
+from .object_type import Load
+from .plain_driver import PlainDriver
+
+
+class AwaitingDriver(PlainDriver):
+    """The driver of one object whose methods are async.
+
+    Args:
+        factory: creates the object, in the loop.
+        load: returns ``asyncio`` and ``threading``.
+        more: see :class:`~.plain_driver.PlainDriver`.
+    """
+
+    is_on_loop = True
+
+    def __init__(
+        self, factory: Callable[[], Any], _: Any, /, *, load: Load = importlib.import_module, **more: Any
+    ) -> None:
+        self._loop = LoopThread(load)
+        super().__init__(factory, _, load=load, **more)
+
+    def create(self, factory: Callable[[], Any]) -> Any:
+        """Create the object in the loop: the constructor may look for the running loop."""
+
+        async def create() -> object:
+            return factory()
+
+        return self._loop.call(PREFIX_THREAD, create)
+
+    def value_of(self, operation: MethodCall, thread: int) -> object:
+        """Run a call in the loop, wait for it, and return its unchanged result; exceptions of the call pass through."""
+        return self._loop.call(thread, lambda: self._awaited(operation, thread))
+
+    async def _awaited(self, operation: MethodCall, thread: int) -> object:
+        if operation.form is Form.ENTER and operation.is_async:
+            values, named = self.arguments(operation, thread)
+            own = operation.attribute == "__aenter__"
+            context = self.made if own else getattr(self.made, operation.attribute)(*values, **named)
+            entered = await type(context).__aenter__(context)
+            self.keep_block(operation.attribute, thread, context)
+            return None if entered is self.made else entered
+        if operation.form is Form.EXIT and operation.is_async:
+            context = self.innermost_block(operation.attribute, thread)
+            return bool(await type(context).__aexit__(context, None, None, None))
+        if operation.name == "__aiter__":
+            return await _items(self.made)
+        if operation.name == "__await__":
+            return await self.made
+        value: Any = super().value_of(operation, thread)
+        if inspect.isawaitable(value):
+            value = await value
+        return await _items(value) if operation.form is Form.ITERATE and operation.is_async else value
+
+
+async def _items(iterable: Any) -> tuple[object, ...]:
+    """Return the items of an async iterator, at most :data:`~.method_call.MOST_ITEMS`."""
+    items = []
+    async for item in iterable:
+        items.append(item)
+        if len(items) == MOST_ITEMS:
+            break
+    return tuple(items)

@@ -1,0 +1,127 @@
+"""Event loop that serves other threads: they pass it calls, and its clock is theirs.
+
+A test has an event loop of its own, and what the environment does is part of the search. An object with async methods
+is called by threads, as requests call it in a server; its loop is a thread of the execution like others. When nothing
+is ready, it waits for a call or for its next timer, and a wait with a timeout ends as those of other threads do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio import events
+from collections.abc import Callable
+from contextvars import Context
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from ...engine.events import RELEASE, WRITE
+from ..threads.locks import VirtualLock
+from .virtual_loop import FUNCTION_AS_A_STEP, VirtualLoop, settle
+
+if TYPE_CHECKING:
+    from .loops import EventLoops
+
+_RESOLUTION: Final = 1e-6
+"""Seconds before its moment at which a timer is due: a wait ends at its deadline, or a rounding error before."""
+
+
+class _Bell(VirtualLock):
+    """Lock that the loop waits for, and that is released for each call that arrives."""
+
+    __slots__ = ()
+    may_deliver: ClassVar[bool] = False  # reports of a standstill leave the loop out
+
+    def ring(self) -> None:
+        """Release the lock, whether or not it is held."""
+        if self.scheduler.live and not self.scheduler.aborting:
+            self.scheduler.point(RELEASE, self, None)
+        self.free = True
+
+
+class _Completion(VirtualLock):
+    """Lock that the caller waits for until its call has ended."""
+
+    __slots__ = ("describe",)
+
+    def __init__(self, describe: Callable[[], str]) -> None:
+        super().__init__()
+        self.free = False
+        self.describe = describe
+
+    @property
+    def what(self) -> str:
+        """The places at which the call waits."""
+        return self.describe()
+
+
+class _Arrivals:
+    """Object of the events of arrivals; not the loop itself, which has a finalizer."""
+
+    __slots__ = ("__weakref__",)
+
+
+class ServedLoop(VirtualLoop):
+    """Loop that waits as threads do.
+
+    Args:
+        loops: the loops of the execution.
+    """
+
+    def __init__(self, loops: EventLoops) -> None:
+        super().__init__(loops)
+        self._clock_resolution = _RESOLUTION
+        self._handles: list[events.Handle] = []
+        own = {"scheduler": loops.scheduler, "__slots__": ()}
+        self._arrivals = _Arrivals()
+        self._bell: _Bell = type("_Bell", (_Bell,), own)()
+        self._bell.acquire()
+        self._completion: type[_Completion] = type("_Completion", (_Completion,), own)
+
+    def completion(self, describe: Callable[[], str]) -> VirtualLock:
+        """Return a lock that the caller of the loop holds until a call has ended.
+
+        Args:
+            describe: returns the places at which the call waits.
+        """
+        return self._completion(describe)
+
+    def call_soon_threadsafe(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> events.Handle:
+        """Schedule a callback, also from another virtual thread."""
+        if self._scheduler.current == self._thread and self.is_running():
+            return self.call_soon(callback, *args, context=context)
+        handle = events.Handle(callback, args, self, context)
+        self._scheduler.touch(self._arrivals, "calls", WRITE)
+        self._handles.append(handle)
+        self._bell.ring()
+        return handle
+
+    def begin_iteration(self, timeout: float | None) -> list[events.Handle]:
+        """Wait for a call or the next timer, if nothing is ready; return the calls that have arrived."""
+        if timeout is None:
+            self._bell.acquire()
+        elif timeout > 0:
+            self._bell.acquire(timeout=timeout)
+        self._scheduler.touch(self._arrivals, "calls", WRITE)
+        arrived, self._handles = self._handles, []
+        return arrived
+
+    def close(self) -> None:
+        """Close the loop."""
+        self._close_coroutines()
+        asyncio.BaseEventLoop.close(self)
+
+    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]
+        """Run a function in a virtual thread of its own."""
+        del executor
+        self._scheduler.proof_obstacles[f"{self._place()}: {FUNCTION_AS_A_STEP}"] = None
+        future = self.create_future()
+        self._scheduler.start(lambda: self._function_ends(future, func, args))
+        return future
+
+    def _function_ends(self, future: asyncio.Future[Any], func: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        try:
+            result, error = func(*args), None
+        except Exception as raised:
+            result, error = None, raised
+        self.call_soon_threadsafe(settle, future, result, error)

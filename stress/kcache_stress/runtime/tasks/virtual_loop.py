@@ -1,0 +1,167 @@
+"""Event loops of virtual threads: the loop of asyncio with another clock, and another way to wait."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from asyncio import events
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from kcache_model.places import file_name
+from kcache_model.suspended import suspended_at
+
+from ..threads.virtual_thread import Aborted
+
+if TYPE_CHECKING:
+    from .loops import EventLoops
+
+FUNCTION_AS_A_STEP: Final = "runs a function in an executor: its steps are not interleaved with those of callbacks"
+
+
+class _Selector:
+    """Stand-in for the selector: its only call waits as the loop does."""
+
+    def __init__(self, loop: VirtualLoop) -> None:
+        self._loop = loop
+
+    def select(self, timeout: float | None) -> list[events.Handle]:
+        return self._loop.begin_iteration(timeout)
+
+
+class Future(asyncio.Future[Any]):
+    """Future of a loop. Its hash is a number, so that sets of futures have the same order in each execution."""
+
+    def __init__(self, *, loop: VirtualLoop) -> None:
+        self._number = loop.next_number()
+        super().__init__(loop=loop)
+
+    def __hash__(self) -> int:
+        return self._number
+
+
+class Task(asyncio.Task[Any]):
+    """Task of a loop; its hash is a number, like that of a :class:`Future`."""
+
+    def __init__(self, coro: Any, *, loop: VirtualLoop, **named: Any) -> None:
+        self._number = loop.next_number()
+        super().__init__(coro, loop=loop, **named)
+
+    def __hash__(self) -> int:
+        return self._number
+
+
+class VirtualLoop(asyncio.BaseEventLoop):
+    """Loop of one virtual thread, the one that runs it.
+
+    Args:
+        loops: the loops of the execution.
+
+    Attributes:
+        is_over: whether the loop has ended.
+    """
+
+    def __init__(self, loops: EventLoops) -> None:
+        super().__init__()
+        self.is_over = False
+        self._loops = loops
+        self._scheduler = loops.scheduler
+        self._thread = loops.scheduler.current
+        self._numbers = 0  # of futures and tasks
+        self._selector = _Selector(self)
+        self.set_exception_handler(lambda *_: None)  # otherwise asyncio prints errors of tasks that no code awaits
+
+    def __del__(self) -> None:
+        """Do nothing, unlike the base class: executions that are given up leave their loops open."""
+
+    def begin_iteration(self, timeout: float | None) -> list[events.Handle]:
+        """Begin an iteration of the loop.
+
+        Args:
+            timeout: the seconds until the next timer; 0 if callbacks are ready, ``None`` if there is no timer either.
+
+        Returns:
+            The callbacks that have arrived.
+        """
+        raise NotImplementedError
+
+    def run_forever(self) -> None:
+        """Run until :meth:`stop` is called."""
+        if self._scheduler.aborting:  # the code that runs it again is only cleaning up
+            raise Aborted
+        self._thread = self._scheduler.current
+        self._loops.enter(self)
+        try:
+            super().run_forever()
+        except Aborted:
+            self._close_coroutines()
+            raise
+        finally:
+            self._loops.leave(self)
+
+    def next_number(self) -> int:
+        """Return the number of a new future or task."""
+        self._numbers += 1
+        return self._numbers
+
+    def create_future(self) -> asyncio.Future[Any]:
+        """Return a future of this loop."""
+        return Future(loop=self)
+
+    def create_task(self, coro: Any, **named: Any) -> asyncio.Task[Any]:
+        """Create a task."""
+        if self.get_task_factory() is not None:
+            return super().create_task(coro, **named)
+        self._check_closed()  # type: ignore[attr-defined]
+        return Task(coro, loop=self, **named)
+
+    def close(self) -> None:
+        """Close the loop, and the coroutines that were not finished: a later collection would run code of them."""
+        self._close_coroutines()
+        super().close()
+        self.is_over = True
+        self._loops.closed(self)
+
+    def _close_coroutines(self) -> None:
+        for task in asyncio.all_tasks(self):
+            setattr(task, "_log_destroy_pending", False)  # noqa: B010 (typeshed does not know it)
+            with contextlib.suppress(BaseException):
+                task.get_coro().close()
+
+    def time(self) -> float:
+        """Return the virtual time."""
+        return self._scheduler.now
+
+    def set_debug(self, enabled: bool) -> None:
+        """Leave the debug mode off: it looks for slow callbacks, and the time here is virtual."""
+        del enabled
+        super().set_debug(False)
+
+    def _process_events(self, event_list: list[events.Handle]) -> None:
+        for handle in event_list:
+            self._add_callback(handle)  # type: ignore[attr-defined]
+
+    def _write_to_self(self) -> None:
+        """Wake the loop up: not needed, as its selector looks at the arrivals."""
+
+    def waits(self) -> Iterator[str]:
+        """Yield for each task that has not ended where it waits."""
+        for task in sorted(asyncio.all_tasks(self), key=lambda task: task.get_name()):
+            place = suspended_at(task.get_coro())
+            if place:
+                yield f"{getattr(task.get_coro(), '__qualname__', task.get_name())} awaits at {place}"
+
+    def _place(self) -> str:
+        task = asyncio.current_task(self)
+        frames = [] if task is None else task.get_stack()
+        return f"{file_name(frames[-1].f_code.co_filename)}:{frames[-1].f_lineno}" if frames else "?"
+
+
+def settle(future: asyncio.Future[Any], value: object, error: BaseException | None) -> None:
+    """Set the result of a future, unless it was cancelled."""
+    if future.done():
+        return
+    if error is None:
+        future.set_result(value)
+    else:
+        future.set_exception(error)
