@@ -77,8 +77,7 @@ class LoopThread:
 
     def _waits(self, thread: int) -> str:
         task = self._tasks.get(thread)
-        place = "" if task is None else suspended_at(task.get_coro())
-        return f"what comes at {place}" if place else "its event loop"
+        return (task is not None and suspended_at(task.get_coro())) or "?"
 
     def _begin(self, thread: int, call: _Call) -> None:
         if thread in self._next:

@@ -43,7 +43,7 @@ def _wait(thread: VirtualThread, names: dict[int, str], ended: Collection[int]) 
     if kind == JOIN:
         return Wait(thread.number, "the end of a thread", where, None)
     if (what := getattr(obj, "what", None) or getattr(thread.waits_for, "what", None)) is not None:
-        return Wait(thread.number, what, where, None)
+        return Wait(thread.number, what, getattr(obj, "where", where), None)
     if in_condition and isinstance(obj, VirtualLock):
         return Wait(thread.number, "a notification that never comes", where, None)
     name = names.setdefault(id(obj), f"lock {chr(ord('A') + len(names) % 26)}")

@@ -15,14 +15,19 @@ from ...engine.events import WRITE, Pending
 from ..threads.refusal import refuse
 from .cancellation import NOT_TOLERATED, TaskName
 from .served_loop import ServedLoop
-from .sources import CANCELLATIONS, COMPLETIONS, TIMERS, Arrivals, Origin, Source, origin_of, own_origin, step
+from .sources import CANCELLATIONS, COMPLETIONS, TIMERS, Arrivals, Awaited, Origin, Source, origin_of, own_origin, step
 from .virtual_loop import FUNCTION_AS_A_STEP, VirtualLoop, settle
 
 if TYPE_CHECKING:
     from .loops import EventLoops
 
-_MOST_ITERATIONS: Final = 20_000
+_MOST_ITERATIONS: Final = 10_000
 """Iterations after which an execution counts as endless: tests have some dozens."""
+_LATEST: Final = 50
+"""Iterations after which a completion has to come: a task that asks for it again and again would never end."""
+_LATEST_TIMER: Final = 1_000
+"""Iterations after which a timer has to be due; more, because a long timeout is not meant to end during short work."""
+FORCED: Final = "asks again and again for what has not arrived: later arrivals are not tried"
 _THREADS: Final = "threads"
 """Slot of the arrivals from other threads."""
 
@@ -155,12 +160,14 @@ class EventLoop(VirtualLoop):
         self._iterations += 1
         is_idle = not (self._ready or self._stopping)  # type: ignore[attr-defined]
         if self._iterations > _MOST_ITERATIONS:
-            refuse(self._scheduler, "has more iterations of the event loop than can be explored", None)
+            why = f"the event loop has more than {_MOST_ITERATIONS:,} iterations: {'; '.join(self.waits())}"
+            refuse(self._scheduler, why, None)
         able: list[Pending] = [(WRITE, self._arrivals, each) for each in self._sources if each.has_something()]
         if self._functions:
             able.append((WRITE, self._arrivals, _THREADS))
         if self._cancelling:
             able += [(WRITE, self._arrivals, each) for each in self._cancelling if each.has_something()]
+        late = self._late_source()
         if able or is_idle:
             is_waiting = is_idle and not self._arrivals.free
             self._arrivals.came_from.clear()
@@ -171,11 +178,21 @@ class EventLoop(VirtualLoop):
 
             self.is_between_iterations = True
             try:
-                self._scheduler.point_when(step(able), self._arrivals if is_idle else _ALWAYS, begins)
+                waits_for = late or (self._arrivals if is_idle else _ALWAYS)
+                self._scheduler.point_when(step(able), waits_for, begins)
             finally:
                 self.is_between_iterations = False
         arrived, self._arrivals.handles = self._arrivals.handles, []
         return arrived
+
+    def _late_source(self) -> Awaited | None:
+        """Return the wait for a source that has not delivered for too long; ``None`` if there is no such source."""
+        for source in self._sources:
+            source.waited = source.waited + 1 if source.has_something() else 0
+            if source.waited > (_LATEST if source.is_once else _LATEST_TIMER):
+                self._scheduler.proof_obstacles[f"{'; '.join(self.waits())}: {FORCED}"] = None
+                return Awaited(source)
+        return None
 
     @property
     def has_due_timer(self) -> bool:
@@ -266,6 +283,7 @@ class EventLoop(VirtualLoop):
                 if source.is_once:
                     among.remove(source)
                 source.deliver()
+                source.waited = 0
                 self._arrivals.came_from.append(self._scheduler.current)
                 if source.is_once:
                     return

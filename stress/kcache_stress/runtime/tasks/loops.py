@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
+import warnings as _warnings
 from typing import TYPE_CHECKING, Any, Final
+
+from kcache_model.places import file_name
 
 from ...engine.scheduling import HUB
 from ..threads.uncontrolled import LOOP_ENTRIES
@@ -13,6 +16,8 @@ if TYPE_CHECKING:
     from ..threads.scheduler import Scheduler
     from .virtual_loop import VirtualLoop
 
+warnings: Final[Any] = _warnings
+NEVER_AWAITED: Final = "is called, but never awaited: what it does was not run"
 THREADS_BESIDE_A_LOOP: Final = "an async test starts threads: what they share with callbacks is not seen"
 
 
@@ -35,7 +40,7 @@ class EventLoops:
     """
 
     __slots__ = (
-        *("_current", "_modules", "_open", "_real", "_running", "_threads"),
+        *("_current", "_warn_unawaited", "_modules", "_open", "_real", "_running", "_threads"),
         *("cancellations", "environment", "has_threads", "scheduler", "has_loops"),
     )
 
@@ -62,10 +67,18 @@ class EventLoops:
             self._real = {name: names[name] for name in LOOP_ENTRIES}
         for names in self._modules:
             names.update({name: getattr(self, name) for name in LOOP_ENTRIES})
+        self._warn_unawaited, warnings._warn_unawaited_coroutine = warnings._warn_unawaited_coroutine, self._unawaited
 
     def __exit__(self, *_: object) -> None:
         for names in self._modules:
             names.update(self._real)
+        warnings._warn_unawaited_coroutine = self._warn_unawaited
+
+    def _unawaited(self, coroutine: Any) -> None:
+        """Record that a coroutine was never awaited: nothing is known about what it would have done."""
+        code = coroutine.cr_code
+        place = f"{file_name(code.co_filename)}:{code.co_firstlineno}"
+        self.scheduler.proof_obstacles[f"{place}: {code.co_qualname} {NEVER_AWAITED}"] = None
 
     # What code calls in place of asyncio's functions.
 

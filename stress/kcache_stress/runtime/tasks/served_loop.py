@@ -47,9 +47,11 @@ class _Completion(VirtualLock):
         self.free = False
         self.describe = describe
 
+    what: ClassVar[str] = "an event of its loop that never comes"
+
     @property
-    def what(self) -> str:
-        """The places at which the call waits."""
+    def where(self) -> str:
+        """The place at which the call waits."""
         return self.describe()
 
 
@@ -80,7 +82,7 @@ class ServedLoop(VirtualLoop):
         """Return a lock that the caller of the loop holds until a call has ended.
 
         Args:
-            describe: returns the places at which the call waits.
+            describe: returns the place at which the call waits.
         """
         return self._completion(describe)
 

@@ -99,6 +99,9 @@ class Source:
         origin: returns the place at which code has asked for what is delivered next; ``None`` if it is unknown.
         orders: slots of the arrivals that each delivery writes: the order of such deliveries matters.
         is_once: whether there is one delivery only.
+
+    Attributes:
+        waited: number of iterations since it has had something to deliver.
     """
 
     def __init__(
@@ -118,6 +121,7 @@ class Source:
         self.has_something = has_something
         self.is_once = is_once
         self.orders = orders
+        self.waited = 0
         self._loop = loop
 
     @property
@@ -137,6 +141,22 @@ class Source:
     def end(self, arrivals: Arrivals) -> Pending:
         """Return the last event of a source that has nothing more to deliver."""
         return step([(READ, arrivals, self), *((READ, arrivals, order) for order in self.orders if order in _USED_UP)])
+
+
+class Awaited:
+    """Condition that a source has delivered.
+
+    Args:
+        source: the source.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    @property
+    def free(self) -> bool:
+        """Whether it has delivered."""
+        return not self._source.waited
 
 
 def step(parts: list[Pending], enabled_by: int | None = None) -> Pending:
