@@ -269,10 +269,8 @@ cancel_option = click.option(
     "--cancel",
     type=click.IntRange(0, 3),
     metavar="NUMBER",
-    default=0,
-    show_default=True,
-    help="For async tests: cancel this number of the test's own tasks in each execution, at each of their awaits. "
-    "A task whose work the test needs is not cancelled.",
+    help="Of async tests and classes: cancel this number of tasks in each execution, at each of their awaits. A task "
+    "without which the others would wait or fail is not cancelled. By default 0; for check with a class, 1.",
 )
 
 
@@ -386,7 +384,7 @@ class CommandRequest:
             "semantics": self.options.semantics is not Semantics.CLASSIC,
             "contract": self.options.is_strict and not self.options.data_races,
             "timeouts": self.options.timeouts is not Timeouts.PATIENT,
-            "cancel": self.options.cancel > 0,
+            "cancel": bool(self.options.cancel),
         }
         for name in (name for name, is_given in changes.items() if is_given and name not in self.target_type.knows):
             raise click.UsageError(f"--{name} is not for --type {self.target_type.name}")

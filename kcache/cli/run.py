@@ -46,7 +46,7 @@ def run(
     patience: float,
     seed: int,
     timeouts: Timeouts,
-    cancel: int,
+    cancel: int | None,
     instrument: tuple[str, ...],
 ) -> None:
     """Run a test suite as it is: kcache run pytest -- ARGUMENTS of pytest.
@@ -61,7 +61,7 @@ def run(
         raise click.UsageError('pytest is not installed where kcache is: pip install "kcache[pytest]"')
     command = [sys.executable, "-m", "pytest", "-p", _PLUGIN, f"--kcache-test-budget={budget_per_test}"]
     command += [f"--kcache-test-patience={patience}", f"--kcache-test-seed={seed}"]
-    command += [f"--kcache-test-timeouts={timeouts}", f"--kcache-test-cancel={cancel}"]
+    command += [f"--kcache-test-timeouts={timeouts}", f"--kcache-test-cancel={cancel or 0}"]
     command += [f"--kcache-test-instrument={package}" for package in instrument]
     command += arguments
     if os.name == "nt":  # on Windows, exec starts another process and ends this one

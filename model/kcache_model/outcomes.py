@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from .places import Frames
 
@@ -114,6 +114,13 @@ class _Anything(Outcome):
 
 ANYTHING = _Anything()
 """The call may return or raise anything: its outcome differs from run to run after the same calls."""
+
+
+CANCELLED: Final = Outcome(error="cancelled", message="its task was cancelled")
+"""The call was cancelled from outside: it may or may not have taken effect."""
+
+NOT_BEGUN: Final = Outcome(error="not begun", message="the task of the call was cancelled before")
+"""The call was not made, because an earlier call of its thread was cancelled."""
 
 
 def with_short_floats(value: Value) -> Value:

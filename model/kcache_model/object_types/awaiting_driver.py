@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..history import PREFIX_THREAD
-from .loop_thread import LoopThread
+from ..outcomes import CANCELLED, NOT_BEGUN, Outcome
+from .loop_thread import CallCancelledError, LoopThread
 from .method_call import MOST_ITEMS, Form, MethodCall
 from .object_type import Load
 from .plain_driver import PlainDriver
@@ -29,7 +30,18 @@ class AwaitingDriver(PlainDriver):
         self, factory: Callable[[], Any], _: Any, /, *, load: Load = importlib.import_module, **more: Any
     ) -> None:
         self._loop = LoopThread(load)
+        self._cancelled: set[int] = set()
         super().__init__(factory, _, load=load, **more)
+
+    def call(self, operation: MethodCall, thread: int = PREFIX_THREAD) -> Outcome:
+        """Run a call and return its outcome; a thread whose call was cancelled makes no further calls."""
+        if thread in self._cancelled:
+            return NOT_BEGUN
+        try:
+            return super().call(operation, thread)
+        except CallCancelledError:
+            self._cancelled.add(thread)
+            return CANCELLED
 
     def create(self, factory: Callable[[], Any]) -> Any:
         """Create the object in the loop: the constructor may look for the running loop."""
@@ -59,7 +71,7 @@ class AwaitingDriver(PlainDriver):
         if operation.name == "__await__":
             return await self.made
         value: Any = super().value_of(operation, thread)
-        if inspect.isawaitable(value):
+        if operation.form is Form.CALL and (operation.is_async or inspect.iscoroutine(value)):
             value = await value
         return await _items(value) if operation.form is Form.ITERATE and operation.is_async else value
 

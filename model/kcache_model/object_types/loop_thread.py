@@ -17,6 +17,10 @@ from ..suspended import suspended_at
 from .object_type import Load
 
 
+class CallCancelledError(UnwindError):
+    """The environment has cancelled a call, and the call has ended with an exception."""
+
+
 class _Call:
     """A call, and what came of it.
 
@@ -25,15 +29,26 @@ class _Call:
         completion: a lock that is released when the call has ended.
         value: its result.
         error: its exception.
+        is_over: whether it has ended.
+        is_cancelled: whether the environment has cancelled it.
+        task: the task that makes it.
     """
 
-    __slots__ = ("completion", "error", "value", "work")
+    __slots__ = ("completion", "error", "is_cancelled", "is_over", "task", "value", "work")
 
     def __init__(self, work: Callable[[], Coroutine[Any, Any, object]], completion: Any) -> None:
         self.work = work
         self.completion = completion
+        self.task: Any = None
         self.value: object = None
         self.error: BaseException | None = None
+        self.is_over = self.is_cancelled = False
+
+    def cancel(self) -> None:
+        """Cancel the task of the call at its await, unless the call has ended."""
+        if not self.is_over:
+            self.is_cancelled = True
+            self.task.cancel()
 
 
 class LoopThread:
@@ -50,6 +65,7 @@ class LoopThread:
         self._loop = loop.served() if hasattr(loop, "served") else loop  # of the explorer
         self._tasks: dict[int, Any] = {}
         self._next: dict[int, Any] = {}
+        self._numbers: dict[int, int] = {}
         self._threading.Thread(target=_run, args=(self._loop, asyncio), daemon=True).start()
         if self._loop is loop:
             weakref.finalize(self, loop.call_soon_threadsafe, loop.stop)
@@ -60,13 +76,16 @@ class LoopThread:
         Args:
             thread: the number of the calling thread.
             work: returns the coroutine; called in the loop.
+
+        Raises:
+            CallCancelledError: the environment has cancelled the call.
         """
         call = _Call(work, self._completion(thread))
         self._loop.call_soon_threadsafe(self._begin, thread, call)
         call.completion.acquire()
-        if call.error is not None:
-            raise call.error
-        return call.value
+        if call.error is None:
+            return call.value
+        raise CallCancelledError if call.is_cancelled else call.error
 
     def _completion(self, thread: int) -> Any:
         if hasattr(self._loop, "completion"):
@@ -81,10 +100,14 @@ class LoopThread:
 
     def _begin(self, thread: int, call: _Call) -> None:
         if thread in self._next:
+            call.task = self._tasks[thread]
             self._next[thread].set_result(call)
         else:
-            task = self._tasks[thread] = self._loop.create_task(self._serve(thread, call))
-            task._log_destroy_pending = False  # it waits for further calls until the object is dropped
+            call.task = self._tasks[thread] = self._loop.create_task(self._serve(thread, call))
+            call.task._log_destroy_pending = False  # it waits for further calls until the object is dropped
+        if thread >= 0 and hasattr(self._loop, "may_cancel"):
+            number = self._numbers[thread] = self._numbers.get(thread, -1) + 1
+            self._loop.may_cancel((thread, number), call)
 
     async def _serve(self, thread: int, call: _Call) -> None:
         while True:
@@ -94,6 +117,7 @@ class LoopThread:
                 raise
             except BaseException as error:
                 call.error = error
+            call.is_over = True
             call.completion.release()
             self._next[thread] = self._loop.create_future()
             call = await self._next[thread]

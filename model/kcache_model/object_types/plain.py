@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from ..call_program import CallProgram
 from ..codec import Codec
-from ..decoding import Json, fields_of, list_of, member_of, shown, text_of, texts_of
+from ..decoding import Json, fields_of, is_integer, list_of, member_of, shown, text_of, texts_of
 from ..errors import FormatError, TargetError
 from ..history import FINAL_THREAD
 from ..outcomes import Outcome, error_text, raised, returned
@@ -50,6 +50,8 @@ class ObjectProgram(CallProgram[MethodCall]):
 
     prefix: tuple[MethodCall, ...] = ()
     threads: tuple[tuple[MethodCall, ...], ...] = ()
+    cancellations: int = 0
+    """Number of calls that the environment may cancel in one execution, if the calls are awaited."""
 
 
 def method(
@@ -279,7 +281,8 @@ def _encode(program: ObjectProgram) -> Json:
     def calls(operations: Sequence[MethodCall]) -> list[Json]:
         return list(map(_encode_operation, operations))
 
-    return {"prefix": calls(program.prefix), "threads": [calls(thread) for thread in program.threads]}
+    data: Json = {"prefix": calls(program.prefix), "threads": [calls(thread) for thread in program.threads]}
+    return {**data, "cancel": program.cancellations} if program.cancellations else data
 
 
 def _encode_operation(operation: MethodCall) -> Json:
@@ -298,8 +301,12 @@ def _decode(decode_operation: Callable[[Any], MethodCall], data: Any) -> ObjectP
     def calls(data: Any) -> tuple[MethodCall, ...]:
         return tuple(map(decode_operation, list_of(data)))
 
-    fields = fields_of(data, "a program", {"prefix", "threads"}, set())
-    return ObjectProgram(calls(fields["prefix"]), tuple(map(calls, list_of(fields["threads"]))))
+    fields = fields_of(data, "a program", {"prefix", "threads"}, {"cancel"})
+    threads = tuple(map(calls, list_of(fields["threads"])))
+    cancellations = fields.get("cancel", 0)
+    if not is_integer(cancellations) or cancellations < 0:
+        raise FormatError(f"{shown(cancellations)} is no number of cancellations")
+    return ObjectProgram(calls(fields["prefix"]), threads, cancellations)
 
 
 def _decode_operation(

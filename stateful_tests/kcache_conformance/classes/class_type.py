@@ -121,6 +121,7 @@ def class_type(name: str) -> TargetType:
         exploring=late_exploring(lambda: whole().exploring),
         advised_against=_under_lock(kind) if isinstance(kind, type) else {},
         advised=lambda loaded: whole().advised(loaded),
+        knows=_known_options(kind),
     )
 
 
@@ -162,7 +163,12 @@ def _whole_type(name: str) -> TargetType:
         ),
         advised_against=_under_lock(kind),
         advised=lambda _: advice_of_left_out(calls.left_out),
+        knows=_known_options(kind),
     )
+
+
+def _known_options(kind: Any) -> frozenset[str]:
+    return frozenset({"cancel"} if isinstance(kind, type) and is_async_class(kind) else ())
 
 
 def _not_replayed(_: object) -> Outcome:

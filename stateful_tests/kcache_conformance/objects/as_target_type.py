@@ -27,7 +27,7 @@ from ..targets.imported_late import imported_late
 from ..targets.judged_recording import JudgedRecording, JudgeOptions, RecordingJudge
 from ..targets.target_type import REPLAY, Exploring, Stopped, TargetType
 from .phases import phases
-from .programs import lonely_calls, random_program, small_scope
+from .programs import lonely_calls, random_program, small_scope, with_cancellations
 
 if TYPE_CHECKING:
     from kcache_stress.objects.object_exploration import ObjectExplorationTarget
@@ -105,13 +105,14 @@ def _exploring(object_type: ObjectType) -> Exploring:
 
         return ObjectExplorationTarget(object_type, load_object_target(object_type, spec), instrument, granularity)
 
-    def random(target: Any, seed: int, shape: tuple[int, int], _: SuiteOptions) -> Any:
+    def random(target: Any, seed: int, shape: tuple[int, int], options: SuiteOptions) -> Any:
         rng = Random(seed)
         sizes = tuple(rng.randint(1, shape[1]) for _ in range(rng.randint(2, shape[0])))
-        return random_program(seed, object_type, target, (sizes,))
+        return with_cancellations(object_type, random_program(seed, object_type, target, (sizes,)), options.cancel)
 
-    def scope(bound: Bound, target: Any, _: SuiteOptions, deadline: float) -> Iterator[Any]:
-        return small_scope(object_type, target, bound, deadline)
+    def scope(bound: Bound, target: Any, options: SuiteOptions, deadline: float) -> Iterator[Any]:
+        for program in small_scope(object_type, target, bound, deadline):
+            yield with_cancellations(object_type, program, options.cancel)
 
     def count(bound: Bound, target: Any, _: SuiteOptions, deadline: float) -> int | None:
         number = sum(1 for _ in small_scope(object_type, target, bound, deadline))

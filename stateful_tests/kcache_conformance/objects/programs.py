@@ -355,3 +355,8 @@ def _is_allowed(target: ObjectTarget, program: Any) -> bool:
 
 def _may_wait_for_ever(object_type: ObjectType, program: Any, is_late: Callable[[], bool] = lambda: False) -> bool:
     return may_wait_for_ever(object_type.specification(program), program, is_late)
+
+
+def with_cancellations(object_type: ObjectType, program: Any, number: int | None) -> Any:
+    """Return the program with a number of cancellations in each execution, if its calls are awaited."""
+    return replace(program, cancellations=number) if number and object_type.is_on_loop else program

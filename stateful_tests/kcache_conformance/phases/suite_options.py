@@ -60,7 +60,7 @@ class SuiteOptions:
         module_files: the files of the modules of that process.
         usual: exceptions that end threads of a test although the test passes, each with its place.
         timeouts: when waits with a timeout may end; for tests.
-        cancel: the number of cancellations of tasks in one execution; for tests.
+        cancel: the number of cancellations in one execution of an async test or class; ``None`` for the usual one.
     """
 
     semantics: Semantics = Semantics.CLASSIC
@@ -86,7 +86,7 @@ class SuiteOptions:
     module_files: Mapping[str, str] = field(default_factory=dict, hash=False)
     usual: tuple[str, ...] = ()
     timeouts: Timeouts = Timeouts.PATIENT
-    cancel: int = 0
+    cancel: int | None = None
 
     @property
     def is_strict(self) -> bool:

@@ -6,7 +6,7 @@ import itertools
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType, SimpleNamespace
@@ -87,7 +87,7 @@ class Shape:
 
     is_whole: bool = False
     is_on_loop: bool = False
-    tolerated: frozenset[frozenset[TaskName]] | None = None
+    tolerated: frozenset[frozenset[Hashable]] | None = None
     orders: dict[object, str] | None = None
     threads: int = 0
     events: int = 0
@@ -123,7 +123,7 @@ class InterleavedRunner(ScenarioRunner):
         self._parts: Sequence[Part] = ()
         self._strategy: Strategy | None = None
         self._is_learning = False
-        self._at_birth: frozenset[TaskName] = frozenset()
+        self._at_birth: frozenset[Hashable] = frozenset()
         self._began = time.thread_time()
         shape.is_whole = shape.is_whole or test.is_async
         scheduler = copies.sandbox.scheduler
@@ -258,10 +258,10 @@ class InterleavedRunner(ScenarioRunner):
             return True
 
         if passes(()):
-            tolerated = {frozenset[TaskName]()}
+            tolerated = {frozenset[Hashable]()}
             for size in range(1, self._test.cancellations + 1):
                 sets = itertools.islice(itertools.combinations(sorted(tasks), size), _MOST_SETS)
-                tolerated |= {frozenset(each) for each in sets if passes(each)}
+                tolerated |= {frozenset[Hashable](each) for each in sets if passes(each)}
             self._shape.tolerated = frozenset(tolerated)
         self._at_birth = frozenset()
 

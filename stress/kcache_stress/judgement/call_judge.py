@@ -12,8 +12,10 @@ from typing import Any, Final
 
 from kcache_model.call_program import CallProgram
 from kcache_model.finding import FindingKind
+from kcache_model.history import Call
 from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor, Op, R, S
 from kcache_model.linearizability.waiting import TooManyWaysError, WaitingMonitor
+from kcache_model.object_types.checking import CallsVerdict
 from kcache_model.object_types.specification import (
     SLOW_WAITS,
     Specification,
@@ -21,8 +23,9 @@ from kcache_model.object_types.specification import (
     as_called,
     may_wait_for_ever,
 )
-from kcache_model.outcomes import ErrorKind, Outcome, unexplained_text
+from kcache_model.outcomes import CANCELLED, ErrorKind, Outcome, unexplained_text
 from kcache_model.rules import BrokenRule
+from kcache_model.verdict import Status
 
 from ..engine.execution import Execution, Mark, Problem
 from ..engine.happens_before import HappensBefore
@@ -50,6 +53,7 @@ class CallJudge:
         strict_errors: require the same errors as the specification, not just any error.
         text: returns the text of an operation for a sentence.
         keeps_lock: whether a call acquires a lock for its thread that another call must release.
+        decide: decides about a history in which calls are pending, because they were cancelled.
 
     Attributes:
         monitor: decides which orders of the calls explain their outcomes; it identifies calls by their positions in the
@@ -67,11 +71,13 @@ class CallJudge:
         strict_errors: bool = False,
         text: Callable[[Any], str] = str,
         keeps_lock: Callable[[Any], bool] = lambda _: False,
+        decide: Callable[[Sequence[Call[Any]]], CallsVerdict] = lambda _: CallsVerdict(Status.OK),
     ) -> None:
         self._specification = specification
         self._strict_errors = strict_errors
         self._text = text
         self._keeps_lock = keeps_lock
+        self._decide = decide
         self._read_back = read_back
         self._program = program
         self._operations = [operation for thread in program.threads for operation in thread]
@@ -116,6 +122,8 @@ class CallJudge:
         if execution.ending is not Ending.COMPLETE:
             return None
         outcomes = tuple(outcome for thread in execution.outcomes for outcome in thread)
+        if CANCELLED in outcomes:
+            return self._judge_with_cancelled(execution, outcomes)
         shape = marks_in_order(execution) if order is None else marks_by_need(execution, order)
         given_up = given_up_in(execution)
         observed = (shape, outcomes, execution.final, execution.prefix, given_up)
@@ -125,6 +133,16 @@ class CallJudge:
         if verdict is not None and self._is_explained_in_time(execution, outcomes, shape, given_up):
             verdict = None
         return verdict or self._broken(execution)
+
+    def _judge_with_cancelled(self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...]) -> Problem | None:
+        """Judge an execution in which a call was cancelled, by the order in which the calls happened."""
+        observed = (marks_in_order(execution), outcomes, execution.final, execution.prefix)
+        if observed not in self._verdicts:
+            verdict = self._decide(calls_of(self._program, execution, self._read_back(execution.final)))
+            kind = FindingKind.EXCEPTION if verdict.is_error else FindingKind.NONLINEARIZABLE
+            is_wrong = verdict.status is Status.VIOLATION
+            self._verdicts[observed] = Problem(kind, verdict.reason) if is_wrong else None
+        return self._verdicts[observed] or self._broken(execution)
 
     def _is_lonely_wait(self, execution: Execution[Outcome]) -> bool:
         """Whether the only call waits, as the specification allows, for another call and not for a lock of its own."""

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from kcache_model.call_program import CallProgram
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
-from kcache_model.outcomes import Outcome
+from kcache_model.outcomes import CANCELLED, NOT_BEGUN, Outcome
 
 from ..engine.execution import Execution, Mark
 from ..engine.orders import marks_in_order
@@ -23,6 +23,8 @@ def calls_of(
 ) -> tuple[Call[Op], ...]:
     """Return the calls of an execution in the order of their beginnings, including calls before and after the threads.
 
+    A call that was cancelled is pending: it may or may not have taken effect.
+
     Args:
         program: the operations.
         execution: their outcomes.
@@ -37,10 +39,11 @@ def calls_of(
         for operation, outcome in zip(program.threads[thread], outcomes, strict=False)
     ]
     ticks = {mark: begun + tick for tick, mark in enumerate(marks_in_order(execution) if marks is None else marks)}
-    calls += [
-        Call(thread, operation, ticks[position + 1], ticks[-position - 1], outcome)
-        for position, (thread, operation, outcome) in enumerate(threads)
-    ]
+    for position, (thread, operation, outcome) in enumerate(threads):
+        if outcome == CANCELLED:
+            calls.append(Call(thread, operation, ticks[position + 1], None, None))
+        elif outcome != NOT_BEGUN:
+            calls.append(Call(thread, operation, ticks[position + 1], ticks[-position - 1], outcome))
     calls += _alone(FINAL_THREAD, final, execution.final, begun + len(ticks))
     return tuple(sorted(calls, key=lambda call: call.invoked))
 

@@ -24,9 +24,11 @@ from kcache_model.verdict import Status
 
 from ..engine.audit import AuditShare
 from ..engine.counterexample import Counterexample
+from ..engine.dpor import Dpor
 from ..engine.equal_actors import EqualActors
 from ..engine.execution import Execution, Problem
 from ..engine.granularity import Granularity
+from ..engine.search import SearchLimits, search
 from ..engine.strategy import Ending, Strategy
 from ..interleaved.confirming import confirm
 from ..judgement.call_judge import CallJudge
@@ -40,6 +42,7 @@ from ..modules.roots import Roots
 from ..modules.sandbox import Sandbox
 from ..modules.sources import fingerprint_of
 from ..runtime.tasks import CONTRACT
+from ..runtime.tasks.cancellation import Cancellations
 from ..runtime.threads.virtual_thread import SetupDeadlockError
 from ..target.confirmation import Answer, Confirmation, why_not_repeated
 from ..target.exploration_result import RunnerAndJudge
@@ -54,6 +57,8 @@ from .open_blocks import abandon_blocks
 from .real_run import reproduction_of
 
 PHASE: Final = "explorer"
+_ENDS: Final = 20
+"""Executions in which a program has to end without a call, so that the call may be cancelled."""
 
 
 class ObjectRunner(ScenarioRunner):
@@ -72,7 +77,9 @@ class ObjectRunner(ScenarioRunner):
         pulse: Callable[[], None] = lambda: None,
         *,
         reads_back: bool = True,
+        tolerated: frozenset[frozenset[Hashable]] = frozenset(),
     ) -> None:
+        self._cancellations = Cancellations(getattr(program, "cancellations", 0), tolerated=tolerated)
         self.made: object = None
         self._object_type = object_type
         self._target = target
@@ -100,6 +107,7 @@ class ObjectRunner(ScenarioRunner):
 
     def run(self, strategy: Strategy) -> Execution[Any]:
         """Run the program once under ``strategy``."""
+        self.sandbox.loops.cancellations = self._cancellations
         execution = super().run(strategy)
         if self._is_on_loop:
             self.sandbox.loops.note_threads(callers=len(self._program.threads))
@@ -235,6 +243,7 @@ class ObjectExplorationTarget:
         self._wider: dict[frozenset[str], ObjectExplorationTarget] = {}
         self._is_loaded = False
         self._keeping = KeepingCalls(object_type, target)
+        self._ends: dict[Any, bool] = {}
 
     @property
     def sandbox(self) -> Sandbox:
@@ -279,7 +288,31 @@ class ObjectExplorationTarget:
         Raises:
             CannotExploreError: the target cannot be scheduled.
         """
-        return ObjectRunner(self._object_type, self.target, program, self._copies, pulse)
+        tolerated = (
+            self._tolerated(program) if getattr(program, "cancellations", 0) else frozenset[frozenset[Hashable]]()
+        )
+        return ObjectRunner(self._object_type, self.target, program, self._copies, pulse, tolerated=tolerated)
+
+    def _tolerated(self, program: Any) -> frozenset[frozenset[Hashable]]:
+        """Return the sets of calls, by thread and number, without which the program ends: these may be cancelled.
+
+        Without a call, its thread does not make the following calls either.
+        """
+        calls = [(number, at) for number, own in enumerate(program.threads) for at in range(len(own))]
+        sets = (some for size in range(program.cancellations + 1) for some in itertools.combinations(calls, size))
+        return frozenset(frozenset[Hashable](some) for some in sets if self._ends_without(program, some))
+
+    def _ends_without(self, program: Any, cancelled: Sequence[tuple[int, int]]) -> bool:
+        first = dict(reversed(cancelled))
+        threads = tuple(own[: first.get(number, len(own))] for number, own in enumerate(program.threads))
+        rest = replace(program.with_calls(program.prefix, threads), cancellations=0)
+        if rest not in self._ends:
+            runner = ObjectRunner(self._object_type, self.target, rest, self._copies)
+            executions: list[Ending] = []
+            search(runner, Dpor(), None, SearchLimits(_ENDS), on_execution=lambda run: executions.append(run.ending))
+            runner.clean_up()
+            self._ends[rest] = Ending.DEADLOCK not in executions and Ending.ENDLESS not in executions
+        return self._ends[rest]
 
     def judge(self, program: Any, runner: ObjectRunner, *, strict_errors: bool = False) -> CallJudge:
         """Create the judge of the executions of a runner of the same program."""
@@ -290,6 +323,7 @@ class ObjectExplorationTarget:
             strict_errors=strict_errors or self._object_type.exact_errors,
             text=self._object_type.call_text,
             keeps_lock=partial(self._keeping, program),
+            decide=partial(self._object_type.judged, program, strict_errors=strict_errors),
         )
 
     @contextlib.contextmanager

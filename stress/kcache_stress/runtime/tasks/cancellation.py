@@ -20,6 +20,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections import Counter
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, Final
@@ -60,9 +61,9 @@ class Cancellations:
 
     most: int = 0
     path: str = ""
-    tolerated: frozenset[frozenset[TaskName]] = frozenset()
-    at_birth: frozenset[TaskName] = frozenset()
-    cancelled: list[TaskName] = field(default_factory=list)
+    tolerated: frozenset[frozenset[Hashable]] = frozenset()
+    at_birth: frozenset[Hashable] = frozenset()
+    cancelled: list[Hashable] = field(default_factory=list)
     tasks: dict[TaskName, asyncio.Task[Any]] = field(default_factory=dict)
     _numbers: Counter[tuple[str, int, str]] = field(default_factory=Counter)
 
@@ -82,15 +83,15 @@ class Cancellations:
         self.tasks[name] = task
         return name
 
-    def tolerate(self, name: TaskName) -> bool:
+    def tolerate(self, name: Hashable) -> bool:
         """Whether the test passes without the task, perhaps together with others."""
         return any(name in tasks for tasks in self.tolerated)
 
-    def allow(self, name: TaskName) -> bool:
+    def allow(self, name: Hashable) -> bool:
         """Whether the task may be cancelled now."""
         return len(self.cancelled) < self.most and frozenset((*self.cancelled, name)) in self.tolerated
 
-    def deliver(self, name: TaskName) -> None:
+    def deliver(self, name: Hashable) -> None:
         """Record that a task is cancelled."""
         self.cancelled.append(name)
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import events
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import Context
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
-from ...engine.events import RELEASE, WRITE
+from ...engine.events import READ, RELEASE, WRITE, Pending
 from ..threads.locks import VirtualLock
+from .sources import CANCELLATIONS, Source, step
 from .virtual_loop import FUNCTION_AS_A_STEP, VirtualLoop, settle
 
 if TYPE_CHECKING:
@@ -61,6 +62,34 @@ class _Arrivals:
     __slots__ = ("__weakref__",)
 
 
+class Cancellable(Protocol):
+    """Call that may be cancelled."""
+
+    is_over: bool
+    """Whether it has ended."""
+
+    def cancel(self) -> None:
+        """Cancel its task."""
+        ...
+
+
+class _Offer:
+    """View of a call for the source of its cancellation, which has a last event when the call has ended."""
+
+    is_between_iterations = True
+    has_due_timer = False
+
+    def __init__(self, call: Cancellable) -> None:
+        self._call = call
+
+    @property
+    def is_over(self) -> bool:
+        return self._call.is_over
+
+    def waits(self) -> Iterable[str]:
+        return ()
+
+
 class ServedLoop(VirtualLoop):
     """Loop that waits as threads do.
 
@@ -74,6 +103,7 @@ class ServedLoop(VirtualLoop):
         self._handles: list[events.Handle] = []
         own = {"scheduler": loops.scheduler, "__slots__": ()}
         self._arrivals = _Arrivals()
+        self._is_waiting = False
         self._bell: _Bell = type("_Bell", (_Bell,), own)()
         self._bell.acquire()
         self._completion: type[_Completion] = type("_Completion", (_Completion,), own)
@@ -100,13 +130,53 @@ class ServedLoop(VirtualLoop):
 
     def begin_iteration(self, timeout: float | None) -> list[events.Handle]:
         """Wait for a call or the next timer, if nothing is ready; return the calls that have arrived."""
+        self._is_waiting = timeout is None
         if timeout is None:
             self._bell.acquire()
         elif timeout > 0:
             self._bell.acquire(timeout=timeout)
+        self._is_waiting = False
         self._scheduler.touch(self._arrivals, "calls", WRITE)
         arrived, self._handles = self._handles, []
         return arrived
+
+    def may_cancel(self, name: tuple[int, int], call: Cancellable) -> None:
+        """Let the environment cancel a call at each of its awaits, as long as cancellations are left.
+
+        Args:
+            name: the number of the thread, and of the call in the thread.
+            call: the call.
+        """
+        cancellations = self._loops.cancellations
+        if not (self._scheduler.live and cancellations.tolerate(name)):
+            return
+
+        def cancel() -> None:
+            cancellations.deliver(name)
+            self._handles.append(events.Handle(call.cancel, (), self))
+            self._bell.free = True
+
+        def is_possible() -> bool:
+            return not call.is_over and cancellations.allow(name) and not self._stands_still()
+
+        offer = _Offer(call)
+        source = Source(offer, "is cancelled", cancel, is_possible, lambda: None, (CANCELLATIONS,), is_once=True)
+        parts: list[Pending] = [(WRITE, self._arrivals, "calls"), (WRITE, self._arrivals, CANCELLATIONS)]
+        delivery, end = step(parts), step([(READ, *part[1:]) for part in parts])
+
+        def act() -> None:
+            self._scheduler.point_when(delivery, source, lambda: delivery if source.may_deliver else end)
+            if source.may_deliver:
+                cancel()
+
+        self._loops.environment.add(self._scheduler.start(act))
+
+    def _stands_still(self) -> bool:
+        """Whether nothing can go on. A cancellation is no help then: the environment may leave it out."""
+        if self._bell.free or not self._is_waiting:
+            return False
+        others = self._scheduler.actors.keys() - self._loops.environment - {self._thread}
+        return not any(self._scheduler.actors[number].enabled for number in others)
 
     def close(self) -> None:
         """Close the loop."""

@@ -45,10 +45,13 @@ def own_origin() -> Origin | None:
 class Deliverable(Protocol):
     """Loop that takes deliveries between two iterations."""
 
-    is_over: bool
-    """Whether the loop has ended."""
     is_between_iterations: bool
     """Whether it is about to begin an iteration."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the loop has ended."""
+        ...
 
     @property
     def has_due_timer(self) -> bool:

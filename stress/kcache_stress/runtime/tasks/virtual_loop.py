@@ -178,7 +178,7 @@ _WITHOUT: Final = {
     **dict.fromkeys(("sock_recv", "sock_recv_into", "sock_recvfrom", "sock_recvfrom_into", "sock_sendall"), _STREAMS),
     **dict.fromkeys(("sock_sendto", "sock_connect", "sock_accept", "sock_sendfile"), _STREAMS),
 }
-"""Method of a loop -> the reason for which its use ends the exploration: a failure of it would be no fault of a test."""
+"""Method of a loop -> the reason for which its use ends the exploration: its failure would be no fault of a test."""
 for _name in _WITHOUT:
     setattr(VirtualLoop, _name, _refused(_name))
 
