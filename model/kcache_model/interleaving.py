@@ -140,6 +140,7 @@ class InterleavedCall:
     last: int
 
 
+_MOST_OF_NAME: Final = 20
 EVENT_LOOP: Final = "event loop"
 """Name of the actors that deliver timers and completions to an event loop."""
 
@@ -181,6 +182,16 @@ class Interleaving:
     omitted: int = 0
     is_interrupted: bool = True
     test: tuple[str, int, int] | None = None
+
+    def name_of(self, thread: int) -> str:
+        """Return the name of a thread, or of a task, in reports: its number, and its name if it has one."""
+        if thread < 0:
+            return "a call outside the threads"
+        name = self.thread_names.get(thread, "")
+        if name == EVENT_LOOP:
+            return name
+        what = "task" if name and self.is_of_a_loop else "thread"
+        return f"{what} {thread + 1}" + (f" ({name[:_MOST_OF_NAME]})" if name else "")
 
     @property
     def is_of_a_loop(self) -> bool:

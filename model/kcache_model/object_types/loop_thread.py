@@ -107,6 +107,7 @@ class LoopThread:
             call.task._log_destroy_pending = False  # it waits for further calls until the object is dropped
         if thread >= 0 and hasattr(self._loop, "may_cancel"):
             number = self._numbers[thread] = self._numbers.get(thread, -1) + 1
+            call.task.lane = thread
             self._loop.may_cancel((thread, number), call)
 
     async def _serve(self, thread: int, call: _Call) -> None:

@@ -71,10 +71,7 @@ def switch_text(interleaving: Interleaving, switch: Switch) -> str:
 
 def thread_label(interleaving: Interleaving, thread: int) -> str:
     """Return the label of a thread's lane, also used in sentences: its number, and its name if it has one."""
-    if thread < 0:
-        return "a call outside the threads"
-    name = interleaving.thread_names.get(thread)
-    return f"thread {thread + 1}" + (f" ({printable(name)[:20]})" if name else "")
+    return printable(interleaving.name_of(thread))
 
 
 class _Lanes:

@@ -364,8 +364,7 @@ def _label(interleaving: Interleaving, at: int) -> str:
 
 
 def _named(interleaving: Interleaving, thread: int) -> str:
-    name = interleaving.thread_names.get(thread)
-    return "a call outside the threads" if thread < 0 else f"thread {thread + 1}" + (f" ({name})" if name else "")
+    return interleaving.name_of(thread)
 
 
 def _short(text: str) -> str:

@@ -19,7 +19,7 @@ def waits(scheduler: Scheduler) -> tuple[Wait, ...]:
     """Return one :class:`~..engine.waits.Wait` for each thread that has not ended."""
     names: dict[int, str] = {}
     ended = {HUB, *(number for number, thread in scheduler.actors.items() if thread.finished)}
-    threads = (thread for thread in scheduler.actors.values() if not (thread.finished or _is_environment(thread)))
+    threads = (thread for thread in scheduler.actors.values() if not (thread.finished or is_environment(thread)))
     return tuple(_wait(thread, names, ended) for thread in threads)
 
 
@@ -29,7 +29,7 @@ def running(scheduler: Scheduler) -> str:
     return next((_place(thread)[0] for thread in threads), "")
 
 
-def _is_environment(thread: VirtualThread) -> bool:
+def is_environment(thread: VirtualThread) -> bool:
     """Whether a thread is the clock, or a completion, of an event loop: it waits until it can deliver something."""
     return hasattr(thread.waits_for, "may_deliver")
 

@@ -62,6 +62,7 @@ class RecordedEvent:
         call: the number of the call of the library, -1 for none; a call may have several recorded events.
         is_lookup: whether the event does not matter to a reader: it looks up a method, unless the method is replaced,
             or it waits for the clock, which is shown as a reading.
+        task: the task of an event loop that runs; ``None`` outside of tasks.
     """
 
     first: int
@@ -79,6 +80,7 @@ class RecordedEvent:
     wakes: list[int] = field(default_factory=list)
     call: int = -1
     is_lookup: bool = False
+    task: object = None
 
 
 def event_state(obj: object) -> str:

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Container, Iterator
 from operator import itemgetter
 from types import FrameType
+from typing import Any
 
 from kcache_model.foreign import is_a, is_any
 from kcache_model.interleaving import CLOCK, EVENT_LOOP, LINE, Switch
@@ -46,6 +47,7 @@ from ..runtime.world import PRIVATE_MODULES
 from ..stacks import variables_of
 from .naming import MISSING, Names, is_library, is_method, peek
 from .recorded_events import Place, RecordedEvent, event_state, place_of, thread_name
+from .task_lanes import AWAITED
 
 _IDLE = "something to do"
 """The resource of a thread that waits outside the code of the target: mostly a thread of a pool."""
@@ -64,6 +66,7 @@ class Recording(list[Event]):
         sources: the paths of the instrumented modules.
         names: the names of objects.
         alive: called from time to time, because recording a long execution takes long.
+        task_of: returns the task of an event loop that a thread runs, if there is one.
 
     Attributes:
         events: the recorded events.
@@ -71,9 +74,15 @@ class Recording(list[Event]):
     """
 
     def __init__(
-        self, scheduler: Scheduler, sources: Container[str], names: Names, alive: Callable[[], None] = lambda: None
+        self,
+        scheduler: Scheduler,
+        sources: Container[str],
+        names: Names,
+        alive: Callable[[], None] = lambda: None,
+        task_of: Callable[[int], Any] = lambda _: None,
     ) -> None:
         super().__init__()
+        self._task_of = task_of
         self._alive = alive
         self._scheduler = scheduler
         self._sources = sources
@@ -129,6 +138,8 @@ class Recording(list[Event]):
             what = f"the end of {self._names.of(obj)}"
         elif is_a(obj, Wakeup):
             what = Wakeup.what
+        elif (described := getattr(thread.waits_for, "what", None)) is not None:
+            what = described
         elif not place.path:
             what = _IDLE
         elif place.library and place.library not in _ENTERING:
@@ -181,7 +192,9 @@ class Recording(list[Event]):
         previous = self.events[-1] if self.events else None
         call = self._library_call(thread, place)
         if previous is None or previous.thread != thread or call < 0 or previous.call != call:
-            previous = self._recorded(event, place, self._switch_to(thread), call, frame)
+            task = self._task_of(thread)
+            previous = self._recorded(event, place, self._switch_to(thread, task), call, frame)
+            previous.task = task
             self.events.append(previous)
         previous.last = len(self)
         if kind == RELEASE and is_a(obj, VirtualLock) and obj.owner != thread:
@@ -204,11 +217,14 @@ class Recording(list[Event]):
             self.events.append(RecordedEvent(at, at, thread, "call", "", source.what, place, switch, ()))  # type: ignore[attr-defined]
         return True
 
-    def _switch_to(self, thread: int) -> Switch | None:
-        """Return the state of the thread of the last recorded event; ``None`` if it is ``thread`` itself."""
+    def _switch_to(self, thread: int, task: object = None) -> Switch | None:
+        """Return the state of the thread, or task, of the last recorded event; ``None`` if it is the same."""
         previous = self.events[-1] if self.events else None
-        if previous is None or previous.thread == thread:
+        if previous is None or (previous.thread == thread and previous.task is task):
             return None
+        if previous.task is not None:
+            is_over = bool(getattr(previous.task, "done", bool)())
+            return Switch(previous.thread, False, is_over, (), "" if is_over else AWAITED, None)
         return self.switch_from(self._scheduler.actors[previous.thread])[0]
 
     def _pass(self, thread: int, place: Place) -> None:

@@ -21,9 +21,11 @@ from ..engine.waits import standstill_text
 from ..garbage import NoCollections
 from ..modules.target_runner import TargetRunner
 from ..runtime.threads.scheduler import Scheduler
+from ..runtime.waits import is_environment
 from .naming import Names
 from .recorded_events import Place, RecordedEvent
 from .recording import Recording
+from .task_lanes import arrange
 
 __all__ = ["Interleaving", "Texts", "render_interleaving"]
 
@@ -35,8 +37,16 @@ _MOST_EVENTS: Final = 2_000
 class _LookingOn(Replay):
     """Replay that records the execution."""
 
-    def __init__(self, schedule: Schedule, sources: Mapping[str, bytes], names: Names, texts: Texts[Any]) -> None:
+    def __init__(
+        self,
+        schedule: Schedule,
+        sources: Mapping[str, bytes],
+        names: Names,
+        texts: Texts[Any],
+        task_of: Callable[[int], Any],
+    ) -> None:
         super().__init__(schedule)
+        self._task_of = task_of
         self._sources = sources
         self._names = names
         self._texts = texts
@@ -48,7 +58,9 @@ class _LookingOn(Replay):
         assert isinstance(scheduler, Scheduler)
         self._names.root = self._texts.root()
         self._names.of(self._names.root)  # the objects that exist now have lasting names
-        scheduler.trace = self.recording = Recording(scheduler, self._sources, self._names, self._texts.alive)
+        scheduler.trace = self.recording = Recording(
+            scheduler, self._sources, self._names, self._texts.alive, self._task_of
+        )
 
 
 @dataclass(frozen=True)
@@ -88,7 +100,8 @@ def render_interleaving(
 ) -> Interleaving:
     """Run a schedule once more; return its last events, at most ``most_events``, with the summary of the problem."""
     names = Names(texts.called)
-    strategy = _LookingOn(schedule, _visible_sources(runner, texts), names, texts)
+    sources, task_of = _visible_sources(runner, texts), runner.sandbox.loops.task_of
+    strategy = _LookingOn(schedule, sources, names, texts, task_of)
     with NoCollections():
         try:
             execution = runner.run(strategy)
@@ -175,16 +188,18 @@ def _rendered(
     runner: TargetRunner[A], execution: Execution[A], recording: Recording, strategy: Replay, texts: Texts[A]
 ) -> Interleaving:
     sources = _Sources(_visible_sources(runner, texts))
+    scheduler, names = runner.sandbox.scheduler, recording.thread_names
+    lanes = arrange(recording.events, execution.actors, scheduler.program_actors, names)
     recorded = _visible(recording.events)
     waiting: tuple[Waiting, ...] = ()
     last = {event.thread: event.place for event in recorded}
     if execution.ending is Ending.DEADLOCK:
-        threads = runner.sandbox.scheduler.actors.values()
+        threads = (thread for thread in scheduler.actors.values() if not is_environment(thread))
         switches = [recording.switch_from(thread) for thread in threads if not thread.finished]
         waiting = tuple(_waiting(switch, place, last.get(switch.thread), sources) for switch, place in switches)
     return Interleaving(
-        execution.actors,
-        {number: name for number, name in recording.thread_names.items() if name},
+        lanes.number,
+        {number: name for number, name in lanes.names.items() if name},
         tuple(_events(recorded, sources, recording.unfinished())),
         _calls(texts, execution, recorded),
         tuple(texts.before(execution)),

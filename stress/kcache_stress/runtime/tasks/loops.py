@@ -110,6 +110,11 @@ class EventLoops:
             running = self._current[self.scheduler.current] = self.new_event_loop()
         return running
 
+    def task_of(self, thread: int) -> Any:
+        """Return the task that a thread runs in its loop; ``None`` if there is none."""
+        loop = self._running.get(thread)
+        return None if loop is None else sys.modules["asyncio.tasks"].current_task(loop)
+
     # What loops report.
 
     def enter(self, loop: VirtualLoop) -> None:

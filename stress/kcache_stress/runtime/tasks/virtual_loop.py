@@ -43,10 +43,15 @@ class Future(asyncio.Future[Any]):
 
 
 class Task(asyncio.Task[Any]):
-    """Task of a loop; its hash is a number, like that of a :class:`Future`."""
+    """Task of a loop; its hash is a number, like that of a :class:`Future`.
+
+    Attributes:
+        lane: number of the thread in whose lane reports show the task; ``None`` for a lane of its own.
+    """
 
     def __init__(self, coro: Any, *, loop: VirtualLoop, **named: Any) -> None:
         self._number = loop.next_number()
+        self.lane: int | None = None
         super().__init__(coro, loop=loop, **named)
 
     def __hash__(self) -> int:
@@ -115,7 +120,10 @@ class VirtualLoop(asyncio.BaseEventLoop):
         if self.get_task_factory() is not None:
             return super().create_task(coro, **named)
         self._check_closed()  # type: ignore[attr-defined]
-        return Task(coro, loop=self, **named)
+        task = Task(coro, loop=self, **named)
+        if not self.is_running():
+            task.lane = self._scheduler.current  # the work for which the thread runs the loop
+        return task
 
     def close(self) -> None:
         """Close the loop, and the coroutines that were not finished: a later collection would run code of them."""
