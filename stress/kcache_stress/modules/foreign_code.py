@@ -273,7 +273,7 @@ class ForeignCodeMonitor:
         """Check a frame that begins or is resumed: the trace function of controlled threads."""
         scheduler = self._scheduler
         back = frame.f_back
-        if back is None or not scheduler.live or scheduler.aborting or scheduler.is_choosing:
+        if back is None or not (scheduler.live and self.is_needed) or scheduler.aborting or scheduler.is_choosing:
             return None
         inner, outer = self.kind_of(frame), self.kind_of(back)
         if inner == _OPAQUE:

@@ -50,7 +50,7 @@ class PartialOrderSampling(Sampling):
         if running >= 0:
             priorities[running] = random()
             watched = self._watched
-            if watched:
+            if watched and scheduler.trace:
                 last = id(scheduler.trace[-1][2])
                 if last in watched:
                     for number in watched[last]:

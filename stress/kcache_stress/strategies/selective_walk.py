@@ -97,7 +97,7 @@ class SelectiveWalk(Sampling):
         has_started = len(threads) > self._threads
         if not self._is_done and running == self._chosen and not has_started:
             thread = threads[running]
-            if not thread.has_condition and not thread.finished and trace[-1][1] != RELEASE:
+            if not thread.has_condition and not thread.finished and trace and trace[-1][1] != RELEASE:
                 return self._go_on(running)
         candidates = self.candidates()
         if not candidates:

@@ -67,6 +67,8 @@ _TRIAL_EXECUTIONS: Final = 100
 _TRIAL_SHARE: Final = 0.35
 """Share of the time for the trial executions. If they do not suffice, most of the time is left for samples."""
 
+_LOOP_SHARE: Final = 0.7
+"""Share of the time for the search of a test with an event loop, before samples show what lies deep."""
 _MOST_WALKS: Final = 10
 """The most guided samples, as a multiple of ``walk``, even if they still show new behaviour."""
 
@@ -438,6 +440,14 @@ def _plan(options: ExploreOptions, runner_and_judge: RunnerAndJudge[Any]) -> Seq
             return [*first, dense, sliced, *single, pct, (Dpor(), options.executions)]
         trial = Dpor()
         trial.is_trial, trial.share = True, _TRIAL_SHARE
+        if runner_and_judge.runner.sandbox.loops.has_loops:  # few orders: most searches end, and samples repeat them
+            trial.share = _LOOP_SHARE
+            return [
+                (trial, options.executions),
+                samples,
+                (Guided(options.seed, patience=walk), walk),
+                (trial, options.executions),
+            ]
         # With many threads the selective walk is faster; if a bug is deep, guided samples are.
         guided = Guided(options.seed, patience=walk)
         walks: list[tuple[Strategy, int]] = [(SelectiveWalk(options.seed), walk // 4), (guided, _MOST_WALKS * walk)]

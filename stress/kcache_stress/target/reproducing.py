@@ -73,6 +73,12 @@ def in_new_modules(
     again = runner.run(Replay(schedule))
     order = None if leftover or search_result.order is None else happens_before(again.trace, again.actors)
     repeated = judge.judge(again, order)
+    if repeated is None and not leftover:  # the first execution imports modules, so the schedule does not fit it
+        runner.reset.reload()
+        runner.run(Replay(()))
+        again = runner.run(Replay(schedule))
+        order = None if search_result.order is None else happens_before(again.trace, again.actors)
+        repeated = judge.judge(again, order)
     if repeated is None or repeated.kind is not problem.kind:
         return replace(result, coverage=Coverage.NO_PROOF, note=f"{leftover or _INHERITED}: {problem.summary}")
     if not leftover:

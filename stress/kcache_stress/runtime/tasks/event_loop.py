@@ -208,7 +208,18 @@ class EventLoop(VirtualLoop):
     def call_at(  # type: ignore[override]
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> events.TimerHandle:
-        """Schedule a callback for a moment, and remember which line has asked for it."""
+        """Schedule a callback for a moment, and remember which line has asked for it.
+
+        A moment that has come is past, because a real clock would have gone on. For the same reason no two moments are
+        the same: of two timers of the same length, the clock may have passed only the first.
+        """
+        if when <= self._scheduler.now:
+            when = self._scheduler.now
+            self._scheduler.now = math.nextafter(when, math.inf)
+        else:
+            others = set(self._deadlines())
+            while when in others:
+                when = math.nextafter(when, math.inf)
         timer = super().call_at(when, callback, *args, context=context)
         self._origins[timer] = own_origin()
         return timer
