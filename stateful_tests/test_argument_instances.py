@@ -185,7 +185,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def program_of(target: str) -> ObjectProgram:
     """Two threads that save an order each."""
     kind: Any = load_object(target)
-    first = alphabet(vocabulary_of(public_calls(kind, kind())[0]).templates, 0)[0]
+    first = alphabet(vocabulary_of(public_calls(kind, kind())).templates, 0)[0]
     assert str(first) == 'save(Order(key="a", side=Side["BUY"]), [Side["BUY"]])'
     return ObjectProgram(threads=((first,), (first,)))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -33,7 +35,11 @@ class Board:
     def check(self) -> None:
         assert self.size < 2
 
-    async def subscribe(self) -> None: ...
+    def subscribe(self, where: socket.socket) -> None: ...
+
+    async def later(self) -> int:
+        await asyncio.sleep(0)
+        return self.size
 
     def missing(self) -> None:
         raise KeyError
@@ -48,11 +54,12 @@ BoardMachine: Any = machine_of(Board, leave_out=["subscribe"])
 
 
 def test_the_methods_are_rules_and_what_has_no_values_is_named() -> None:
-    assert list(rules_of(BoardMachine)) == ["call_len", "call_teardown", "check", "missing", "size"]
+    assert list(rules_of(BoardMachine)) == ["call_len", "call_teardown", "check", "later", "missing", "size"]
     assert BoardMachine.left_out == ("subscribe",)
     assert importable_spec(BoardMachine) == f"{__name__}:_BoardMachine"
-    with pytest.warns(UserWarning, match=r"leaves out subscribe \(async.*leave_out=\['subscribe'\]"):
-        assert machine_of(Board).left_out == ("subscribe (async, which is not supported yet)",)
+    with pytest.warns(UserWarning, match=r"leaves out subscribe\(where: .*leave_out=\['subscribe'\]"):
+        (text,) = machine_of(Board).left_out
+    assert text.startswith("subscribe(where: ")
 
 
 def test_in_one_thread_an_exception_is_an_outcome_but_a_failed_check_is_none() -> None:
@@ -84,7 +91,11 @@ def test_in_threads_it_passes_where_the_class_is_right() -> None:
         ((type("Needs", (), {"__init__": lambda self, size: None}),), {}, r"machine_of\(Needs, 2\)"),
         ((3,), {}, "takes a class, not 3"),
         ((type("Empty", (), {}),), {}, "Empty has no public methods that can be called"),
-        ((Board,), {"model": Smaller}, r"the model Smaller has no __len__, missing, teardown, size, but Board has"),
+        (
+            (Board,),
+            {"model": Smaller},
+            r"the model Smaller has no __len__, later, missing, teardown, size, but Board has",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_one_clear_line(arguments: Any, options: Any, text: str) -> None:

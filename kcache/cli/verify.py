@@ -25,6 +25,7 @@ from .explorer_report import print_certificate, progress
 from .options import (
     CommandRequest,
     budget_option,
+    cancel_option,
     executor,
     explorer_options,
     takes_request,
@@ -87,6 +88,7 @@ def _bound(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     metavar="FILE",
     help="Explore nothing: check FILE, which an earlier run wrote with --certificate, and run its executions again.",
 )
+@cancel_option
 @explorer_options
 @verbosity_options
 @outputs_option

@@ -116,10 +116,19 @@ ANYTHING = _Anything()
 """The call may return or raise anything: its outcome differs from run to run after the same calls."""
 
 
-CANCELLED: Final = Outcome(error="cancelled", message="its task was cancelled")
+class _Ended(Outcome):
+    """The outcome of a call that the environment has cut short; its error is a sentence about it."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return str(self.error)
+
+
+CANCELLED: Final = _Ended(error="was cancelled")
 """The call was cancelled from outside: it may or may not have taken effect."""
 
-NOT_BEGUN: Final = Outcome(error="not begun", message="the task of the call was cancelled before")
+NOT_BEGUN: Final = _Ended(error="was not made, as the call before was cancelled")
 """The call was not made, because an earlier call of its thread was cancelled."""
 
 

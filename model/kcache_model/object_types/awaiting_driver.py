@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from ..history import PREFIX_THREAD
@@ -53,27 +53,37 @@ class AwaitingDriver(PlainDriver):
 
     def value_of(self, operation: MethodCall, thread: int) -> object:
         """Run a call in the loop, wait for it, and return its unchanged result; exceptions of the call pass through."""
-        return self._loop.call(thread, lambda: self._awaited(operation, thread))
+        return self.in_loop(lambda: awaited_value(self, operation, thread), thread)
 
-    async def _awaited(self, operation: MethodCall, thread: int) -> object:
-        if operation.form is Form.ENTER and operation.is_async:
-            values, named = self.arguments(operation, thread)
-            own = operation.attribute == "__aenter__"
-            context = self.made if own else getattr(self.made, operation.attribute)(*values, **named)
-            entered = await type(context).__aenter__(context)
-            self.keep_block(operation.attribute, thread, context)
-            return None if entered is self.made else entered
-        if operation.form is Form.EXIT and operation.is_async:
-            context = self.innermost_block(operation.attribute, thread)
-            return bool(await type(context).__aexit__(context, None, None, None))
-        if operation.name == "__aiter__":
-            return await _items(self.made)
-        if operation.name == "__await__":
-            return await self.made
-        value: Any = super().value_of(operation, thread)
-        if operation.form is Form.CALL and (operation.is_async or inspect.iscoroutine(value)):
-            value = await value
-        return await _items(value) if operation.form is Form.ITERATE and operation.is_async else value
+    def in_loop(self, work: Callable[[], Coroutine[Any, Any, object]], thread: int) -> object:
+        """Run a coroutine in the task of a thread, wait for it, and return its result; its exceptions pass through."""
+        return self._loop.call(thread, work)
+
+
+async def awaited_value(driver: PlainDriver, operation: MethodCall, thread: int) -> object:
+    """Run a call in the running loop and return its unchanged result; exceptions of the call pass through.
+
+    Raises:
+        NoResultError: see :meth:`~.plain_driver.PlainDriver.value_of`.
+    """
+    if operation.form is Form.ENTER and operation.is_async:
+        values, named = driver.arguments(operation, thread)
+        own = operation.attribute == "__aenter__"
+        context = driver.made if own else getattr(driver.made, operation.attribute)(*values, **named)
+        entered = await type(context).__aenter__(context)
+        driver.keep_block(operation.attribute, thread, context)
+        return None if entered is driver.made else entered
+    if operation.form is Form.EXIT and operation.is_async:
+        context = driver.innermost_block(operation.attribute, thread)
+        return bool(await type(context).__aexit__(context, None, None, None))
+    if operation.name == "__aiter__":
+        return await _items(driver.made)
+    if operation.name == "__await__":
+        return await driver.made
+    value: Any = PlainDriver.value_of(driver, operation, thread)
+    if operation.form is Form.CALL and (operation.is_async or inspect.iscoroutine(value)):
+        value = await value
+    return await _items(value) if operation.form is Form.ITERATE and operation.is_async else value
 
 
 async def _items(iterable: Any) -> tuple[object, ...]:

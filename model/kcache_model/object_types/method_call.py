@@ -191,20 +191,15 @@ class MethodCall:
         return tuple(value.name for value in self.arguments if isinstance(value, ResultOf))
 
     def __str__(self) -> str:
-        return f"{self._awaited}{_TEXTS[self.form](self, repr)}"
-
-    @property
-    def _awaited(self) -> str:
-        """The keyword before the call: ``await`` or ``async``."""
-        if not self.is_async or self.form is Form.EXIT:
-            return ""
-        return "await " if self.form is Form.CALL else "async "
+        return (_ASYNC_TEXTS if self.is_async else _TEXTS)[self.form](self, repr)
 
     def code(self, literal: Callable[[object], str] = repr) -> str:
         """The call in Python code, on the object that the lines of :attr:`making` create."""
+        if self.is_async:
+            return _ASYNC_CODES[self.form](self, literal)
         if self.form is Form.CALL and self.name in OPERATORS:
             return OPERATORS[self.name].format("made", *map(literal, self.arguments), passed=self.passed(literal))
-        return f"{self._awaited}{_CODES[self.form](self, literal)}"
+        return _CODES[self.form](self, literal)
 
     def passed(self, literal: Callable[[object], str] = repr) -> str:
         """The arguments in Python code."""
@@ -278,6 +273,46 @@ _TEXTS: Final[dict[Form, Callable[[MethodCall, Callable[[object], str]], str]]] 
     Form.ENTER: lambda call, literal: f"with {_entered(call, literal).replace('made.', '').replace('made', 'self')}",
     Form.EXIT: lambda call, _: f"end of with {'self' if call.attribute == '__enter__' else call.attribute}",
     Form.RESULTS: lambda call, _: call.name,
+}
+
+
+def _awaited(call: MethodCall, literal: Callable[[object], str]) -> str:
+    if call.name == "__await__":
+        return "await made"
+    return "await anext(made)" if call.name == "__anext__" else f"await made.{call.name}({call.passed(literal)})"
+
+
+def _async_items(call: MethodCall, literal: Callable[[object], str]) -> str:
+    made = "made" if call.attribute == "__aiter__" else f"made.{call.name}({call.passed(literal)})"
+    return f"[item async for item in {made}]"
+
+
+def _async_entered(call: MethodCall, literal: Callable[[object], str]) -> str:
+    return "made" if call.attribute == "__aenter__" else f"made.{call.attribute}({call.passed(literal)})"
+
+
+_ASYNC_CODES: Final[dict[Form, Callable[[MethodCall, Callable[[object], str]], str]]] = {
+    **_CODES,
+    Form.CALL: _awaited,
+    Form.ITERATE: _async_items,
+    Form.ENTER: lambda call, literal: (
+        f"{_context(call)} = {_async_entered(call, literal)}; await {_context(call)}.__aenter__()"
+    ),
+    Form.EXIT: lambda call, _: f"await {_context(call)}.__aexit__(None, None, None)",
+}
+
+
+def _of_self(code: str) -> str:
+    """Return code without the name of the object, as reports show it."""
+    return code.replace("made.", "").replace("(made)", "(self)").replace(" made", " self")
+
+
+_ASYNC_TEXTS: Final[dict[Form, Callable[[MethodCall, Callable[[object], str]], str]]] = {
+    **_TEXTS,
+    Form.CALL: lambda call, literal: _of_self(_awaited(call, literal)),
+    Form.ITERATE: lambda call, literal: _of_self(_async_items(call, literal)),
+    Form.ENTER: lambda call, literal: _of_self(f"async with {_async_entered(call, literal)}"),
+    Form.EXIT: lambda call, _: f"end of async with {'self' if call.attribute == '__aenter__' else call.attribute}",
 }
 
 RESULTS: Final = MethodCall("returned objects", (), is_write=False, form=Form.RESULTS)

@@ -369,17 +369,32 @@ def _lines(program: ObjectProgram, target: str, remarks: Remarks) -> Iterator[st
         code = f"{result_name(operation.name)} = {operation.code()}" if operation.name in needed else operation.code()
         return f"{code}  # {remark}" if remark else code
 
-    if program.threads:
-        yield "import threading"
+    is_async = any(operation.is_async for operation in program.operations())
+    if program.threads or is_async:
+        yield "import asyncio" if is_async else "import threading"
     lines, found, call = _imported(target)
     yield from dict.fromkeys((*imports_of(program), *lines))
     first = next((own[0] for own in (program.prefix, *program.threads) if own), MethodCall)
-    yield from (made.format(f"{found}{call or '()'}") for made in first.making)
-    yield from (line(-1, position, operation) for position, operation in enumerate(program.prefix))
-    yield from thread_lines(
-        [[line(number, *call) for call in enumerate(own)] for number, own in enumerate(program.threads)]
-    )
-    yield from (f"# then: {remark}" for (thread, _), remark in sorted(remarks.items()) if thread == FINAL_THREAD)
+    making = [made.format(f"{found}{call or '()'}") for made in first.making]
+    before = [*making, *(line(-1, position, operation) for position, operation in enumerate(program.prefix))]
+    threads = [[line(number, *call) for call in enumerate(own)] for number, own in enumerate(program.threads)]
+    after = [f"# then: {remark}" for (thread, _), remark in sorted(remarks.items()) if thread == FINAL_THREAD]
+    if is_async:
+        yield from _task_lines(before, threads, after)
+        return
+    yield from before
+    yield from thread_lines(threads)
+    yield from after
+
+
+def _task_lines(before: Sequence[str], threads: Sequence[Sequence[str]], after: Sequence[str]) -> Iterator[str]:
+    """Yield lines that run each list of lines in a task of its own, in one event loop."""
+    yield from ("", "async def main():", *(f"    {line}" for line in before))
+    for number, lines in enumerate(threads, 1):
+        yield from ("", f"    async def task_{number}():", *(f"        {line}" for line in lines))
+    tasks = ", ".join(f"task_{number}()" for number in range(1, len(threads) + 1))
+    yield from (["", f"    await asyncio.gather({tasks}, return_exceptions=True)"] if threads else [])
+    yield from (*(f"    {line}" for line in after), "", "", "asyncio.run(main())")
 
 
 def import_lines(target: str) -> Iterator[str]:

@@ -211,17 +211,18 @@ def _is_machine(kind: type) -> bool:
 
 def _of_machine(kind: Any, target: str, model: str) -> _Calls:
     from .machine import rules_of
-    from .machine_type import MachineDriver, machine_vocabulary
+    from .machine_type import driver_of, machine_vocabulary
 
     if model:
         raise TargetError(f"{kind.__name__} is a Machine: leave out --spec, and write model = ... in the class")
     makes = kind.model
     invariants = frozenset(name for name, rule in rules_of(kind).items() if rule.is_invariant)
-    replay = Replay(target, kind, partial(MachineDriver, makes=_compared_subject), invariants)
-    subject = Replay(target, kind, MachineDriver, invariants)
+    driver = driver_of(kind)
+    replay = Replay(target, kind, partial(driver, makes=_compared_subject), invariants)
+    subject = Replay(target, kind, driver, invariants)
     replayed = ReplaySpecification(replay, is_of_target=makes is None, timing=subject)
     has_checks = makes is not None or bool(invariants)
-    return _Calls(machine_vocabulary(kind), getattr(kind, "left_out", ()), MachineDriver, replayed, has_checks)
+    return _Calls(machine_vocabulary(kind), getattr(kind, "left_out", ()), driver, replayed, has_checks)
 
 
 def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, leave_out: Sequence[str] = ()) -> _Calls:
@@ -229,11 +230,11 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
     driver = AwaitingDriver if is_async_class(kind) else PlainDriver
     instance = _create(partial(_created, driver, makes), target)
     _create(partial(_created, driver, makes), target, "a second object")
-    everything, cannot = public_calls(kind, instance)
+    everything = public_calls(kind, instance)
     everything += _calls_of_shared_state(kind, makes, target)
-    _require_methods(target, leave_out, [*(call.name for call in everything), *cannot])
+    _require_methods(target, leave_out, [call.name for call in everything])
     offered = [call for call in everything if method_name(call.name) not in leave_out]
-    left_out = [*leave_out, *(text for text in cannot if method_name(text) not in leave_out)]
+    left_out = list(leave_out)
     if model and (":" not in model or hasattr(load_object(model), "apply")):
         return _specified(instance, target, model)
     replay = Replay(model or target, _loaded(model)[1] if model else makes, driver)

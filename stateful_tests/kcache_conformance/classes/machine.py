@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
@@ -65,14 +66,37 @@ class Machine(RuleBasedStateMachine):
     def _step(self, rule: MachineRule, arguments: Mapping[str, Any]) -> Any:
         """Call a rule on the subject and on the model, whose outcomes must be equal; return its bundle values."""
         if self._modelled is _NONE:
-            return rule.function(self, self._subject, **arguments)
-        got, expected = (_outcome(rule, self, subject, arguments) for subject in (self._subject, self._modelled))
+            return self._call(rule, self._subject, arguments)
+        got, expected = (self._outcome(rule, subject, arguments) for subject in (self._subject, self._modelled))
         if got != expected:
             text = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
             raise AssertionError(
                 f"{rule.function.__name__}({text}) {_described(got)}; the model {_described(expected)}"
             )
         return multiple() if got[0] else got[1]
+
+    def _call(self, rule: MachineRule, subject: Any, arguments: Mapping[str, Any]) -> Any:
+        """Call a rule and return its result; an async rule runs in the event loop of the machine."""
+        result = rule.function(self, subject, **arguments)
+        if not inspect.iscoroutine(result):
+            return result
+        import asyncio  # most machines do not need it
+
+        runner = vars(self).setdefault("_runner", asyncio.Runner())
+        return runner.run(result)
+
+    def _outcome(self, rule: MachineRule, subject: Any, arguments: Mapping[str, Any]) -> tuple[str, Any]:
+        try:
+            return "", self._call(rule, subject, arguments)
+        except Exception as error:
+            return type(error).__name__, None
+
+    def teardown(self) -> None:
+        """Close the event loop of the machine, if it has one; an override calls this method."""
+        runner = vars(self).pop("_runner", None)
+        if runner is not None:
+            runner.close()
+        super().teardown()
 
 
 def rule(**arguments: st.SearchStrategy[Any]) -> Callable[[Callable[..., Any]], Any]:
@@ -128,13 +152,6 @@ def rules_of(kind: type[Machine]) -> dict[str, MachineRule]:
         for name in sorted(dir(kind))
         if isinstance(known := getattr(getattr(kind, name, None), _MARK, None), MachineRule)
     }
-
-
-def _outcome(rule: MachineRule, machine: Machine, subject: Any, arguments: Mapping[str, Any]) -> tuple[str, Any]:
-    try:
-        return "", rule.function(machine, subject, **arguments)
-    except Exception as error:
-        return type(error).__name__, None
 
 
 def _described(outcome: tuple[str, Any]) -> str:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from kcache_model.errors import TargetError
 from kcache_model.history import PREFIX_THREAD
+from kcache_model.object_types.awaiting_driver import awaited_value
 from kcache_model.object_types.method_call import Form, MethodCall
 from kcache_model.object_types.plain_driver import PlainDriver, plain_value
 from kcache_model.object_types.vocabulary import OperationTemplate
@@ -62,10 +63,10 @@ def machine_of(
         TargetError: no object can be created, no method can be called, or the model lacks a method.
     """
     instance = _create(kind, arguments)
-    offered, cannot = public_calls(kind, instance)
+    offered = public_calls(kind, instance)
     blocks = [call.name for call in offered if call.form is Form.ENTER]
     words = vocabulary_of([call for call in offered if call.form not in (Form.ENTER, Form.EXIT)])
-    reasons = (*cannot, *words.left_out, *(f"{name.partition('.')[0]}(its block: write a rule)" for name in blocks))
+    reasons = (*words.left_out, *(f"{name.partition('.')[0]}(its block: write a rule)" for name in blocks))
     unknown = tuple(text for text in reasons if text.partition("(")[0].strip() not in leave_out)
     templates = [template for template in words.templates if template.name not in leave_out]
     if not templates:
@@ -131,6 +132,11 @@ def _called(
         method_call = replace(first, arguments=tuple(values[name] for name in names))
         return plain_value(_driver(machine, subject).value_of(method_call, PREFIX_THREAD))
 
+    async def async_call(machine: Machine, subject: Any, **values: Any) -> Any:
+        method_call = replace(first, arguments=tuple(values[name] for name in names))
+        return plain_value(await awaited_value(_driver(machine, subject), method_call, PREFIX_THREAD))
+
+    call = async_call if first.is_async else call
     call.__name__ = call.__qualname__ = template.name
     return call, {name: st.sampled_from(values) for name, values in zip(names, template.arguments, strict=True)}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import inspect
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
 from kcache_model.errors import TargetError
-from kcache_model.object_types.object_type import Load
+from kcache_model.object_types.awaiting_driver import AwaitingDriver
 from kcache_model.object_types.plain import MethodCall, PlainDriver, plain_value
 from kcache_model.object_types.vocabulary import OperationTemplate
 from kcache_model.target_name import Applied
@@ -80,27 +80,59 @@ def _values(where: str, argument: str, strategy: st.SearchStrategy[Any]) -> tupl
     return tuple(list(values)[:_MOST_VALUES])
 
 
+class _Ruled:
+    """The rules of a machine, for the calls of a driver."""
+
+    def __init__(self, machine: Callable[[], Any]) -> None:
+        kind: Any = machine.func if isinstance(machine, Applied) else machine
+        self.machine = kind.__new__(kind)  # __init__ would make it part of a run of Hypothesis
+        self._rules = rules_of(kind)
+
+    def result(self, operation: MethodCall, subject: Any) -> Any:
+        """Return the result of the rule as an object; its exceptions pass through."""
+        rule = self._rules[operation.name]
+        arguments = dict(zip(rule.arguments or (), operation.arguments, strict=True))
+        return rule.function(self.machine, subject, **arguments)
+
+
+def _subject_of(machine: Any) -> Any:
+    return machine.subject()
+
+
 class MachineDriver(PlainDriver):
     """One subject, and the calls of a machine's rules on it."""
 
     def __init__(
-        self,
-        machine: Callable[[], Any],
-        context: Any,
-        /,
-        *,
-        load: Load = importlib.import_module,
-        passing: tuple[type[BaseException], ...] = (),
-        target: object = None,
-        makes: Callable[[Any], Any] = lambda machine: machine.subject(),
+        self, machine: Callable[[], Any], _: Any, /, *, makes: Callable[[Any], Any] = _subject_of, **more: Any
     ) -> None:
-        kind: Any = machine.func if isinstance(machine, Applied) else machine
-        self._machine = kind.__new__(kind)  # __init__ would make it part of a run of Hypothesis
-        self._rules = rules_of(kind)
-        super().__init__(lambda: makes(self._machine), context, load=load, passing=passing, target=target)
+        self._ruled = ruled = _Ruled(machine)
+        super().__init__(lambda: makes(ruled.machine), _, **more)
 
     def value_of(self, operation: MethodCall, thread: int) -> object:  # noqa: ARG002
         """Return the result of the rule as an object, and pass on its exceptions."""
-        rule = self._rules[operation.name]
-        arguments = dict(zip(rule.arguments or (), operation.arguments, strict=True))
-        return rule.function(self._machine, self.made, **arguments)
+        return self._ruled.result(operation, self.made)
+
+
+class AsyncMachineDriver(AwaitingDriver):
+    """One subject, and the calls of a machine's rules on it, some of which are async."""
+
+    def __init__(
+        self, machine: Callable[[], Any], _: Any, /, *, makes: Callable[[Any], Any] = _subject_of, **more: Any
+    ) -> None:
+        self._ruled = ruled = _Ruled(machine)
+        super().__init__(lambda: makes(ruled.machine), _, **more)
+
+    def value_of(self, operation: MethodCall, thread: int) -> object:
+        """Return the result of the rule as an object, and pass on its exceptions."""
+
+        async def result() -> object:
+            value = self._ruled.result(operation, self.made)
+            return await value if inspect.iscoroutine(value) else value
+
+        return self.in_loop(result, thread)
+
+
+def driver_of(kind: type[Machine]) -> type[MachineDriver] | type[AsyncMachineDriver]:
+    """Return the driver of a machine: its calls run in an event loop if a rule is async."""
+    is_async = any(inspect.iscoroutinefunction(rule.function) for rule in rules_of(kind).values())
+    return AsyncMachineDriver if is_async else MachineDriver

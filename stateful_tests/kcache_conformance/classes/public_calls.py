@@ -72,8 +72,8 @@ class PublicCall:
     optional: tuple[inspect.Parameter, ...] = ()
 
 
-def public_calls(kind: type, instance: object) -> tuple[list[PublicCall], list[str]]:
-    """Return the public calls of a class's objects, and the methods that cannot be called, with the reason.
+def public_calls(kind: type, instance: object) -> list[PublicCall]:
+    """Return the public calls of a class's objects.
 
     Static methods and class methods are not included: see :func:`class_calls`.
 
@@ -82,7 +82,6 @@ def public_calls(kind: type, instance: object) -> tuple[list[PublicCall], list[s
         instance: one of its objects; its attributes are read without running any of its code.
     """
     calls: list[PublicCall] = []
-    left_out: list[str] = []
     for name, declared in _members(kind):
         if name == "run" and issubclass(kind, threading.Thread):
             continue  # the work of the thread, which users do not call
@@ -92,7 +91,7 @@ def public_calls(kind: type, instance: object) -> tuple[list[PublicCall], list[s
     calls += [
         PublicCall(name, Form.READ, is_write=False, weight=0.5) for name in _attributes(instance) if name not in known
     ]
-    return calls, left_out
+    return calls
 
 
 def _own_first(kind: type, calls: list[PublicCall]) -> list[PublicCall]:

@@ -103,7 +103,7 @@ class _Choice:
         self._methods = [
             call.name
             for call in calls
-            if call.form is Form.CALL and _needs_nothing(call) and not call.name.startswith("__")
+            if call.form is Form.CALL and _needs_nothing(call) and not (call.is_async or call.name.startswith("__"))
         ]
         self._produced: list[tuple[str, object]] | None = None
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from contextvars import Context
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
-from ...engine.events import READ, RELEASE, WRITE, Pending
+from ...engine.events import READ, RELEASE, WRITE, AtomicAccesses, Pending
 from ..threads.locks import VirtualLock
 from .sources import CANCELLATIONS, Source, step
 from .virtual_loop import FUNCTION_AS_A_STEP, VirtualLoop, settle
@@ -21,6 +21,8 @@ from .virtual_loop import FUNCTION_AS_A_STEP, VirtualLoop, settle
 if TYPE_CHECKING:
     from .loops import EventLoops
 
+_CALLS: Final = "calls"
+"""Slot of the arrivals: calls of threads, and cancellations of calls."""
 _RESOLUTION: Final = 1e-6
 """Seconds before its moment at which a timer is due: a wait ends at its deadline, or a rounding error before."""
 
@@ -65,6 +67,8 @@ class _Arrivals:
 class Cancellable(Protocol):
     """Call that may be cancelled."""
 
+    has_begun: bool
+    """Whether it has begun."""
     is_over: bool
     """Whether it has ended."""
 
@@ -104,6 +108,8 @@ class ServedLoop(VirtualLoop):
         own = {"scheduler": loops.scheduler, "__slots__": ()}
         self._arrivals = _Arrivals()
         self._is_waiting = False
+        self._offered: list[tuple[tuple[int, int], Cancellable]] = []
+        self._sources: list[Source] = []
         self._bell: _Bell = type("_Bell", (_Bell,), own)()
         self._bell.acquire()
         self._completion: type[_Completion] = type("_Completion", (_Completion,), own)
@@ -123,20 +129,23 @@ class ServedLoop(VirtualLoop):
         if self._scheduler.current == self._thread and self.is_running():
             return self.call_soon(callback, *args, context=context)
         handle = events.Handle(callback, args, self, context)
-        self._scheduler.touch(self._arrivals, "calls", WRITE)
+        self._scheduler.touch(self._arrivals, _CALLS, WRITE)
         self._handles.append(handle)
         self._bell.ring()
         return handle
 
     def begin_iteration(self, timeout: float | None) -> list[events.Handle]:
         """Wait for a call or the next timer, if nothing is ready; return the calls that have arrived."""
+        self._offer_cancellations()
         self._is_waiting = timeout is None
         if timeout is None:
             self._bell.acquire()
         elif timeout > 0:
             self._bell.acquire(timeout=timeout)
         self._is_waiting = False
-        self._scheduler.touch(self._arrivals, "calls", WRITE)
+        able: list[Pending] = [(WRITE, self._arrivals, each) for each in self._sources if each.has_something()]
+        one = AtomicAccesses(((WRITE, self._arrivals, _CALLS), *able))
+        self._scheduler.touch(one, one, WRITE)
         arrived, self._handles = self._handles, []
         return arrived
 
@@ -147,29 +156,38 @@ class ServedLoop(VirtualLoop):
             name: the number of the thread, and of the call in the thread.
             call: the call.
         """
-        cancellations = self._loops.cancellations
-        if not (self._scheduler.live and cancellations.tolerate(name)):
-            return
+        if self._scheduler.live and self._loops.cancellations.tolerate(name):
+            self._offered.append((name, call))
 
-        def cancel() -> None:
-            cancellations.deliver(name)
-            self._handles.append(events.Handle(call.cancel, (), self))
-            self._bell.free = True
+    def _offer_cancellations(self) -> None:
+        """Start a source for each call that has reached an await."""
+        awaiting = [(name, call) for name, call in self._offered if call.has_begun and not call.is_over]
+        self._offered = [(name, call) for name, call in self._offered if not call.has_begun]
+        for name, call in awaiting:
+            self._start_source(name, call)
+
+    def _start_source(self, name: tuple[int, int], call: Cancellable) -> None:
+        cancellations, scheduler = self._loops.cancellations, self._scheduler
 
         def is_possible() -> bool:
             return not call.is_over and cancellations.allow(name) and not self._stands_still()
 
-        offer = _Offer(call)
-        source = Source(offer, "is cancelled", cancel, is_possible, lambda: None, (CANCELLATIONS,), is_once=True)
-        parts: list[Pending] = [(WRITE, self._arrivals, "calls"), (WRITE, self._arrivals, CANCELLATIONS)]
-        delivery, end = step(parts), step([(READ, *part[1:]) for part in parts])
+        source = Source(
+            _Offer(call), "is cancelled", call.cancel, is_possible, lambda: None, (CANCELLATIONS,), is_once=True
+        )
+        own: list[Pending] = [(WRITE, self._arrivals, source), (WRITE, self._arrivals, CANCELLATIONS)]
+        delivery, end = step([(WRITE, self._arrivals, _CALLS), *own]), step([(READ, *part[1:]) for part in own])
 
         def act() -> None:
-            self._scheduler.point_when(delivery, source, lambda: delivery if source.may_deliver else end)
+            scheduler.point_when(delivery, source, lambda: delivery if source.may_deliver else end)
             if source.may_deliver:
-                cancel()
+                cancellations.deliver(name)
+                self._handles.append(events.Handle(call.cancel, (), self))
+                self._bell.ring()
+            self._sources.remove(source)
 
-        self._loops.environment.add(self._scheduler.start(act))
+        self._sources.append(source)
+        self._loops.environment.add(scheduler.start(act))
 
     def _stands_still(self) -> bool:
         """Whether nothing can go on. A cancellation is no help then: the environment may leave it out."""
