@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from asyncio import events
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from contextvars import Context
 from typing import TYPE_CHECKING, Any, Final
 
@@ -66,20 +66,25 @@ class EventLoop(VirtualLoop):
         return ServedLoop(self._loops)
 
     def run_forever(self) -> None:
-        """Run until :meth:`stop` is called."""
+        """Run until :meth:`stop` is called; not at all after the execution, when finalizers may try to."""
+        if not self._scheduler.live:
+            return
         if not self._sources:
             self._start_clock()
         super().run_forever()
 
     def run_until_complete(self, future: Any) -> Any:
         """Run until a future is done, or until the tasks of the test are, if a cancellation has ended the future."""
-        if asyncio.iscoroutine(future):
-            if self._has_nothing_to_shut_down(future):
-                future.close()
-                return None
-            if self._cancellations.most:
-                future = self._with_the_others(future)
-        return super().run_until_complete(future)
+        if not self._scheduler.live or self._has_nothing_to_shut_down(future):
+            getattr(future, "close", lambda: None)()
+            return None
+        try:
+            return super().run_until_complete(future)
+        except asyncio.CancelledError:
+            others = [task for task in self._cancellations.tasks.values() if not task.done()]
+            if self._cancellations.cancelled and others:
+                super().run_until_complete(asyncio.wait(others))
+            raise
 
     def _has_nothing_to_shut_down(self, coroutine: Any) -> bool:
         """Whether this is a step of the shutdown that has nothing to do: its iterations would only be more choices."""
@@ -87,15 +92,6 @@ class EventLoop(VirtualLoop):
         if code is asyncio.BaseEventLoop.shutdown_asyncgens.__code__:
             return not self._asyncgens  # type: ignore[attr-defined]
         return code is asyncio.BaseEventLoop.shutdown_default_executor.__code__ and self._default_executor is None  # type: ignore[attr-defined]
-
-    async def _with_the_others(self, main: Coroutine[Any, Any, Any]) -> Any:
-        try:
-            return await main
-        except asyncio.CancelledError:
-            others = [task for task in self._cancellations.tasks.values() if not task.done()]
-            if self._cancellations.cancelled and others:
-                await asyncio.wait(others)
-            raise
 
     def create_task(self, coro: Any, **named: Any) -> asyncio.Task[Any]:
         """Create a task; if it is the test's own, the environment may cancel it."""

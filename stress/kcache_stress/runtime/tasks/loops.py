@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import warnings as _warnings
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.places import file_name
 
 from ...engine.scheduling import HUB
+from ...instrument.names import HOOK_MARK
 from ..threads.uncontrolled import LOOP_ENTRIES
 from .cancellation import Cancellations
 
@@ -19,6 +21,32 @@ if TYPE_CHECKING:
 warnings: Final[Any] = _warnings
 NEVER_AWAITED: Final = "is called, but never awaited: what it does was not run"
 THREADS_BESIDE_A_LOOP: Final = "an async test starts threads: what they share with callbacks is not seen"
+
+
+class _Unawaited:
+    """Listener to coroutines that die without being awaited.
+
+    Attributes:
+        note: called with each coroutine during an execution.
+    """
+
+    note: Callable[[Any], None] | None = None
+
+
+def _listen_to_unawaited() -> None:
+    """Let Python report coroutines of executions to the execution; those that die later are not worth a warning."""
+    real = warnings._warn_unawaited_coroutine
+    if getattr(real, "of_kcache", False):
+        return
+
+    def report(coroutine: Any) -> None:
+        if _Unawaited.note is not None:
+            _Unawaited.note(coroutine)
+        elif coroutine.cr_frame is None or HOOK_MARK not in coroutine.cr_frame.f_globals:
+            real(coroutine)
+
+    vars(report)["of_kcache"] = True
+    warnings._warn_unawaited_coroutine = report
 
 
 class EventLoops:
@@ -40,7 +68,7 @@ class EventLoops:
     """
 
     __slots__ = (
-        *("_current", "_warn_unawaited", "_modules", "_open", "_real", "_running", "_threads"),
+        *("_current", "_former", "_modules", "_open", "_real", "_running", "_threads"),
         *("cancellations", "environment", "has_threads", "scheduler", "has_loops"),
     )
 
@@ -67,12 +95,13 @@ class EventLoops:
             self._real = {name: names[name] for name in LOOP_ENTRIES}
         for names in self._modules:
             names.update({name: getattr(self, name) for name in LOOP_ENTRIES})
-        self._warn_unawaited, warnings._warn_unawaited_coroutine = warnings._warn_unawaited_coroutine, self._unawaited
+        _listen_to_unawaited()
+        self._former, _Unawaited.note = _Unawaited.note, self._unawaited
 
     def __exit__(self, *_: object) -> None:
         for names in self._modules:
             names.update(self._real)
-        warnings._warn_unawaited_coroutine = self._warn_unawaited
+        _Unawaited.note = self._former
 
     def _unawaited(self, coroutine: Any) -> None:
         """Record that a coroutine was never awaited: nothing is known about what it would have done."""

@@ -1,0 +1,159 @@
+"""Cancellation: each task of an async test is cancelled at each of its awaits, unless the test needs its work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kcache_model.interleaved_program import InterleavedProgram
+from kcache_stress.engine.dpor import Dpor
+from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
+from kcache_stress.runtime.tasks.cancellation import NOT_TOLERATED
+from kcache_stress.target.investigation import investigate
+
+SUPPORT = """
+import asyncio
+from kcache import testing as kt
+
+class Limiter:
+    \"\"\"At most one at a time; a waiter that is cancelled after it was woken must wake the next one.\"\"\"
+    def __init__(self, hands_on):
+        self.free, self.hands_on, self.waiters = 1, hands_on, []
+    async def acquire(self):
+        if self.free:
+            self.free -= 1
+            return
+        waiter = asyncio.get_running_loop().create_future()
+        self.waiters.append(waiter)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if waiter in self.waiters:
+                self.waiters.remove(waiter)
+            elif self.hands_on and not waiter.cancelled():
+                self.release()
+            raise
+    def release(self):
+        while self.waiters:
+            waiter = self.waiters.pop(0)
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+        self.free += 1
+
+async def use(limiter):
+    await limiter.acquire()
+    try:
+        await kt.io()
+    finally:
+        limiter.release()
+
+async def checked(hands_on):
+    limiter = Limiter(hands_on)
+    await asyncio.gather(use(limiter), use(limiter), return_exceptions=True)
+    assert limiter.free == 1, "a place is lost"
+
+async def others_go_on(hands_on):
+    limiter = Limiter(hands_on)
+    await asyncio.gather(*(use(limiter) for _ in range(3)))  # ends with the first cancellation
+
+async def loaded(together):
+    task = None
+    async def load():
+        await kt.io()
+        return 1
+    async def get():
+        nonlocal task
+        task = task or asyncio.ensure_future(load())
+        return await (task if together else asyncio.shield(task))
+    got = await asyncio.gather(get(), get(), return_exceptions=True)
+    assert 1 in got, "one cancelled caller has cancelled the other"
+
+async def swallowed(raises):
+    async def stubborn():
+        try:
+            await kt.io()
+        except asyncio.CancelledError:
+            if raises: raise
+            return "swallowed"
+    (got,) = await asyncio.gather(stubborn(), return_exceptions=True)
+    assert got != "swallowed"
+"""
+WRONG = ["checked(False)", "others_go_on(False)", "loaded(True)", "swallowed(False)"]
+RIGHT = ["checked(True)", "others_go_on(True)", "swallowed(True)"]
+
+
+def explored(folder: Path, body: str, cancellations: int = 1):
+    file = folder / "explored_cancellation.py"
+    file.write_text(f"{SUPPORT}\nasync def test_it():\n{body}", encoding="utf-8")
+    target = BodyExplorationTarget(f"{file}:test_it")
+    program = InterleavedProgram(cancellations=cancellations)
+    return investigate(lambda _: target.open_runner(program), lambda _: [(Dpor(), 5_000)], seconds=60.0)
+
+
+@pytest.mark.parametrize("call", WRONG)
+def test_what_a_cancellation_breaks_is_found(call: str, tmp_path: Path) -> None:
+    assert explored(tmp_path, f"    await {call}\n", 0).coverage.value == "exhausted"
+    result = explored(tmp_path, f"    await {call}\n")
+    assert result.problem is not None
+    assert result.counterexample is not None
+
+
+def test_a_shielded_task_is_not_cancelled_with_its_caller(tmp_path: Path) -> None:
+    result = explored(tmp_path, "    await loaded(False)\n")
+    assert result.problem is None
+    assert NOT_TOLERATED in result.note  # the test needs the task that loads
+
+
+@pytest.mark.parametrize("call", RIGHT)
+def test_what_a_cancellation_cannot_break_is_proved(call: str, tmp_path: Path) -> None:
+    result = explored(tmp_path, f"    await {call}\n")
+    assert (result.problem, result.coverage.value, result.note) == (None, "exhausted", "")
+
+
+def test_a_task_without_which_the_test_fails_is_not_cancelled_but_named(tmp_path: Path) -> None:
+    body = """    total = 0
+    async def add():
+        nonlocal total
+        await kt.io()
+        total += 1
+    await asyncio.gather(add(), add(), return_exceptions=True)
+    assert total == 2
+"""
+    result = explored(tmp_path, body)
+    assert result.problem is None
+    assert NOT_TOLERATED in result.note
+
+
+def test_tasks_that_a_package_makes_for_itself_are_not_cancelled(tmp_path: Path) -> None:
+    (tmp_path / "own_worker.py").write_text(
+        "import asyncio\n"
+        "class Worker:\n"
+        "    def __init__(self): self.task = asyncio.ensure_future(self.run())\n"
+        "    async def run(self): await asyncio.sleep(0.01)\n",
+        encoding="utf-8",
+    )
+    body = """    from own_worker import Worker
+    worker = Worker()
+    await kt.io()
+    await worker.task
+"""
+    result = explored(tmp_path, body)
+    assert (result.problem, result.coverage.value, result.note) == (None, "exhausted", "")
+
+
+def test_two_cancellations_show_what_one_does_not(tmp_path: Path) -> None:
+    body = """    left = 3
+    async def one():
+        nonlocal left
+        try:
+            await kt.io()
+        except asyncio.CancelledError:
+            left -= 1
+            raise
+    await asyncio.gather(one(), one(), return_exceptions=True)
+    assert left > 1
+"""
+    assert explored(tmp_path, body).coverage.value == "exhausted"
+    assert explored(tmp_path, body, 2).problem is not None
