@@ -80,10 +80,12 @@ async def awaited_value(driver: PlainDriver, operation: MethodCall, thread: int)
         return await _items(driver.made)
     if operation.name == "__await__":
         return await driver.made
+    if operation.form is Form.ITERATE and operation.is_async:
+        values, named = driver.arguments(operation, thread)
+        return await _items(getattr(driver.made, operation.name)(*values, **named))
     value: Any = PlainDriver.value_of(driver, operation, thread)
-    if operation.form is Form.CALL and (operation.is_async or inspect.iscoroutine(value)):
-        value = await value
-    return await _items(value) if operation.form is Form.ITERATE and operation.is_async else value
+    is_awaited = operation.form is Form.CALL and (operation.is_async or inspect.iscoroutine(value))
+    return await value if is_awaited else value
 
 
 async def _items(iterable: Any) -> tuple[object, ...]:

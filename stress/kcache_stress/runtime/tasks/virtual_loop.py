@@ -137,6 +137,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
             setattr(task, "_log_destroy_pending", False)  # noqa: B010 (typeshed does not know it)
             with contextlib.suppress(BaseException):
                 task.get_coro().close()
+            asyncio.tasks._unregister_task(task)  # finalizers must not wait for it
 
     def time(self) -> float:
         """Return the virtual time."""

@@ -1,0 +1,309 @@
+"""Classes with async methods: their calls run in an event loop, may be cancelled, and are judged like other calls."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kcache import testing as kt
+from kcache_conformance.classes.public_calls import is_async_class, public_calls
+from kcache_conformance.phases.suite_options import SuiteOptions
+from kcache_conformance.runs.suite import run_suite
+from kcache_conformance.targets.class_names import class_type_name
+from kcache_conformance.targets.target_types import target_type_named
+from kcache_model.object_types.awaiting_driver import AwaitingDriver
+from kcache_model.object_types.method_call import Form, MethodCall
+from kcache_model.outcomes import CANCELLED, NOT_BEGUN
+from kcache_model.verdict import Status
+from kcache_stress.engine.dpor import Dpor
+from kcache_stress.engine.granularity import Granularity
+from kcache_stress.engine.search import SearchLimits, search
+from kcache_stress.engine.strategy import Coverage, Strategy
+from kcache_stress.strategies.partial_order_sampling import PartialOrderSampling
+
+
+class Counter:
+    """Reads, awaits, and writes: additions are lost."""
+
+    def __init__(self) -> None:
+        self.value = 0
+
+    async def add(self) -> int:
+        before = self.value
+        await asyncio.sleep(0)
+        self.value = before + 1
+        return self.value
+
+
+class LockedCounter(Counter):
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = asyncio.Lock()
+
+    async def add(self) -> int:
+        async with self._lock:
+            return await super().add()
+
+
+class Limiter:
+    """At most one holder; a waiter that is cancelled after it was woken wakes the next one."""
+
+    hands_on = True
+
+    def __init__(self) -> None:
+        self._free = 1
+        self._waiters: list[Any] = []
+
+    async def acquire(self) -> None:
+        if self._free:
+            self._free -= 1
+            return
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
+            elif self.hands_on and not waiter.cancelled():
+                self.release()
+            raise
+
+    def release(self) -> None:
+        while self._waiters:
+            waiter = self._waiters.pop(0)
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+        self._free += 1
+
+
+class LosingLimiter(Limiter):
+    hands_on = False
+
+
+class Shared:
+    """All callers await one task: if one of them is cancelled, the task is, too."""
+
+    def __init__(self) -> None:
+        self._task: Any = None
+
+    async def get(self) -> int:
+        self._task = self._task or asyncio.ensure_future(self._load())
+        return await self._awaited(self._task)
+
+    def _awaited(self, task: Any) -> Any:
+        return task
+
+    async def _load(self) -> int:
+        await asyncio.sleep(0)
+        return 1
+
+
+class ShieldedShared(Shared):
+    def _awaited(self, task: Any) -> Any:
+        return asyncio.shield(task)
+
+
+class Gate:
+    """What waits for the gate waits until it is opened."""
+
+    def __init__(self) -> None:
+        self._is_open = asyncio.Event()
+
+    async def opened(self) -> None:
+        await asyncio.sleep(0)
+        self._is_open.set()
+
+    async def passed(self) -> None:
+        await self._is_open.wait()
+
+
+class Everything:
+    """Each kind of async call, and a constructor that needs the running loop."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._open = 0
+
+    async def get(self) -> int:
+        return self._open
+
+    async def items(self) -> AsyncIterator[int]:
+        for number in range(3):
+            yield number
+
+    @contextlib.asynccontextmanager
+    async def opened(self) -> AsyncIterator[int]:
+        self._open += 1
+        try:
+            yield self._open
+        finally:
+            self._open -= 1
+
+    async def __aenter__(self) -> Everything:
+        self._open += 1
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self._open -= 1
+
+    async def __aiter__(self) -> AsyncIterator[int]:
+        yield self._open
+
+    def size(self) -> int:
+        return self._open
+
+
+def _name(kind: type) -> str:
+    return f"{__file__}:{kind.__name__}"
+
+
+def _call(name: str, *, is_async: bool = True, form: Form = Form.CALL) -> MethodCall:
+    return MethodCall(name, form=form, is_async=is_async)
+
+
+def explored(
+    kind: type,
+    *threads: str,
+    before: str = "",
+    cancel: int = 0,
+    strategy: Callable[[], Strategy] = Dpor,
+    most: int = 3_000,
+) -> tuple[Any, set[Any]]:
+    """Explore a program; each thread names its calls, separated by blanks, sync ones with a ``-`` in front.
+
+    The calls ``before`` come before the threads.
+    """
+    spec = _name(kind)
+    target_type = target_type_named(class_type_name(spec))
+    loaded = target_type.load(spec)
+    assert target_type.exploring is not None
+    target: Any = target_type.exploring.exploration_target(spec, (), Granularity.FREE)
+    program = target_type.exploring.random_program(loaded, 0, (2, 1), SuiteOptions(kind=target_type.name))
+    prefix, *calls = (
+        tuple(_call(one.strip("-"), is_async=one[0] != "-") for one in own.split()) for own in (before, *threads)
+    )
+    program = replace(program, prefix=prefix, threads=tuple(calls), cancellations=cancel)
+    outcomes: set[Any] = set()
+    with target.open_runner(program) as (runner, judge):
+        result = search(
+            runner,
+            strategy(),
+            judge,
+            SearchLimits(most),
+            on_execution=lambda run: outcomes.update(one for own in run.outcomes for one in own),
+        )
+    return result, outcomes
+
+
+def test_a_call_between_whose_awaits_another_one_comes_is_found() -> None:
+    assert explored(Counter, "add", "add")[0].problem is not None
+    result, _ = explored(LockedCounter, "add", "add")
+    assert (result.problem, result.coverage, result.note) == (None, Coverage.EXHAUSTED, "")
+
+
+def test_a_waiter_that_is_cancelled_after_it_was_woken_is_found() -> None:
+    threads = ("-release acquire -release", "acquire -release")
+    assert explored(LosingLimiter, *threads, before="acquire")[0].problem is None
+
+    def sampled(kind: type) -> Any:
+        def samples() -> Strategy:
+            return PartialOrderSampling(0)
+
+        return explored(kind, *threads, before="acquire", cancel=1, strategy=samples, most=400)[0].problem
+
+    found = sampled(LosingLimiter)
+    assert found is not None
+    assert "never comes" in found.summary
+    assert sampled(Limiter) is None
+    sound, outcomes = explored(Limiter, "acquire -release", "acquire -release", cancel=1)
+    assert (sound.problem, sound.coverage, sound.note) == (None, Coverage.EXHAUSTED, "")
+    assert {CANCELLED, NOT_BEGUN} <= outcomes
+
+
+def test_a_cancelled_call_that_cancels_another_one_is_found() -> None:
+    assert explored(Shared, "get", "get")[0].problem is None
+    found, _ = explored(Shared, "get", "get", cancel=1)
+    assert found.problem is not None
+    assert "CancelledError" in found.problem.summary
+    sound, outcomes = explored(ShieldedShared, "get", "get", cancel=1)
+    assert (sound.problem, sound.coverage) == (None, Coverage.EXHAUSTED)
+    assert CANCELLED in outcomes
+
+
+def test_a_call_without_which_the_others_would_wait_is_not_cancelled() -> None:
+    result, outcomes = explored(Gate, "passed", "opened", cancel=1)
+    assert (result.problem, result.coverage) == (None, Coverage.EXHAUSTED)
+    assert CANCELLED in outcomes  # whoever waits for the gate
+
+
+@pytest.mark.parametrize("name", ["Lock", "Event", "Semaphore", "BoundedSemaphore", "Queue"])
+def test_the_classes_of_asyncio_are_not_accused(name: str) -> None:
+    spec = f"asyncio:{name}"
+    result = run_suite(spec, SuiteOptions(kind=class_type_name(spec), programs=6, budget_seconds=60.0))
+    assert not [finding for finding in result.findings if finding.status is Status.VIOLATION]
+    assert result.status in (Status.OK, Status.UNKNOWN)
+
+
+def test_each_kind_of_async_call_is_known_and_made() -> None:
+    assert is_async_class(Everything)
+    assert not is_async_class(dict)
+    calls = {call.name: call for call in public_calls(Everything, asyncio.run(_created()))}
+    assert {name for name, call in calls.items() if call.is_async} == {
+        *("__aenter__.enter", "__aenter__.exit", "__aiter__", "get", "items", "opened.enter", "opened.exit")
+    }
+    driver = AwaitingDriver(Everything, None)
+    made = {
+        _call("get"): 0,
+        _call("items", form=Form.ITERATE): (0, 1, 2),
+        _call("opened.enter", form=Form.ENTER): 1,
+        _call("size", is_async=False): 1,
+        _call("__aenter__.enter", form=Form.ENTER): None,
+        _call("__aiter__", form=Form.ITERATE): (2,),
+        _call("__aenter__.exit", form=Form.EXIT): False,
+        _call("opened.exit", form=Form.EXIT): False,
+    }
+    for call, value in made.items():
+        outcome = driver.call(call, 0)
+        assert (outcome.error, outcome.value) == (None, value), str(call)
+    texts = list(map(str, made))
+    assert texts[:4] == ["await get()", "[item async for item in items()]", "async with opened()", "size()"]
+    assert texts[4:] == [
+        "async with self",
+        "[item async for item in self]",
+        "end of async with self",
+        "end of async with opened",
+    ]
+
+
+async def _created() -> Everything:
+    return Everything()
+
+
+class CounterMachine(kt.Machine):
+    def subject(self) -> Counter:
+        return Counter()
+
+    @kt.rule()
+    async def add(self, counter: Counter) -> int:
+        return await counter.add()
+
+
+class LockedMachine(CounterMachine):
+    model = Counter
+
+    def subject(self) -> Counter:
+        return LockedCounter()
+
+
+def test_the_rules_of_a_machine_may_be_async() -> None:
+    LockedMachine.TestCase("runTest").debug()
+    with pytest.raises(kt.ConformanceError):
+        kt.in_threads(CounterMachine, programs=20)("test_explorer").debug()
+    kt.in_threads(LockedMachine, programs=3)("test_explorer").debug()
