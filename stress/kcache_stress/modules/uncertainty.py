@@ -21,8 +21,8 @@ __all__ = ["LATE", "TIME_WAS_ADVANCED", "late_finalizer", "made_time", "unseen_c
 LATE: Final = "may run later than with real threads"
 _OF_EACH_GENERATOR: Final = "CALL_INTRINSIC_1"
 """First opcode of the exception handler that each generator has since Python 3.12; it runs no code of the generator."""
-_IDLE_FINALIZERS: Final = frozenset({"unittest.async_case"})
-"""Modules whose finalizers do nothing after a test: a test case closes its loop before it ends."""
+_IDLE_FINALIZERS: Final = frozenset({"unittest.async_case", "kcache_stress.runtime.tasks.event_loop"})
+"""Modules whose finalizers do nothing after a test: its event loops are closed before it ends."""
 _callback_of: Final = vars(weakref.ref)["__callback__"].__get__
 
 

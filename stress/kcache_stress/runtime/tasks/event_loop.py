@@ -17,6 +17,7 @@ from ..threads.refusal import refuse
 from ..threads.virtual_thread import Aborted
 from .cancellation import NOT_TOLERATED, TaskName
 from .sources import CANCELLATIONS, COMPLETIONS, TIMERS, Arrivals, Origin, Source, origin_of, own_origin, step
+from .unsupported import UnsupportedCalls
 
 if TYPE_CHECKING:
     from .loops import EventLoops
@@ -68,7 +69,7 @@ class Task(asyncio.Task[Any]):
         return self._number
 
 
-class EventLoop(asyncio.BaseEventLoop):
+class EventLoop(UnsupportedCalls, asyncio.BaseEventLoop):
     """Loop of one virtual thread, the one that runs it.
 
     Args:
@@ -184,6 +185,9 @@ class EventLoop(asyncio.BaseEventLoop):
         self.is_over = True
         self._loops.closed(self)
 
+    def __del__(self) -> None:
+        """Do nothing: an execution that is aborted leaves its loops open."""
+
     # What BaseEventLoop leaves to its subclasses.
 
     def time(self) -> float:
@@ -268,6 +272,11 @@ class EventLoop(asyncio.BaseEventLoop):
                 self.is_between_iterations = False
         arrived, self._arrivals.handles = self._arrivals.handles, []
         return arrived
+
+    @property
+    def has_run(self) -> bool:
+        """Whether the loop has begun an iteration."""
+        return self._iterations > 0
 
     @property
     def has_due_timer(self) -> bool:

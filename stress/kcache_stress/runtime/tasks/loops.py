@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from ...engine.scheduling import HUB
-from ..threads.uncontrolled import LOOP_ENTRIES
+from ..threads.refusal import refuse
+from ..threads.uncontrolled import LOOP_ENTRIES, OTHER_LOOPS, WHY
 from .cancellation import Cancellations
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ class EventLoops:
     """
 
     __slots__ = (
-        *("_current", "_modules", "_open", "_real", "_running", "_threads"),
+        *("_current", "_open", "_real", "_replaced", "_running", "_threads"),
         *("cancellations", "environment", "has_threads", "scheduler", "has_loops"),
     )
 
@@ -44,6 +46,7 @@ class EventLoops:
         self.cancellations = Cancellations()
         self.has_loops = self.has_threads = False
         self._real: dict[str, Any] = {}
+        self._replaced: list[tuple[Any, str, Any]] = []
         self.start_over()
 
     def start_over(self) -> None:
@@ -57,15 +60,54 @@ class EventLoops:
         self.scheduler.on_switch = None
 
     def __enter__(self) -> None:
-        self._modules = [vars(sys.modules[name]) for name in ("asyncio", "asyncio.events") if name in sys.modules]
-        for names in self._modules:
-            self._real = {name: names[name] for name in LOOP_ENTRIES}
-        for names in self._modules:
-            names.update({name: getattr(self, name) for name in LOOP_ENTRIES})
+        modules = sys.modules
+        if "asyncio.events" in modules:
+            self._real = {name: getattr(modules["asyncio.events"], name) for name in LOOP_ENTRIES}
+            for name in LOOP_ENTRIES:
+                self._replace(modules["asyncio"], name, getattr(self, name))
+                self._replace(modules["asyncio.events"], name, getattr(self, name))
+                self._replace(_policy(), name, self._of_policy(name))
+            self._replace(modules["asyncio"].BaseEventLoop, "run_forever", self._run_forever())
+        for module, names in OTHER_LOOPS.items():
+            for name in names if module in modules else ():
+                self._replace(modules[module], name, self._refused(getattr(modules[module], name), f"{module}.{name}"))
 
     def __exit__(self, *_: object) -> None:
-        for names in self._modules:
-            names.update(self._real)
+        while self._replaced:
+            setattr(*self._replaced.pop())
+
+    def _replace(self, owner: Any, name: str, value: object) -> None:
+        self._replaced.append((owner, name, vars(owner)[name]))
+        setattr(owner, name, value)
+
+    def _of_policy(self, name: str) -> Callable[..., Any]:
+        """Return a method of policies in place of the one called ``name``: older plugins create loops by a policy."""
+        real = vars(_policy())[name]
+        own = getattr(self, name)
+        return lambda policy, *args: own(*args) if self._is_controlled else real(policy, *args)
+
+    def _run_forever(self) -> Callable[[Any], None]:
+        """Return ``run_forever`` for all loops of asyncio; it refuses those that the explorer has not created."""
+        real = sys.modules["asyncio"].BaseEventLoop.run_forever
+
+        def run_forever(loop: Any) -> None:
+            if self._is_controlled and loop not in self._open:
+                kind = type(loop)
+                why = f"runs a {kind.__module__}.{kind.__qualname__}: {WHY['asyncio']}"
+                refuse(self.scheduler, why, sys._getframe(1))
+            real(loop)
+
+        return run_forever
+
+    def _refused(self, real: Any, used: str) -> Callable[..., Any]:
+        """Return a function in place of ``real``, which creates or runs a loop of another kind."""
+
+        def refused(*args: Any, **named: Any) -> Any:
+            if self._is_controlled:
+                refuse(self.scheduler, f"uses {used}: {WHY[used.partition('.')[0]]}", sys._getframe(1))
+            return real(*args, **named)
+
+        return refused
 
     @property
     def _is_controlled(self) -> bool:
@@ -124,7 +166,7 @@ class EventLoops:
         """Record that a loop is closed, and whether there were threads beside it."""
         if loop in self._open:
             self._open.remove(loop)
-        if len(self.scheduler.actors) > len(self._threads | self.environment):
+        if loop.has_run and len(self.scheduler.actors) > len(self._threads | self.environment):
             self.has_threads = True
             self.scheduler.proof_obstacles[THREADS_BESIDE_A_LOOP] = None
 
@@ -140,3 +182,9 @@ class EventLoops:
         """Let asyncio see the loop of the thread that goes on: for asyncio, all virtual threads are one thread."""
         asyncio: Any = sys.modules["asyncio.events"]
         asyncio._set_running_loop(self._running.get(self.scheduler.current))
+
+
+def _policy() -> Any:
+    """Return the base class of policies, whose name begins with an underscore since Python 3.14."""
+    names = vars(sys.modules["asyncio.events"])
+    return names.get("_BaseDefaultEventLoopPolicy") or names["BaseDefaultEventLoopPolicy"]
