@@ -386,11 +386,12 @@ def test_cases_of_unittest_run_in_a_loop_of_the_explorer(has_pytest: bool, cases
         assert "self.idle == 0" in finding.summary
 
 
+_SOCKETS = "uses sockets or pipes of its event loop, which cannot be scheduled"
 UNSUPPORTED = {
-    "await asyncio.start_server(None, '127.0.0.1', 0)": "uses create_server: sockets and pipes of an event loop",
-    "await asyncio.create_subprocess_exec('true')": "uses subprocess_exec: processes cannot be scheduled",
-    "asyncio.get_running_loop().add_signal_handler(10, print)": "uses add_signal_handler: no signal is delivered",
-    "asyncio.get_running_loop().add_reader(0, print)": "uses add_reader: sockets and pipes of an event loop",
+    "await asyncio.start_server(None, '127.0.0.1', 0)": f"{_SOCKETS}: create_server",
+    "asyncio.get_running_loop().add_reader(0, print)": f"{_SOCKETS}: add_reader",
+    "await asyncio.create_subprocess_exec('true')": "starts a process, which cannot be scheduled: subprocess_exec",
+    "asyncio.get_running_loop().add_signal_handler(10, print)": "waits for signals, which no virtual thread can",
     "asyncio.SelectorEventLoop()": "uses asyncio.SelectorEventLoop: a loop that is created so",
     "import uvloop; uvloop.new_event_loop()": "uses uvloop.new_event_loop: its loop cannot be scheduled",
     "import trio; trio.run(print)": "uses trio.run: its loop cannot be scheduled",
@@ -460,7 +461,7 @@ def anyio_backend(request):
     (tmp_path / "conftest.py").write_text("pytest_plugins = ['backend_plugin']", encoding="utf-8")
     file = tmp_path / "test_backends.py"
     file.write_text("async def test_it(anyio_backend):\n    pass\n", encoding="utf-8")
-    with pytest.raises(TargetError, match="runs in a loop of trio: its loop cannot be scheduled"):
+    with pytest.raises(TargetError, match="test_it uses trio: its loop cannot be scheduled"):
         explored(f"{file}:test_it", {"anyio_backend": len(backends) - 1})
     if len(backends) > 1:
         assert explored(f"{file}:test_it")[0].coverage is Coverage.EXHAUSTED

@@ -35,10 +35,11 @@ from _pytest.tmpdir import TempPathFactory, tmppath_result_key
 
 from kcache_model.errors import TargetError
 from kcache_model.outcomes import error_text
+from kcache_model.places import file_name
 
 from ..instrument.names import HOOK_MARK
 from ..modules.private_packages import HARNESS, find
-from ..runtime.threads.uncontrolled import NOT_SCHEDULED
+from ..runtime.threads.uncontrolled import NOT_SCHEDULED, WHY
 from ..target.scenario_runner import Load
 from .given_fixtures import GIVEN
 from .parametrization import fixtures_of, positions
@@ -206,7 +207,7 @@ class PytestItems:
         item = items[self.index_of(parameters)]
         backend = _other_backend(item)
         if backend:
-            raise TargetError(f"{item.name} runs in a loop of {backend}: {NOT_SCHEDULED}")
+            raise TargetError(f"{_place_of(item)} uses {backend}: {WHY.get(backend, NOT_SCHEDULED)}")
         factory = None
         if not {"tmp_path_factory", "request"}.isdisjoint(item._fixtureinfo.names_closure):
             self.remove_folder()
@@ -405,6 +406,11 @@ def _other_backend(item: Any) -> str:
     backend = None if called is None else called.params.get(_BACKEND)
     name = backend[0] if isinstance(backend, tuple) else backend
     return name if isinstance(name, str) and name != "asyncio" else ""
+
+
+def _place_of(item: Any) -> str:
+    code = inspect.unwrap(item.function).__code__
+    return f"{file_name(code.co_filename)}:{code.co_firstlineno} in {item.originalname}"
 
 
 def _has_fixtures(plugin: ModuleType) -> bool:

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from ..threads.scheduler import Scheduler
 
 _UNSUPPORTED: Final = {
-    "sockets and pipes of an event loop cannot be scheduled": (
+    "uses sockets or pipes of its event loop, which cannot be scheduled": (
         *("create_connection", "create_server", "create_datagram_endpoint", "create_unix_connection"),
         *("create_unix_server", "connect_accepted_socket", "connect_read_pipe", "connect_write_pipe"),
         *("sock_accept", "sock_connect", "sock_recv", "sock_recv_into", "sock_recvfrom", "sock_recvfrom_into"),
         *("sock_sendall", "sock_sendto", "sock_sendfile", "sendfile", "start_tls", "add_reader", "add_writer"),
     ),
-    "processes cannot be scheduled": ("subprocess_exec", "subprocess_shell"),
-    "no signal is delivered to virtual threads": ("add_signal_handler",),
+    "starts a process, which cannot be scheduled": ("subprocess_exec", "subprocess_shell"),
+    "waits for signals, which no virtual thread can receive": ("add_signal_handler",),
 }
 """Reason -> the methods of event loops that are refused for it."""
 
@@ -47,7 +47,7 @@ class UnsupportedCalls:
 
 def _refused(name: str, why: str) -> Callable[..., Any]:
     def refused(self: UnsupportedCalls, *_: Any, **__: Any) -> Any:
-        refuse(self._scheduler, f"uses {name}: {why}", sys._getframe(1))
+        refuse(self._scheduler, f"{why}: {name}", sys._getframe(1))
 
     return refused
 
