@@ -96,11 +96,13 @@ class EventLoop(UnsupportedCalls, asyncio.BaseEventLoop):
         self._clock_resolution = 0.0  # a timer is due when the clock says so, and not earlier
         self.set_exception_handler(lambda *_: None)  # otherwise asyncio prints errors of tasks that no code awaits
         self._origins: dict[events.TimerHandle, Origin | None] = {}
+        self._patient: set[events.TimerHandle] = set()  # timers that are due only when nothing else can go on
+        self._is_idle = False  # whether nothing was ready when the loop was about to begin an iteration
         clock = Source(
             self,
             "reaches its deadline",
             self._let_time_pass,
-            lambda: bool(self._later_deadlines()),
+            self._may_time_pass,
             self._next_timer,
             (TIMERS,),
             is_once=False,
@@ -249,7 +251,7 @@ class EventLoop(UnsupportedCalls, asyncio.BaseEventLoop):
     def begin_iteration(self) -> list[events.Handle]:
         """Let the environment act, and return what has arrived; if nothing is ready, wait until something has."""
         self._iterations += 1
-        is_idle = not (self._ready or self._stopping)  # type: ignore[attr-defined]
+        is_idle = self._is_idle = not (self._ready or self._stopping)  # type: ignore[attr-defined]
         if self._iterations > _MOST_ITERATIONS:
             refuse(self._scheduler, "has more iterations of the event loop than can be explored", None)
         able: list[Pending] = [(WRITE, self._arrivals, each) for each in self._sources if each.has_something()]
@@ -286,25 +288,39 @@ class EventLoop(UnsupportedCalls, asyncio.BaseEventLoop):
     def _deadlines(self) -> Iterator[float]:
         return (timer.when() for timer in self._scheduled if not timer.cancelled())  # type: ignore[attr-defined]
 
-    def _later_deadlines(self) -> list[float]:
-        return [deadline for deadline in self._deadlines() if deadline >= self._scheduler.now]
-
     def call_at(  # type: ignore[override]
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> events.TimerHandle:
         """Schedule a callback for a moment, and remember which line has asked for it."""
         timer = super().call_at(when, callback, *args, context=context)
         self._origins[timer] = own_origin()
+        if when - self._scheduler.now >= self._scheduler.longest and not self._scheduler.ends_any_time:
+            self._patient.add(timer)
         return timer
 
     def _next_timer(self) -> Origin | None:
         """Return the line that has asked for the timer with the next deadline."""
+        timer = self._later_timer()
+        return None if timer is None else self._origins.get(timer)
+
+    def _later_timer(self) -> events.TimerHandle | None:
+        """Return the timer with the next deadline that the clock has not passed."""
         later = [timer for timer in self._scheduled if not timer.cancelled() and timer.when() >= self._scheduler.now]  # type: ignore[attr-defined]
-        return self._origins.get(min(later, key=lambda timer: timer.when())) if later else None
+        return min(later, key=lambda timer: timer.when()) if later else None
+
+    def _may_time_pass(self) -> bool:
+        """Whether the clock may pass the next deadline: of a long wait only if nothing else was ready or due."""
+        timer = self._later_timer()
+        if timer not in self._patient or (self._is_idle and not self.has_due_timer):
+            return timer is not None
+        self._scheduler.was_patient = True
+        return False
 
     def _let_time_pass(self) -> None:
         """Move the clock just past the next deadline."""
-        self._scheduler.now = math.nextafter(min(self._later_deadlines()), math.inf)
+        timer = self._later_timer()
+        assert timer is not None
+        self._scheduler.now = math.nextafter(timer.when(), math.inf)
 
     def _start_once(self, what: str, deliver: Callable[[], object]) -> None:
         """Start a completion, which delivers once, at any moment."""
