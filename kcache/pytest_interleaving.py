@@ -330,7 +330,7 @@ def _judged(finding: Finding) -> tuple[str, str]:
     from kcache_model.finding import FindingKind
     from kcache_model.places import file_name
     from kcache_stress.engine.counterexample import SHOWN_ONCE
-    from kcache_stress.interleaved.body_exploration import FAILS_ALWAYS, TOO_LONG
+    from kcache_stress.interleaved.body_exploration import FAILS_ALWAYS, FAILS_ON_LOOP, TOO_LONG
     from kcache_stress.modules.uncertainty import TIME_WAS_ADVANCED
 
     if finding.kind in (FindingKind.HANG, FindingKind.CRASH, FindingKind.NONDETERMINISM):
@@ -347,7 +347,7 @@ def _judged(finding: Finding) -> tuple[str, str]:
         return AS_TIME_PASSES if TIME_WAS_ADVANCED in finding.unconfirmed else NOT_CONFIRMED, (
             f"{finding.summary}; not confirmed: {finding.unconfirmed}"
         )
-    if FAILS_ALWAYS in finding.detail:
+    if FAILS_ALWAYS in finding.detail or FAILS_ON_LOOP in finding.detail:
         return AS_IT_IS, f"under the explorer it fails in every order: {finding.summary}"
     return FOUND, finding.summary
 

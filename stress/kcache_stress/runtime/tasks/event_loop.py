@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 FUNCTION_AS_A_STEP: Final = "runs a function in an executor: its steps are not interleaved with those of callbacks"
 _MOST_ITERATIONS: Final = 20_000
 """Iterations after which an execution counts as endless: tests have some dozens."""
+_RESOLUTION: Final = 1e-9
+"""Seconds before its deadline at which asyncio calls a timer due; here only if a test sets the time."""
 _THREADS: Final = "threads"
 """Slot of the arrivals from other threads."""
 
@@ -113,12 +115,20 @@ class EventLoop(UnsupportedCalls, asyncio.BaseEventLoop):
         """Run until :meth:`stop` is called."""
         if self._scheduler.aborting:  # the code that runs it again is only cleaning up
             raise Aborted
+        self._check_running()
         self._thread = self._scheduler.current
         self._loops.enter(self)
         try:
             super().run_forever()
         finally:
             self._loops.leave(self)
+
+    def _check_running(self) -> None:
+        """Raise an error if a loop runs in this thread; asyncio asks for the loop that runs in the real thread."""
+        if self.is_running():
+            raise RuntimeError("This event loop is already running")
+        if self._loops.running not in (None, self):
+            raise RuntimeError("Cannot run the event loop while another loop is running")
 
     def run_until_complete(self, future: Any) -> Any:
         """Run until a future is done, or until the tasks of the test are, if a cancellation has ended the future."""
@@ -251,6 +261,7 @@ class EventLoop(UnsupportedCalls, asyncio.BaseEventLoop):
     def begin_iteration(self) -> list[events.Handle]:
         """Let the environment act, and return what has arrived; if nothing is ready, wait until something has."""
         self._iterations += 1
+        self._clock_resolution = _RESOLUTION if self._has_own_clock else 0.0
         is_idle = self._is_idle = not (self._ready or self._stopping)  # type: ignore[attr-defined]
         if self._iterations > _MOST_ITERATIONS:
             refuse(self._scheduler, "has more iterations of the event loop than can be explored", None)
@@ -283,10 +294,18 @@ class EventLoop(UnsupportedCalls, asyncio.BaseEventLoop):
     @property
     def has_due_timer(self) -> bool:
         """Whether the clock has passed a deadline."""
-        return any(deadline < self._scheduler.now for deadline in self._deadlines())
+        return any(map(self._is_due, self._timers()))
 
-    def _deadlines(self) -> Iterator[float]:
-        return (timer.when() for timer in self._scheduled if not timer.cancelled())  # type: ignore[attr-defined]
+    def _timers(self) -> Iterator[events.TimerHandle]:
+        return (timer for timer in self._scheduled if not timer.cancelled())  # type: ignore[attr-defined]
+
+    def _is_due(self, timer: events.TimerHandle) -> bool:
+        return timer.when() < self.time() + self._clock_resolution
+
+    @property
+    def _has_own_clock(self) -> bool:
+        """Whether the test has replaced :meth:`time`, so that it decides itself when time passes."""
+        return "time" in vars(self)
 
     def call_at(  # type: ignore[override]
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
@@ -305,11 +324,13 @@ class EventLoop(UnsupportedCalls, asyncio.BaseEventLoop):
 
     def _later_timer(self) -> events.TimerHandle | None:
         """Return the timer with the next deadline that the clock has not passed."""
-        later = [timer for timer in self._scheduled if not timer.cancelled() and timer.when() >= self._scheduler.now]  # type: ignore[attr-defined]
+        later = [timer for timer in self._timers() if not self._is_due(timer)]
         return min(later, key=lambda timer: timer.when()) if later else None
 
     def _may_time_pass(self) -> bool:
         """Whether the clock may pass the next deadline: of a long wait only if nothing else was ready or due."""
+        if self._has_own_clock:
+            return False
         timer = self._later_timer()
         if timer not in self._patient or (self._is_idle and not self.has_due_timer):
             return timer is not None

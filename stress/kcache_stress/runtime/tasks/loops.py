@@ -142,7 +142,7 @@ class EventLoops:
         """
         if not self._is_controlled:
             return self._real["get_event_loop"]()
-        running = self._running.get(self.scheduler.current) or self._current.get(self.scheduler.current)
+        running = self.running or self._current.get(self.scheduler.current)
         if running is None:
             if sys.version_info >= (3, 14) or self.scheduler.current or self.scheduler.current in self._current:
                 raise RuntimeError("There is no current event loop in this thread.")
@@ -150,6 +150,11 @@ class EventLoops:
         return running
 
     # What loops report.
+
+    @property
+    def running(self) -> EventLoop | None:
+        """The loop that the current thread runs, or is about to run."""
+        return self._running.get(self.scheduler.current)
 
     def enter(self, loop: EventLoop) -> None:
         """Record that the current thread runs a loop."""
@@ -181,7 +186,7 @@ class EventLoops:
     def _show_running(self) -> None:
         """Let asyncio see the loop of the thread that goes on: for asyncio, all virtual threads are one thread."""
         asyncio: Any = sys.modules["asyncio.events"]
-        asyncio._set_running_loop(self._running.get(self.scheduler.current))
+        asyncio._set_running_loop(self.running)
 
 
 def _policy() -> Any:

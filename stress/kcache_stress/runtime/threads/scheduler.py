@@ -324,8 +324,7 @@ class Scheduler:
         restore_locks(trace)
         self.trace, self.failures, self.proof_obstacles, self.timeouts = [], [], {}, []
         self._strategy_failure = self._strategy_failure if self.is_stuck else None
-        self.preemptions, self.clock_reads, self.clock_seen = 0, {}, 0
-        self.now = self.polled = 0.0
+        self.preemptions, self.clock_reads, self.clock_seen, self.now, self.polled = 0, {}, 0, 0.0, 0.0
         self.haste.start_over()
         self.timeouts_withheld, self.was_patient, self.asks_at_starts, self.tells_identities = "", False, False, False
         self.equal_actors = NONE_EQUAL
@@ -405,6 +404,7 @@ class Scheduler:
         if following is not thread.greenlet:
             if is_tracing:
                 sys.call_tracing(following.switch, ())
+                (self.on_switch or bool)()
             else:
                 following.switch()
                 self._trace_on()
