@@ -27,6 +27,8 @@ _MOST_ITERATIONS: Final = 20_000
 """Iterations after which an execution counts as endless: tests have some dozens."""
 _RESOLUTION: Final = 1e-9
 """Seconds before its deadline at which asyncio calls a timer due; here only if a test sets the time."""
+_MOST_MOVES: Final = 100
+"""Moves of the clock after which no timer fires before a thread that can go on: code may poll until it has ended."""
 _THREADS: Final = "threads"
 """Slot of the arrivals from other threads."""
 
@@ -92,7 +94,8 @@ class EventLoop(UnsupportedCalls, asyncio.BaseEventLoop):
         self._arrivals = Arrivals(self)
         self._sources: list[Source] = []
         self._cancelling: list[Source] = []
-        self._functions = self._numbers = 0  # functions that run in executors; numbers of futures and tasks
+        self._functions: set[int] = set()  # numbers of the actors that run functions in executors
+        self._numbers = self._moves = 0  # of futures and tasks; moves of the clock
         self._iterations = 0
         self._selector = _Selector(self)
         self._clock_resolution = 0.0  # a timer is due when the clock says so, and not earlier
@@ -243,10 +246,9 @@ class EventLoop(UnsupportedCalls, asyncio.BaseEventLoop):
             except Exception as raised:
                 result, error = None, raised
             self.call_soon_threadsafe(_settle, future, result, error)
-            self._functions -= 1
+            self._functions.discard(self._scheduler.current)
 
-        self._functions += 1
-        self._start_once("begins in an executor", work)
+        self._functions.add(self._start_once("begins in an executor", work))
         return future
 
     # The environment.
@@ -332,22 +334,31 @@ class EventLoop(UnsupportedCalls, asyncio.BaseEventLoop):
         if self._has_own_clock:
             return False
         timer = self._later_timer()
-        if timer not in self._patient or (self._is_idle and not self.has_due_timer):
-            return timer is not None
-        self._scheduler.was_patient = True
-        return False
+        is_long = timer in self._patient
+        if (is_long and (not self._is_idle or self.has_due_timer)) or (
+            (is_long or self._moves > _MOST_MOVES) and self._others_can_go_on()
+        ):
+            self._scheduler.was_patient = True
+            return False
+        return timer is not None
+
+    def _others_can_go_on(self) -> bool:
+        """Whether a thread beside the loop, or a function in an executor, can go on."""
+        beside = self._scheduler.actors.keys() - self._loops.environment - {self._thread}
+        return any(self._scheduler.actors[number].enabled for number in (*beside, *self._functions))
 
     def _let_time_pass(self) -> None:
         """Move the clock just past the next deadline."""
         timer = self._later_timer()
         assert timer is not None
         self._scheduler.now = math.nextafter(timer.when(), math.inf)
+        self._moves += 1
 
-    def _start_once(self, what: str, deliver: Callable[[], object]) -> None:
-        """Start a completion, which delivers once, at any moment."""
+    def _start_once(self, what: str, deliver: Callable[[], object]) -> int:
+        """Start a completion, which delivers once, at any moment; return the number of its actor."""
         asked_at = own_origin()
         source = Source(self, what, deliver, lambda: True, lambda: asked_at, (COMPLETIONS,), is_once=True)
-        self._start(source, self._sources)
+        return self._start(source, self._sources)
 
     def _may_be_cancelled(self, task: asyncio.Task[Any], name: TaskName) -> None:
         """Let the environment cancel a task at each of its awaits, as long as cancellations are left."""
@@ -377,8 +388,8 @@ class EventLoop(UnsupportedCalls, asyncio.BaseEventLoop):
         is_helped = self._functions or self._arrivals.free or any(each.has_something() for each in self._sources)
         return is_idle and not is_helped
 
-    def _start(self, source: Source, among: list[Source]) -> None:
-        """Start the actor of a source; it delivers once, or whenever there is something."""
+    def _start(self, source: Source, among: list[Source]) -> int:
+        """Start the actor of a source; it delivers once, or whenever there is something; return its number."""
         among.append(source)
 
         def happens() -> Pending:
@@ -396,7 +407,9 @@ class EventLoop(UnsupportedCalls, asyncio.BaseEventLoop):
                 if source.is_once:
                     return
 
-        self._loops.environment.add(self._scheduler.start(act))
+        number = self._scheduler.start(act)
+        self._loops.environment.add(number)
+        return number
 
     def waits(self) -> Iterator[str]:
         """Yield for each task that has not ended where it waits."""
