@@ -234,11 +234,11 @@ class Scheduler:
             number, self.next_number = self.next_number, self.next_number + 1
         thread = self.actors[number] = VirtualThread(number, work)
         if self.live:
-            caller, remaining = self.current, self.left
+            caller, remaining, starter = self.current, self.left, self._starter
             self._starter = greenlet.getcurrent()
             self.current, self.left = number, 0
             self._enter(thread)
-            self.current, self.left = caller, 0 if self.asks_at_starts else remaining
+            self.current, self.left, self._starter = caller, 0 if self.asks_at_starts else remaining, starter
             self._trace_on()
         elif self.current == HUB:
             self.on_idle_start()
