@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 
@@ -465,3 +466,77 @@ def anyio_backend(request):
         explored(f"{file}:test_it", {"anyio_backend": len(backends) - 1})
     if len(backends) > 1:
         assert explored(f"{file}:test_it")[0].coverage is Coverage.EXHAUSTED
+
+
+GROUPS = """
+import asyncio
+
+numbers = []
+
+
+class Handle:
+    def __init__(self, work):
+        self.work = work
+
+    async def run(self):
+        await self.work
+
+
+def start(work):
+    numbers.append(len(numbers))
+    return asyncio.ensure_future(Handle(work).run())
+"""
+
+GATES = """
+import asyncio
+
+import groups
+
+
+class Gate:
+    def __init__(self, is_safe):
+        self.users, self.is_safe = 0, is_safe
+
+    async def use(self):
+        self.users += 1
+        if self.is_safe:
+            try:
+                await asyncio.sleep(0)
+            finally:
+                self.users -= 1
+        else:
+            await asyncio.sleep(0)
+            self.users -= 1
+
+
+async def used(is_safe):
+    gate = Gate(is_safe)
+    await asyncio.wait([groups.start(gate.use())])
+    assert gate.users == 0
+
+
+async def test_unsafe():
+    await used(False)
+
+
+async def test_safe():
+    await used(True)
+"""
+
+
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
+def test_tasks_are_cancelled_also_in_a_package_that_is_loaded_again_before_each_execution(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "groups.py").write_text(GROUPS, encoding="utf-8")
+    (tmp_path / "test_gates.py").write_text(GATES, encoding="utf-8")
+    program = InterleavedProgram(cancellations=1)
+    options = ExploreOptions(executions=100)
+    safe = explore(BodyExplorationTarget(f"{tmp_path}/test_gates.py:test_safe"), program, options)
+    assert (safe.finding, safe.coverage, safe.no_proof) == (None, Coverage.EXHAUSTED, "")
+    assert safe.executions > 1
+    unsafe = explore(BodyExplorationTarget(f"{tmp_path}/test_gates.py:test_unsafe"), program, options)
+    assert unsafe.finding is not None
+    assert "gate.users == 0" in unsafe.finding.summary
+    gc.collect()  # coroutines of tasks that were cancelled before they began
