@@ -102,6 +102,7 @@ class EventLoop(UnsupportedCalls, asyncio.BaseEventLoop):
         self.set_exception_handler(lambda *_: None)  # otherwise asyncio prints errors of tasks that no code awaits
         self._origins: dict[events.TimerHandle, Origin | None] = {}
         self._patient: set[events.TimerHandle] = set()  # timers that are due only when nothing else can go on
+        self._has_call_of_thread = False  # whether a callback of another thread waits for the next iteration
         self._is_idle = False  # whether nothing was ready when the loop was about to begin an iteration
         clock = Source(
             self,
@@ -232,6 +233,7 @@ class EventLoop(UnsupportedCalls, asyncio.BaseEventLoop):
         self._scheduler.point_when(event, _ALWAYS, lambda: event)
         self._arrivals.handles.append(handle)
         self._arrivals.came_from.append(self._scheduler.current)
+        self._has_call_of_thread = True
         return handle
 
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]
@@ -286,6 +288,7 @@ class EventLoop(UnsupportedCalls, asyncio.BaseEventLoop):
             finally:
                 self.is_between_iterations = False
         arrived, self._arrivals.handles = self._arrivals.handles, []
+        self._has_call_of_thread = False
         return arrived
 
     @property
@@ -343,7 +346,9 @@ class EventLoop(UnsupportedCalls, asyncio.BaseEventLoop):
         return timer is not None
 
     def _others_can_go_on(self) -> bool:
-        """Whether a thread beside the loop, or a function in an executor, can go on."""
+        """Whether a thread beside the loop, or a function in an executor, can go on, or has called the loop."""
+        if self._has_call_of_thread:
+            return True
         beside = self._scheduler.actors.keys() - self._loops.environment - {self._thread}
         return any(self._scheduler.actors[number].enabled for number in (*beside, *self._functions))
 
