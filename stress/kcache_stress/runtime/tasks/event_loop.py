@@ -204,6 +204,11 @@ class EventLoop(UnsupportedCalls, asyncio.BaseEventLoop):
     def __del__(self) -> None:
         """Do nothing: an execution that is aborted leaves its loops open."""
 
+    def _asyncgen_finalizer_hook(self, agen: Any) -> None:
+        """Close an asynchronous generator that dies, unless the execution has been aborted: then no code runs."""
+        if self._scheduler.live and not self._scheduler.aborting:
+            super()._asyncgen_finalizer_hook(agen)  # type: ignore[misc]
+
     # What BaseEventLoop leaves to its subclasses.
 
     def time(self) -> float:
