@@ -1,4 +1,4 @@
-"""The pytest plugin of ``kcache run pytest``: tests that start threads run normally, then in many interleavings.
+"""The pytest plugin of ``kcache run pytest``: tests with threads or tasks run normally, then in many interleavings.
 
 When a test has run normally, the explorer searches its interleavings for ``--kcache-test-first`` seconds. If the budget
 of the test is larger, the search continues after all tests have run: an interrupted run has then explored as many tests
@@ -11,7 +11,6 @@ reports, and the controller prints the summary.
 from __future__ import annotations
 
 import contextlib
-import inspect
 import os
 import re
 import signal
@@ -142,17 +141,19 @@ class _Search:
         spec: the name by which the exploring process loads the test.
         options: options of the search.
         standstill: the reason why the test was stopped when it ran normally; empty if it finished.
+        has_loop: whether the test has tasks of an event loop.
     """
 
     item: pytest.Item
     spec: str
     options: SuiteOptions
     standstill: str
+    has_loop: bool
 
 
 @dataclass(eq=False)
 class _Explorer:
-    """A pytest plugin that explores each test that starts threads, after the test has passed or was stopped."""
+    """A pytest plugin that explores each test with threads or tasks, after the test has passed or was stopped."""
 
     config: pytest.Config
     started: Started = field(default_factory=Started)
@@ -165,9 +166,9 @@ class _Explorer:
     unfinished: list[_Search] = field(default_factory=list)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
-    def pytest_runtest_setup(self) -> Generator[None]:
-        """Count the threads and processes that fixtures start."""
-        self.started.forget()
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None]:
+        """Count the threads, processes and tasks that fixtures start."""
+        self.started.begin(item)
         self.beside = []
         with self.started.listening():
             yield
@@ -201,17 +202,18 @@ class _Explorer:
                     f"it made no progress for {seconds:g} s; if it only waits, increase --patience of kcache run"
                 )
             except BaseException as error:
-                if started.threads or started.starts_processes:
+                if started.is_concurrent:
                     reason = "it is skipped" if isinstance(error, pytest.skip.Exception) else "it fails"
-                    add_outcome(item, Outcome(AS_IT_IS, reason))
+                    self._add(item, Outcome(AS_IT_IS, reason))
                 raise
+            started.loops.finish()
         self._look_into(item)
         if self.standstill:
             pytest.fail(self.standstill, pytrace=False)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None]:
-        """Count the threads that a test starts in its teardown; explore it if it has not been explored yet."""
+        """Count what a test starts in its teardown; explore the test if it has not been explored yet."""
         with self.started.listening():
             yield
         if self.has_passed and not has_outcome(item):
@@ -228,23 +230,25 @@ class _Explorer:
         return (yield)
 
     def _look_into(self, item: pytest.Item) -> None:
-        """Explore a test that has started threads, if it can be explored."""
+        """Explore a test that has started threads or tasks, if it can be explored."""
         started = self.started
         function = getattr(item, "function", None)
-        is_threaded = started.threads or started.starts_processes
-        if not is_threaded or function is None or hasattr(function, "kcache_interleaved"):
+        if not started.is_concurrent or function is None or hasattr(function, "kcache_interleaved"):
             return
-        reason = _not_explored(item, started)
+        reason = started.obstacle or started.loops.obstacle
         if reason:
-            add_outcome(item, Outcome(AS_IT_IS, reason))
+            self._add(item, Outcome(AS_IT_IS, reason))
             return
         self._explore(item)
+
+    def _add(self, item: pytest.Item, outcome: Outcome) -> None:
+        add_outcome(item, replace(outcome, has_loop=self.started.has_tasks))
 
     def _explore(self, item: pytest.Item) -> None:
         search = self._search(item)
         seconds, first = search.options.budget_seconds, self.config.option.kcache_test_first
         outcome, report = _searched(search, min(seconds, first))
-        add_outcome(item, outcome)
+        self._add(item, outcome)
         if report:
             pytest.fail(report, pytrace=False)
         if seconds > first and (outcome.kind == SAMPLED or outcome.text == _NOT_ONE):
@@ -275,7 +279,7 @@ class _Explorer:
             timeouts=Timeouts(config_options.kcache_test_timeouts),
             cancel=config_options.kcache_test_cancel,
         )
-        return _Search(item, _spec(item), options, self.standstill)
+        return _Search(item, _spec(item), options, self.standstill, self.started.has_tasks)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
@@ -292,7 +296,9 @@ class _Explorer:
             outcome, report = _searched(search, search.options.budget_seconds)
             for plugin in of_xdist:
                 plugin.item_index = session.items.index(search.item)
-            self.config.hook.pytest_runtest_logreport(report=later_report(search.item, outcome, report))
+            self.config.hook.pytest_runtest_logreport(
+                report=later_report(search.item, replace(outcome, has_loop=search.has_loop), report)
+            )
         return result
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
@@ -305,13 +311,6 @@ class _Explorer:
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(self.exit_status)
-
-
-def _not_explored(item: pytest.Item, started: Started) -> str:
-    """Return the reason not to explore a test, if it is known beforehand; empty if the test can be tried."""
-    if inspect.iscoroutinefunction(item.function):  # type: ignore[attr-defined]
-        return "it is a coroutine: event loops cannot be scheduled"
-    return started.obstacle
 
 
 def _spec(item: Any) -> str:
@@ -331,7 +330,7 @@ def _judged(finding: Finding) -> tuple[str, str]:
     from kcache_model.finding import FindingKind
     from kcache_model.places import file_name
     from kcache_stress.engine.counterexample import SHOWN_ONCE
-    from kcache_stress.interleaved.body_exploration import FAILS_ALWAYS, TOO_LONG
+    from kcache_stress.interleaved.body_exploration import FAILS_ALWAYS, FAILS_ON_LOOP, TOO_LONG
     from kcache_stress.modules.uncertainty import TIME_WAS_ADVANCED
 
     if finding.kind in (FindingKind.HANG, FindingKind.CRASH, FindingKind.NONDETERMINISM):
@@ -348,7 +347,7 @@ def _judged(finding: Finding) -> tuple[str, str]:
         return AS_TIME_PASSES if TIME_WAS_ADVANCED in finding.unconfirmed else NOT_CONFIRMED, (
             f"{finding.summary}; not confirmed: {finding.unconfirmed}"
         )
-    if FAILS_ALWAYS in finding.detail:
+    if FAILS_ALWAYS in finding.detail or FAILS_ON_LOOP in finding.detail:
         return AS_IT_IS, f"under the explorer it fails in every order: {finding.summary}"
     return FOUND, finding.summary
 

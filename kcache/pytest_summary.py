@@ -41,7 +41,8 @@ _PLACE: Final = re.compile(r"\S+:\d+(?: in \S+)?")
 
 _ADVICE: Final = (
     ("under the explorer it fails in every order", "is the time, a process id or an address part of the result?"),
-    ("it is a coroutine", "kcache does not schedule event loops"),
+    ("sockets or pipes of its event loop", "replace the connection in the test"),
+    ("it runs in a loop of", "kcache schedules loops of asyncio: run the test in one"),
     ("starts a process", "kcache does not schedule processes: test the threads without them"),
     ("kcache itself failed", "please report it"),
     ("too long", "run fewer calls or threads in the test"),
@@ -56,7 +57,7 @@ _ADVICE: Final = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of one test that starts threads or processes.
+    """The result of one test that starts threads, processes or tasks.
 
     Attributes:
         kind: one of the constants of this module.
@@ -64,12 +65,14 @@ class Outcome:
             explored; one line.
         executions: the number of executions.
         command: the command that repeats a finding; empty if there is none.
+        has_loop: whether the test has tasks or timers of an event loop.
     """
 
     kind: str
     text: str = ""
     executions: int = 0
     command: str = ""
+    has_loop: bool = False
 
 
 def add_outcome(item: pytest.Item, outcome: Outcome) -> None:
@@ -138,8 +141,9 @@ class Summary:
         return ("", "", "") if str(report.when) == _LATER else None
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print the findings and the table; with ``-v`` a line for each test that starts threads or processes."""
-        terminalreporter.section("kcache: tests that start threads")
+        """Print the findings and the table; with ``-v`` a line for each test that starts threads or tasks."""
+        has_loops = any(outcome.has_loop for outcome in self._outcomes.values())
+        terminalreporter.section(f"kcache: tests that start threads{' or tasks' if has_loops else ''}")
         is_verbose = self._config.get_verbosity() > 0
         for nodeid, outcome in sorted(self._outcomes.items()):
             if is_verbose or outcome.kind in _FAILED:
@@ -157,11 +161,15 @@ def table_lines(outcomes: Sequence[Outcome], tests: int) -> Iterator[str]:
     """Yield the lines of the table: the numbers of tests with threads, of explored tests, and the reasons for the rest.
 
     Args:
-        outcomes: of the tests that start threads or processes.
+        outcomes: of the tests that start threads, processes or tasks.
         tests: the number of all tests that were run.
     """
     kinds = Counter(outcome.kind for outcome in outcomes)
-    yield f"{_number(tests, 'test')}, {len(outcomes)} with threads or processes"
+    on_loops = sum(outcome.has_loop for outcome in outcomes)
+    others = len(outcomes) - on_loops
+    with_threads = [f"{others} with threads or processes"] if others or not on_loops else []
+    with_tasks = [f"{on_loops} with tasks in an event loop"] if on_loops else []
+    yield ", ".join((_number(tests, "test"), *with_threads, *with_tasks))
     for kind in _FAILED:
         if kinds[kind]:
             yield f"  {kind}: {kinds[kind]}"

@@ -1,4 +1,4 @@
-"""The threads and processes that a test starts, from the setup of its fixtures to their teardown."""
+"""The threads, processes and tasks that a test starts, from the setup of its fixtures to their teardown."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, Final
+
+from .pytest_loops import LoopUse
 
 _PROCESSES: Final = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn")
 _THREADS: Final = ("_thread.start_new_thread", "_thread.start_joinable_thread")
@@ -34,12 +36,14 @@ class Started:
         obstacle: the first event that the explorer cannot repeat, with its line; empty if there was none.
         starts_processes: whether the test has started a process.
         failures: the exceptions that ended threads of the test, with their places.
+        loops: its tasks and event loops.
     """
 
     threads: int = 0
     obstacle: str = ""
     starts_processes: bool = False
     failures: set[str] = field(default_factory=set)
+    loops: LoopUse = field(default_factory=LoopUse)
     _is_listening: bool = False
     _fixtures: list[Any] = field(default_factory=list)
     _of_fixtures: list[tuple[Any, threading.Thread]] = field(default_factory=list)
@@ -53,8 +57,19 @@ class Started:
                     if hasattr(module, name):
                         setattr(module, name, self._heard(getattr(module, name)))
 
-    def forget(self) -> None:
+    @property
+    def is_concurrent(self) -> bool:
+        """Whether the test has more than one thread, process or task."""
+        return bool(self.threads or self.starts_processes or self.has_tasks)
+
+    @property
+    def has_tasks(self) -> bool:
+        """Whether the test has tasks or timers of an event loop."""
+        return bool(self.loops.tasks or self.loops.obstacle)
+
+    def begin(self, item: Any) -> None:
         """Reset the counts before the next test; keep the live threads of fixtures."""
+        self.loops.begin(item)
         self.threads, self.obstacle, self.starts_processes, self.failures = 0, "", False, set()
         self._of_fixtures = [(fixture, thread) for fixture, thread in self._of_fixtures if thread.is_alive()]
 
@@ -68,10 +83,14 @@ class Started:
         """
         before, self._is_listening = self._is_listening, self._is_listening or fixture is None
         self._fixtures.append(fixture)
+        if self._is_listening and not before:
+            self.loops.watch()
         try:
             yield
         finally:
             self._fixtures.pop()
+            if self._is_listening and not before:
+                self.loops.stop()
             self._is_listening = before
 
     @contextlib.contextmanager
@@ -122,6 +141,8 @@ class Started:
             self._meet("starts a process, which cannot be scheduled")
         elif event in _SHARED:
             self._meet(_SHARED[event])
+        else:
+            self.loops.hear(event)
 
     def _meet(self, what: str) -> None:
         if not self.obstacle:

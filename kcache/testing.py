@@ -131,7 +131,7 @@ def run_conformance(
     shape: tuple[int, int] | None = None,
     parameters: Mapping[str, int] | None = None,
     data_races: bool = False,
-    timeouts: str = "patient",
+    timeouts: str = "usual",
     cancel: int = 0,
 ) -> SuiteResult:
     """Check an implementation; return only if there is no violation.
@@ -222,7 +222,7 @@ def interleaved(
     seed: int = 0,
     exhaustive: bool = False,
     data_races: bool = False,
-    timeouts: str = "patient",
+    timeouts: str = "usual",
     cancel: int = 0,
     patience_seconds: float = 3.0,
 ) -> Any:
@@ -244,8 +244,9 @@ def interleaved(
         seed: seed of the random executions at the beginning.
         exhaustive: fail if the search does not end in time, or proves nothing.
         data_races: fail on a data race as well: two conflicting accesses without a happens-before order.
-        timeouts: when a wait with a timeout may end although another thread can go on: ``"patient"`` means never, if
-            the timeout is 50 ms or more; ``"any-time"`` means at any moment.
+        timeouts: when a wait with a timeout may end although something else can go on: ``"patient"`` means never, if
+            the timeout is 50 ms or more; ``"any-time"`` means at any moment; ``"usual"`` is patient for threads, and
+            any-time for the timers of an event loop.
         cancel: number of cancellations in one execution of an async test: each task that the test itself makes is
             cancelled at each of its awaits, unless the test fails without that task.
         patience_seconds: the time that one execution may take without an event that the explorer sees.

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from kcache_model.interleaved_program import InterleavedProgram
+from kcache_model.interleaved_program import InterleavedProgram, Timeouts
 from kcache_stress.engine.dpor import Dpor
 from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.runtime.tasks.event_loop import FUNCTION_AS_A_STEP
 from kcache_stress.runtime.tasks.loops import THREADS_BESIDE_A_LOOP
+from kcache_stress.target.explore import ExploreOptions, explore
 from kcache_stress.target.investigation import investigate
 
 SUPPORT = """
@@ -134,6 +135,31 @@ RIGHT = {
         result = "late"
     assert result in ("done", "late")
 """,
+    "a long wait while callbacks are ready": """
+    async def busy():
+        for _ in range(3): await asyncio.sleep(0)
+        return "done"
+    assert await asyncio.wait_for(busy(), 0.05) == "done"
+""",
+    "long waits end by their deadlines": """
+    seen = []
+    async def note(seconds):
+        await asyncio.sleep(seconds)
+        seen.append(seconds)
+    await asyncio.gather(note(0.2), note(0.001), note(0.1))
+    assert seen == [0.001, 0.1, 0.2]
+""",
+    "a test that sets the time itself": """
+    loop, now, seen = asyncio.get_running_loop(), 7.0, []
+    loop.time = lambda: now
+    loop.call_at(8.0, seen.append, 1)
+    for _ in range(3): await asyncio.sleep(0)
+    assert not seen
+    now = 8.0
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert seen
+""",
     "a task that is left is cancelled": """
     async def forever():
         await asyncio.get_running_loop().create_future()
@@ -148,6 +174,12 @@ WRONG = {
     asyncio.get_running_loop().call_later(0.001, seen.append, 1)
     for _ in range(3): await asyncio.sleep(0)
     assert not seen
+""",
+    "a wait of less than 50 ms while callbacks are ready": """
+    async def busy():
+        for _ in range(3): await asyncio.sleep(0)
+        return "done"
+    assert await asyncio.wait_for(busy(), 0.049) == "done"
 """,
     "no timer within three iterations": """
     seen = []
@@ -187,12 +219,12 @@ WRONG = {
 }
 
 
-def explored(folder: Path, body: str):
+def explored(folder: Path, body: str, timeouts: Timeouts = Timeouts.PATIENT, most: int = 5_000):
     file = folder / "explored_loop.py"
     file.write_text(f"{SUPPORT}\nasync def test_it():\n{body}", encoding="utf-8")
     target = BodyExplorationTarget(f"{file}:test_it")
-    program = InterleavedProgram()
-    return investigate(lambda _: target.open_runner(program), lambda _: [(Dpor(), 5_000)], seconds=60.0)
+    program = InterleavedProgram(timeouts=timeouts)
+    return investigate(lambda _: target.open_runner(program), lambda _: [(Dpor(), most)], seconds=60.0)
 
 
 @pytest.mark.parametrize("name", RIGHT)
@@ -273,3 +305,42 @@ def test_threads_beside_a_loop_prove_nothing(held: str, tmp_path: Path) -> None:
     assert (result.problem is None) is bool(held)
     if held:
         assert THREADS_BESIDE_A_LOOP in result.note
+
+
+def test_long_waits_end_at_any_iteration_if_timeouts_may_come_any_time(tmp_path: Path) -> None:
+    result = explored(tmp_path, RIGHT["a long wait while callbacks are ready"], Timeouts.ANY_TIME)
+    assert result.problem is not None
+    assert explored(tmp_path, RIGHT["long waits end by their deadlines"], Timeouts.ANY_TIME).problem is None
+
+
+def test_a_long_wait_does_not_end_before_a_function_in_an_executor_that_can_go_on(tmp_path: Path) -> None:
+    wait = "    await asyncio.wait_for(asyncio.get_running_loop().run_in_executor(None, abs, 1), 0.1)\n"
+    assert explored(tmp_path, wait).problem is None
+    assert explored(tmp_path, wait, Timeouts.ANY_TIME).problem is not None
+    polled = """
+    future = asyncio.get_running_loop().run_in_executor(None, abs, 1)
+    while not future.done(): await asyncio.sleep(0.001)
+"""
+    assert explored(tmp_path, polled, most=100).problem is None
+
+
+def test_loops_in_several_threads_run_beside_each_other(tmp_path: Path) -> None:
+    body = """
+    import threading
+    seen, errors = [], []
+    async def note(): await asyncio.sleep(0); seen.append(asyncio.get_running_loop())
+    def run():
+        loop = asyncio.new_event_loop()
+        try: loop.run_until_complete(note())
+        except BaseException as error: errors.append(error); raise
+        finally: loop.close()
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    assert not errors and len(set(seen)) == 2
+"""
+    file = tmp_path / "threads_with_loops.py"
+    file.write_text(f"{SUPPORT}\ndef test_it():\n{body}", encoding="utf-8")
+    result = explore(BodyExplorationTarget(f"{file}:test_it"), InterleavedProgram(), ExploreOptions(executions=100))
+    assert result.finding is None
+    assert not result.refused

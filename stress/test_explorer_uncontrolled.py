@@ -38,12 +38,7 @@ def explored(file: Path, *calls: str) -> ScenarioResult:
 
 
 USES = {
-    "asyncio.run": ("import asyncio", "self.lock = asyncio.Lock()", "asyncio.run(None)"),
-    "asyncio.loop.run_until_complete": (
-        "import asyncio",
-        "self.loop = asyncio.new_event_loop(); self.loop.close()",
-        "self.loop.run_until_complete(None)",
-    ),
+    "asyncio.SelectorEventLoop": ("import asyncio", "self.lock = asyncio.Lock()", "asyncio.SelectorEventLoop()"),
     "multiprocessing.Lock": (
         "from multiprocessing import Lock",
         "self.lock = Lock()",
@@ -80,12 +75,20 @@ def test_what_cannot_be_scheduled_is_refused_where_it_is_used(tmp_path: Path, us
     assert unused.coverage is Coverage.EXHAUSTED or "keeps state from one execution to the next" in unused.note
 
 
+def test_a_loop_in_the_first_step_of_a_program_waits_for_its_other_threads(tmp_path: Path) -> None:
+    file = tmp_path / "looping.py"
+    used = "asyncio.run(asyncio.sleep(0))"
+    file.write_text(textwrap.dedent(MODULE.format(imports="import asyncio", made="pass", used=used)))
+    result = explored(file, "used", "used")
+    assert (result.problem, result.executions > 1) == (None, True)
+
+
 def test_it_is_refused_in_threads_that_the_code_starts_itself(tmp_path: Path) -> None:
     file = tmp_path / "using.py"
     made = "threading.Thread(target=self.used).start()"
     imports = "import asyncio, threading"
-    file.write_text(textwrap.dedent(MODULE.format(imports=imports, made=made, used="asyncio.run(None)")))
-    with pytest.raises(CannotExploreError, match=r"using\.py:9 in used uses asyncio\.run"):
+    file.write_text(textwrap.dedent(MODULE.format(imports=imports, made=made, used="asyncio.SelectorEventLoop()")))
+    with pytest.raises(CannotExploreError, match=r"using\.py:9 in used uses asyncio\.SelectorEventLoop"):
         explored(file, "unused")
 
 

@@ -121,11 +121,11 @@ def test_a_timer_without_delay_is_due_at_once(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "await asyncio.open_connection('localhost', 1)": "streams and sockets",
-    "await asyncio.start_server(print, 'localhost', 0)": "streams and sockets",
-    "asyncio.get_running_loop().add_reader(0, print)": "streams and sockets",
+    "await asyncio.open_connection('localhost', 1)": "uses sockets or pipes",
+    "await asyncio.start_server(print, 'localhost', 0)": "uses sockets or pipes",
+    "asyncio.get_running_loop().add_reader(0, print)": "uses sockets or pipes",
     "await asyncio.get_running_loop().getaddrinfo('localhost', 1)": "names of hosts",
-    "await asyncio.create_subprocess_exec('true')": "other processes",
+    "await asyncio.create_subprocess_exec('true')": "starts a process",
     "asyncio.get_running_loop().add_signal_handler(2, print)": "signals",
     "asyncio.SelectorEventLoop()": "a loop that is created so cannot be scheduled",
 }

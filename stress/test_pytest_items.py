@@ -293,10 +293,6 @@ def test_race_with_fixture(worker):
     assert shop.sold == 2
 
 
-async def test_coroutine(tmp_path):
-    run(int)
-
-
 def test_unknown(nobody_builds_this):
     run(int)
 """
@@ -322,7 +318,6 @@ SOUND = {
 
 REFUSED = {
     "test_params": "test_params is parametrized: 2 of its 2 sets of values match",
-    "test_coroutine": "test_coroutine is a coroutine with fixtures or parameters",
     "test_unknown": "test_unknown takes nobody_builds_this: pytest has no such fixture",
 }
 

@@ -224,7 +224,7 @@ def test_a_timeout_is_long_enough():
 def test_what_relies_on_a_delay_is_right_under_a_contract_that_is_named(tmp_path: Path) -> None:
     for name, result in investigated(tmp_path, RELIES):
         assert (name, result.problem, result.coverage) == (name, None, Coverage.EXHAUSTED)
-        assert result.assumes == "waits of 50 ms or more end only when no other thread can go on"
+        assert result.assumes == "waits of 50 ms or more end only when nothing else can go on"
 
 
 def test_what_relies_on_a_delay_fails_if_waits_may_end_at_any_time(tmp_path: Path) -> None:

@@ -258,10 +258,11 @@ timeouts_option = click.option(
     "--timeouts",
     type=click.Choice([contract.value for contract in Timeouts]),
     callback=lambda _context, _parameter, value: Timeouts(value),
-    default=Timeouts.PATIENT.value,
-    show_default=True,
-    help="When a wait with a timeout may end although another thread can go on, for tests: patient means never, if the "
-    "timeout is 50 ms or more; any-time means at any moment.",
+    default=Timeouts.USUAL.value,
+    show_default="usual; of run pytest patient",
+    help="When a wait with a timeout may end although something else can go on, for tests: patient means never, if the "
+    "timeout is 50 ms or more; any-time means at any moment; usual is patient for threads, and any-time for the timers "
+    "of an event loop.",
 )
 
 
@@ -383,7 +384,7 @@ class CommandRequest:
         changes = {
             "semantics": self.options.semantics is not Semantics.CLASSIC,
             "contract": self.options.is_strict and not self.options.data_races,
-            "timeouts": self.options.timeouts is not Timeouts.PATIENT,
+            "timeouts": self.options.timeouts is not Timeouts.USUAL,
             "cancel": bool(self.options.cancel),
         }
         for name in (name for name, is_given in changes.items() if is_given and name not in self.target_type.knows):

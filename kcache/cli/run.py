@@ -61,6 +61,8 @@ def run(
         raise click.UsageError('pytest is not installed where kcache is: pip install "kcache[pytest]"')
     command = [sys.executable, "-m", "pytest", "-p", _PLUGIN, f"--kcache-test-budget={budget_per_test}"]
     command += [f"--kcache-test-patience={patience}", f"--kcache-test-seed={seed}"]
+    if timeouts is Timeouts.USUAL:
+        timeouts = Timeouts.PATIENT  # suites have timeouts that are not meant to end, which other tests need not have
     command += [f"--kcache-test-timeouts={timeouts}", f"--kcache-test-cancel={cancel or 0}"]
     command += [f"--kcache-test-instrument={package}" for package in instrument]
     command += arguments

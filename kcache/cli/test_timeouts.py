@@ -27,7 +27,7 @@ def test_waits_again():
     assert event.is_set()
     thread.join()
 """
-NAMED = "if waits of 50 ms or more end only when no other thread can go on"
+NAMED = "if waits of 50 ms or more end only when nothing else can go on"
 
 
 @pytest.fixture

@@ -17,8 +17,11 @@ _FIELDS: Final = frozenset({"hash_seed", "parameters", "path", "usual", "divisor
 class Timeouts(enum.StrEnum):
     """The contract about waits with a timeout: when they may end although another thread can go on."""
 
+    USUAL = "usual"
+    """A wait of a thread of 50 ms or more never ends early: the other threads are not that slow. A timer of an event
+    loop may be due at any iteration, because a callback may be slow."""
     PATIENT = "patient"
-    """A wait of 50 ms or more never ends early: the other threads are not that slow."""
+    """A wait of 50 ms or more never ends early, in event loops neither."""
     ANY_TIME = "any-time"
     """Each wait may end at any moment: the other threads may be slow, or the machine busy."""
 
@@ -44,7 +47,7 @@ class InterleavedProgram(CallProgram[Any]):
     import_path: tuple[str, ...] = ()
     usual: tuple[str, ...] = ()
     divisor: int = 1
-    timeouts: Timeouts = Timeouts.PATIENT
+    timeouts: Timeouts = Timeouts.USUAL
     cancellations: int = 0
 
     def with_hash_seed(self, seed: int) -> InterleavedProgram:
@@ -60,7 +63,7 @@ def encode_program(program: InterleavedProgram) -> dict[str, Any]:
         "path": list(program.import_path),
         "usual": list(program.usual),
         "divisor": program.divisor if program.divisor > 1 else 0,
-        "timeouts": "" if program.timeouts is Timeouts.PATIENT else program.timeouts.value,
+        "timeouts": "" if program.timeouts is Timeouts.USUAL else program.timeouts.value,
         "cancel": program.cancellations,
     }
     return {name: value for name, value in data.items() if value}
@@ -76,7 +79,7 @@ def decode_program(data: Any) -> InterleavedProgram:
     known: dict[str, Any] = data if is_known else {"hash_seed": None}
     seed, parameters = known.get("hash_seed", 0), known.get("parameters", {})
     path, usual, divisor = known.get("path", []), known.get("usual", []), known.get("divisor", 1)
-    timeouts, cancellations = known.get("timeouts", Timeouts.PATIENT.value), known.get("cancel", 0)
+    timeouts, cancellations = known.get("timeouts", Timeouts.USUAL.value), known.get("cancel", 0)
     is_named = isinstance(parameters, dict) and all(map(is_integer, parameters.values()))
     are_texts = all(isinstance(some, list) and all(isinstance(one, str) for one in some) for some in (path, usual))
     are_numbers = is_integer(seed) and 0 <= seed < HASH_SEEDS and is_integer(divisor) and divisor > 0

@@ -34,7 +34,9 @@ class _Selector:
             timers = [timer.when() for timer in loop._scheduled if not timer.cancelled()]  # type: ignore[attr-defined]
             later = [when for when in timers if when >= loop.now]
             may_begin = not is_idle or bool(arrived) or len(later) < len(timers)
-            options = ([None] if may_begin else []) + [*range(len(loop.owed))] + (["clock"] if later else [])
+            is_long = min(later, default=None) in loop.long
+            may_pass = later and not (is_long and (not is_idle or len(later) < len(timers)))
+            options = ([None] if may_begin else []) + [*range(len(loop.owed))] + (["clock"] if may_pass else [])
             if not options:
                 raise Standstill
             chosen = options[self._choose(len(options))]
@@ -47,8 +49,10 @@ class _Selector:
 
 
 class _Loop(asyncio.BaseEventLoop):
-    def __init__(self, selector: _Selector) -> None:
+    def __init__(self, selector: _Selector, longest: float) -> None:
         super().__init__()
+        self.longest = longest
+        self.long: set[float] = set()
         self._selector, selector.loop = selector, self
         self._clock_resolution = 0.0
         self.now = 0.0
@@ -60,10 +64,13 @@ class _Loop(asyncio.BaseEventLoop):
     def call_at(self, when: float, callback: Any, *args: Any, context: Any = None) -> asyncio.TimerHandle:  # type: ignore[override]
         # A real clock goes on: what is due now is past in the next iteration, and no two moments are the same.
         taken = [timer.when() for timer in self._scheduled]  # type: ignore[attr-defined]
+        is_long = when - self.now >= self.longest
         if when <= self.now:
             when, self.now = self.now, math.nextafter(self.now, math.inf)
         while when in taken:
             when = math.nextafter(when, math.inf)
+        if is_long:
+            self.long.add(when)
         return super().call_at(when, callback, *args, context=context)
 
     def _process_events(self, events: list[asyncio.Handle]) -> None:
@@ -81,17 +88,23 @@ def _complete(future: asyncio.Future[None]) -> None:
         future.set_result(None)
 
 
-def outcomes(body: Body, most: int) -> set[str] | None:
-    """Return all outcomes of a body; ``None`` if there are more than ``most`` plans."""
+def outcomes(body: Body, most: int, longest: float = math.inf) -> set[str] | None:
+    """Return all outcomes of a body; ``None`` if there are more than ``most`` plans.
+
+    Args:
+        body: the program.
+        most: number of plans.
+        longest: waits of so many seconds or more end only if nothing else can go on.
+    """
     found = set()
-    for number, outcome in enumerate(_runs(body)):
+    for number, outcome in enumerate(_runs(body, longest)):
         if number >= most:
             return None
         found.add(outcome)
     return found
 
 
-def _runs(body: Body) -> Iterator[str]:
+def _runs(body: Body, longest: float) -> Iterator[str]:
     plan: list[int] = []
     while True:
         made: list[tuple[int, int]] = []  # (choice, number of options)
@@ -102,7 +115,7 @@ def _runs(body: Body) -> Iterator[str]:
             made.append((plan[len(made)] if len(made) < len(plan) else 0, count))
             return made[-1][0]
 
-        yield _run(body, choose)
+        yield _run(body, choose, longest)
         while made and made[-1][0] == made[-1][1] - 1:
             made.pop()
         if not made:
@@ -111,8 +124,8 @@ def _runs(body: Body) -> Iterator[str]:
         plan[-1] += 1
 
 
-def _run(body: Body, choose: Callable[[int], int]) -> str:
-    loop = _Loop(_Selector(choose))
+def _run(body: Body, choose: Callable[[int], int], longest: float) -> str:
+    loop = _Loop(_Selector(choose), longest)
     loop.set_exception_handler(lambda *_: None)
     try:
         return repr(loop.run_until_complete(body(loop.completion)))

@@ -85,7 +85,7 @@ class SuiteOptions:
     import_path: tuple[str, ...] = ()
     module_files: Mapping[str, str] = field(default_factory=dict, hash=False)
     usual: tuple[str, ...] = ()
-    timeouts: Timeouts = Timeouts.PATIENT
+    timeouts: Timeouts = Timeouts.USUAL
     cancel: int | None = None
 
     @property

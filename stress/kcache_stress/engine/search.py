@@ -26,7 +26,7 @@ _MOST_WORK = 3
 _LONG_SECONDS = 0.25
 """Seconds of CPU time; an execution that takes longer is long. In most searches, the least number of executions takes a
 second in all."""
-PATIENT = "waits of 50 ms or more end only when no other thread can go on"
+PATIENT = "waits of 50 ms or more end only when nothing else can go on"
 _LEAST_EVENTS = 80_000
 """Number of events of all executions together after which the least number of executions is no longer required."""
 _FAIR_STEPS = 50

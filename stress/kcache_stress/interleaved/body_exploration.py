@@ -43,6 +43,7 @@ TOKENS: Final = TokenFormat[InterleavedProgram]("kt1.", encode_program, decode_p
 """Format of the replay tokens of tests."""
 
 FAILS_ALWAYS: Final = "It also fails without concurrency, and in every order that was tried."
+FAILS_ON_LOOP: Final = "It fails under every schedule of its event loop that was tried."
 _FAILS_ALONE: Final = "It also fails without concurrency: if the threads run one after another."
 
 _SMALLER: Final = "Shown with smaller numbers: numbers in the test that are multiples of {0:,} are divided by {0:,}."
@@ -301,12 +302,10 @@ class BodyExplorationTarget:
 
     def _without_preemptions(self, runner: InterleavedRunner, problem: Problem) -> str:
         """Return a line about a failure without preemptions: whether all samples fail; empty for other deadlocks."""
-        if self._is_on_loop:
-            return ""
         samples = map(PartialOrderSampling, range(_FEW_SAMPLES if runner.is_long else _SAMPLES))
         if all(search(runner, sample, SCENARIO_JUDGE, SearchLimits(1)).problem is not None for sample in samples):
-            return f"{FAILS_ALWAYS}\n"
-        return "" if problem.kind is FindingKind.DEADLOCK else f"{_FAILS_ALONE}\n"
+            return f"{FAILS_ON_LOOP if self._is_on_loop else FAILS_ALWAYS}\n"
+        return "" if self._is_on_loop or problem.kind is FindingKind.DEADLOCK else f"{_FAILS_ALONE}\n"
 
 
 def _nothing(_: Any) -> Sequence[tuple[str, str]]:

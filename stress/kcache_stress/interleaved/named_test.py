@@ -25,7 +25,7 @@ from ..modules.private_packages import Kind, folder_of, imported_by, own_kind, u
 from ..target.scenario_runner import Load
 from .counts import divided, divisors
 from .parametrization import required
-from .running import RealThreads, controlled, is_controlled
+from .running import RealThreads, controlled, is_controlled, run_on_loop
 from .texts import error_with_place, lines_of, source_of
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class InterleavedTest:
     parameters: Mapping[str, int] = field(default_factory=dict, hash=False)
     usual: frozenset[str] = frozenset()
     divisor: int = 1
-    timeouts: Timeouts = Timeouts.PATIENT
+    timeouts: Timeouts = Timeouts.USUAL
     cancellations: int = 0
     is_async: bool = False
     path: str = ""
@@ -113,7 +113,7 @@ class InterleavedTest:
         """
         body = self._body(load)
         if self.is_async:
-            return lambda: _run_on_loop(body())
+            return lambda: run_on_loop(body())
         if self.divisor == 1:
             return body
         module = load(self.module)
@@ -160,13 +160,6 @@ class InterleavedTest:
                 return self.body(_loaded)()
         finally:
             self.clean_up()
-
-
-def _run_on_loop(main: Any) -> Any:
-    """Run a coroutine in an event loop and return its result; test cases with a loop of their own have done it."""
-    import asyncio  # most tests do not need it
-
-    return asyncio.run(main) if inspect.iscoroutine(main) else main
 
 
 def load_test(spec: Any) -> InterleavedTest:
@@ -227,12 +220,6 @@ def _items(module: ModuleType, attribute: str, source: Path) -> PytestItems | No
     is_usual = "pytest" in imported_by(str(source)) or (
         is_for_pytest and any((folder / "conftest.py").is_file() for folder in source.parents)
     )
-    if inspect.iscoroutinefunction(function):
-        if is_taking or is_set_up:
-            raise TargetError(
-                f"{attribute} is a coroutine with fixtures or parameters: only async tests without them can be explored"
-            )
-        return None
     if not (is_taking or is_set_up or is_usual):
         return None
     if importlib.util.find_spec("pytest") is not None:

@@ -3,6 +3,10 @@
 This process holds one session of pytest. The session collects only the explored test, from the current copies of its
 modules. The test is set up again for each execution, including fixtures of wider scope: so no execution sees changes
 of another execution. Hooks that pytest calls around a test are not called.
+
+An async test is run by the plugin that runs it under pytest (pytest-asyncio, anyio): its hooks and fixtures create the
+loop, which is a loop of the explorer because they call ``asyncio.new_event_loop`` during the execution. If there is no
+such plugin, the test runs in a loop of its own.
 """
 
 from __future__ import annotations
@@ -31,12 +35,15 @@ from _pytest.tmpdir import TempPathFactory, tmppath_result_key
 
 from kcache_model.errors import TargetError
 from kcache_model.outcomes import error_text
+from kcache_model.places import file_name
 
 from ..instrument.names import HOOK_MARK
 from ..modules.private_packages import HARNESS, find
+from ..runtime.threads.uncontrolled import NOT_SCHEDULED, WHY
 from ..target.scenario_runner import Load
 from .given_fixtures import GIVEN
 from .parametrization import fixtures_of, positions
+from .running import run_on_loop
 
 ARGUMENTS: Final = "KCACHE_PYTEST_ARGUMENTS"
 """Environment variable with the arguments of pytest, which ``kcache run pytest`` sets for its child processes."""
@@ -50,6 +57,9 @@ _QUIET: Final = ("-p", "no:threadexception", "-p", "no:unraisableexception")
 
 _AROUND: Final = ("_xunit_setup_", "_unittest_")
 """Prefixes of the names of pytest's own fixtures that call setUp, setup_method and similar functions of the test."""
+
+_BACKEND: Final = "anyio_backend"
+"""Parameter of tests whose loop anyio's plugin selects."""
 
 _HAVE_FIXTURES: Final[weakref.WeakKeyDictionary[ModuleType, bool]] = weakref.WeakKeyDictionary()
 """Plugin -> whether it has fixtures. Each execution may have its own copy of a conftest.py, so the keys are weak."""
@@ -91,6 +101,9 @@ class PytestItems:
         except (Exception, SystemExit) as error:
             raise TargetError(f"pytest cannot be configured for {file}: {error_text(error)}") from error
         self.session: Any = None
+        modules = (plugin for plugin in plugins.get_plugins() if _runs_tests(plugin) and isinstance(plugin, ModuleType))
+        # Some count their loops in global variables, and cannot close a loop if its execution is aborted.
+        self._plugin_states = [(vars(module), dict(vars(module))) for module in modules]
 
     def collect(self, module: ModuleType, copies: Mapping[str, ModuleType]) -> list[pytest.Function]:
         """Return the items of the test, one for each set of its parameters.
@@ -150,7 +163,8 @@ class PytestItems:
             _file_of(plugin): _key(plugin)
             for plugin in sorted(plugins, key=_file_of)
             if plugin.__name__.partition(".")[0] not in HARNESS
-            and (names & fixtures_of(plugin).keys() or (is_open and _file_of(plugin).endswith("conftest.py")))
+            and (_is_conftest(plugin) or not _runs_tests(plugin))  # hooks and fixtures share what the plugin stores
+            and (names & fixtures_of(plugin).keys() or (is_open and _is_conftest(plugin)))
         }
 
     def index_of(self, parameters: Mapping[str, int]) -> int:
@@ -165,7 +179,7 @@ class PytestItems:
         """
         equal = [number for number, known in enumerate(self._sets) if known == parameters]
         fitting = [number for number, known in enumerate(self._sets) if parameters.items() <= known.items()]
-        matches = equal or fitting
+        matches = equal or [number for number in fitting if not _other_backend(self._items[number])] or fitting
         if len(matches) != 1:
             raise TargetError(
                 f"{'.'.join(self._names)} is parametrized: {len(matches)} of its {len(self._sets)} sets of values "
@@ -191,6 +205,9 @@ class PytestItems:
         """
         items = self.collect(load(module), {file: load(key) for file, key in modules.items()})
         item = items[self.index_of(parameters)]
+        backend = _other_backend(item)
+        if backend:
+            raise TargetError(f"{_place_of(item)} uses {backend}: {WHY.get(backend, NOT_SCHEDULED)}")
         factory = None
         if not {"tmp_path_factory", "request"}.isdisjoint(item._fixtureinfo.names_closure):
             self.remove_folder()
@@ -207,6 +224,7 @@ class PytestItems:
         state = self.session._setupstate = SetupState()
         with self._finished_plugin_fixtures(item):
             try:
+                self._prepare(item)
                 state.setup(item)
                 _run(item)
             except _OUTCOMES:
@@ -214,6 +232,14 @@ class PytestItems:
                     state.teardown_exact(None)
                 raise
             state.teardown_exact(None)
+
+    def _prepare(self, item: Any) -> None:
+        """Call the hooks around tests of plugins that run async tests: older ones request their loop there."""
+        if not inspect.iscoroutinefunction(item.function):
+            return
+        plugins = self._config.pluginmanager
+        others = [plugin for plugin in plugins.get_plugins() if not _runs_tests(plugin)]
+        plugins.subset_hook_caller("pytest_runtest_setup", others)(item=item)
 
     @contextmanager
     def _finished_plugin_fixtures(self, item: Any) -> Iterator[None]:
@@ -236,6 +262,8 @@ class PytestItems:
             item.funcargs.clear()  # now: otherwise the garbage collector would free them at any time
             for name in ("_request", "_instance", "_obj"):
                 vars(item).pop(name, None)
+            for names, before in () if is_over else self._plugin_states:
+                names.update(before)
 
     def set_up(self, fixture: Any, request: Any) -> Generator[None, Any, Any]:
         """Record that a fixture is set up, and replace its value if :data:`~.given_fixtures.GIVEN` contains it."""
@@ -287,6 +315,13 @@ class _Hooks:
         collected = list(items)
         yield
         items[:] = collected
+
+    def pytest_pyfunc_call(self, pyfuncitem: Any) -> bool | None:
+        """Run an async test that no plugin runs; called before pytest itself, which would refuse the test."""
+        if not inspect.iscoroutinefunction(pyfuncitem.obj):
+            return None
+        run_on_loop(pyfuncitem.obj(**_arguments_of(pyfuncitem)))
+        return True
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Generator[None, Any, Any]:
@@ -340,6 +375,7 @@ def _renewed(item: Any) -> Any:
     """Return a new item for the same test, without state of earlier executions."""
     known = {"name": item.name, "fixtureinfo": item._fixtureinfo, "originalname": item.originalname}
     renewed = type(item).from_parent(item.parent, callspec=getattr(item, "callspec", None), **known)
+    renewed.own_markers[:] = item.own_markers  # plugins have added some
     renewed.stash[tmppath_result_key] = {}
     return renewed
 
@@ -348,8 +384,33 @@ def _run(item: Any) -> None:
     if hasattr(item, "addSuccess"):  # of a TestCase
         item.instance.debug()
         return
-    names = item._fixtureinfo.argnames
-    item.obj(**{name: item.funcargs[name] for name in names})
+    if inspect.iscoroutinefunction(item.function):
+        item.runtest()
+        return
+    run_on_loop(item.obj(**_arguments_of(item)))
+
+
+def _arguments_of(item: Any) -> dict[str, Any]:
+    return {name: item.funcargs[name] for name in item._fixtureinfo.argnames}
+
+
+def _runs_tests(plugin: object) -> bool:
+    """Whether a plugin runs tests in place of pytest, as those for async tests do."""
+    name = getattr(plugin, "__name__", "_pytest")
+    return hasattr(plugin, "pytest_pyfunc_call") and not name.startswith("_pytest")
+
+
+def _other_backend(item: Any) -> str:
+    """Return the package whose loop anyio's plugin runs a test in; empty if it is asyncio or unknown."""
+    called = getattr(item, "callspec", None)
+    backend = None if called is None else called.params.get(_BACKEND)
+    name = backend[0] if isinstance(backend, tuple) else backend
+    return name if isinstance(name, str) and name != "asyncio" else ""
+
+
+def _place_of(item: Any) -> str:
+    code = inspect.unwrap(item.function).__code__
+    return f"{file_name(code.co_filename)}:{code.co_firstlineno} in {item.originalname}"
 
 
 def _has_fixtures(plugin: ModuleType) -> bool:
@@ -367,6 +428,10 @@ def _is_of_test(fixture: Any) -> bool:
     """Whether a fixture runs instrumented code: an aborted execution leaves such a fixture unfinished."""
     names = getattr(inspect.unwrap(fixture.func), "__globals__", {})
     return fixture.argname.startswith(_AROUND) or HOOK_MARK in names
+
+
+def _is_conftest(module: ModuleType) -> bool:
+    return _file_of(module).endswith("conftest.py")
 
 
 def _file_of(module: ModuleType) -> str:

@@ -226,11 +226,11 @@ class InterleavedRunner(ScenarioRunner):
         if self._shape.events:
             self._most_events = max(MOST_EVENTS, min(_LONGER * self._shape.events, MOST_TEST_EVENTS))
         self._began = time.thread_time()
-        loops, shape = self.sandbox.loops, self._shape
-        loops.cancellations = self._cancellations()
+        shape = self._shape
         # Callbacks of one loop are not interleaved: what they access does not matter, nor which code they run.
         self.sandbox.foreign_code.is_needed = not (shape.is_on_loop or self._test.is_async)
         execution = super().run(strategy)
+        loops = self.sandbox.loops
         shape.is_on_loop = loops.has_loops and not loops.has_threads
         if execution.ending is Ending.COMPLETE:
             self._shape.events = max(self._shape.events, len(execution.trace))
@@ -307,6 +307,8 @@ class InterleavedRunner(ScenarioRunner):
         self._pulse()
         body = self._then_closed(self._test.body(self._modules.__getitem__, self._takes_over))
         self._parts, self._strategy, self._state = (), strategy, None
+        loops = self.sandbox.loops  # here: the sandbox has new ones after a reload
+        loops.cancellations, loops.is_patient = self._cancellations(), self._test.timeouts is Timeouts.PATIENT
         if self._shape.is_whole:
             self.made = SimpleNamespace()
             with controlled(self):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import sys
 import threading
 import time
@@ -43,6 +44,15 @@ def attempt(work: Work) -> Ended:
         return Ended(work())
     except Exception as error:
         return Ended(raised=type(error).__name__, error=error)
+
+
+def run_on_loop(result: Any) -> Any:
+    """Return the result of a call; if it is a coroutine, run it in a new event loop and return its result."""
+    if not inspect.iscoroutine(result):
+        return result
+    import asyncio  # most tests do not need it
+
+    return asyncio.run(result)
 
 
 def attempting(work: Work) -> Callable[[], Ended]:

@@ -18,6 +18,7 @@ thread or a signal.
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 from collections import Counter
 from collections.abc import Hashable
@@ -97,9 +98,13 @@ class Cancellations:
 
 
 def _codes(coroutine: object) -> list[CodeType]:
-    """Return the code of a coroutine, and of the coroutines that it was given: packages wrap those of their users."""
+    """Return the code of a coroutine, and of the coroutines that it was given: packages wrap those of their users.
+
+    They are arguments, or attributes of an argument: task groups of anyio store the coroutine in a handle of the task.
+    """
     if not inspect.iscoroutine(coroutine):
         return []
     frame = coroutine.cr_frame
-    arguments = [] if frame is None else [value for value in frame.f_locals.values() if inspect.iscoroutine(value)]
-    return [each.cr_code for each in (coroutine, *arguments)]
+    arguments = [] if frame is None else list(frame.f_locals.values())
+    wrapped = [one for value in arguments for one in (value, *gc.get_referents(value)) if inspect.iscoroutine(one)]
+    return [each.cr_code for each in (coroutine, *wrapped)]

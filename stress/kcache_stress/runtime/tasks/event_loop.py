@@ -27,6 +27,10 @@ _LATEST: Final = 50
 """Iterations after which a completion has to come: a task that asks for it again and again would never end."""
 _LATEST_TIMER: Final = 1_000
 """Iterations after which a timer has to be due; more, because a long timeout is not meant to end during short work."""
+_RESOLUTION: Final = 1e-9
+"""Seconds before its deadline at which asyncio calls a timer due; here only if a test sets the time."""
+_MOST_MOVES: Final = 100
+"""Moves of the clock after which no timer fires before a thread that can go on: code may poll until it has ended."""
 FORCED: Final = "asks again and again for what has not arrived: later arrivals are not tried"
 _THREADS: Final = "threads"
 """Slot of the arrivals from other threads."""
@@ -57,7 +61,11 @@ class EventLoop(VirtualLoop):
         self._arrivals = Arrivals(self)
         self._sources: list[Source] = []
         self._cancelling: list[Source] = []
-        self._functions = self._iterations = 0  # functions that run in executors
+        self._functions: set[int] = set()  # numbers of the actors that run functions in executors
+        self._iterations = self._moves = 0  # moves of the clock
+        self._patient: set[events.TimerHandle] = set()  # timers that are due only when nothing else can go on
+        self._has_call_of_thread = False  # whether a callback of another thread waits for the next iteration
+        self._is_idle = False  # whether nothing was ready when the loop was about to begin an iteration
         self._clock_resolution = 0.0  # a timer is due when the clock says so, and not earlier
         self._origins: dict[events.TimerHandle, Origin | None] = {}
 
@@ -121,6 +129,7 @@ class EventLoop(VirtualLoop):
         self._scheduler.point_when(event, _ALWAYS, lambda: event)
         self._arrivals.handles.append(handle)
         self._arrivals.came_from.append(self._scheduler.current)
+        self._has_call_of_thread = True
         return handle
 
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]
@@ -135,10 +144,9 @@ class EventLoop(VirtualLoop):
             except Exception as raised:
                 result, error = None, raised
             self.call_soon_threadsafe(settle, future, result, error)
-            self._functions -= 1
+            self._functions.discard(self._scheduler.current)
 
-        self._functions += 1
-        self._start_once("begins in an executor", work)
+        self._functions.add(self._start_once("begins in an executor", work))
         return future
 
     # The environment.
@@ -154,7 +162,8 @@ class EventLoop(VirtualLoop):
         """Let the environment act, and return what has arrived; if nothing is ready, wait until something has."""
         del timeout  # 0 also if the clock shows exactly the next deadline, and then nothing is ready
         self._iterations += 1
-        is_idle = not (self._ready or self._stopping)  # type: ignore[attr-defined]
+        self._clock_resolution = _RESOLUTION if self._has_own_clock else 0.0
+        is_idle = self._is_idle = not (self._ready or self._stopping)  # type: ignore[attr-defined]
         if self._iterations > _MOST_ITERATIONS:
             why = f"the event loop has more than {_MOST_ITERATIONS:,} iterations: {'; '.join(self.waits())}"
             refuse(self._scheduler, why, None)
@@ -179,6 +188,7 @@ class EventLoop(VirtualLoop):
             finally:
                 self.is_between_iterations = False
         arrived, self._arrivals.handles = self._arrivals.handles, []
+        self._has_call_of_thread = False
         return arrived
 
     def _late_source(self) -> Awaited | None:
@@ -191,15 +201,25 @@ class EventLoop(VirtualLoop):
         return None
 
     @property
+    def has_run(self) -> bool:
+        """Whether the loop has begun an iteration."""
+        return self._iterations > 0
+
+    @property
     def has_due_timer(self) -> bool:
         """Whether the clock has passed a deadline."""
-        return any(deadline < self._scheduler.now for deadline in self._deadlines())
+        return any(map(self._is_due, self._timers()))
 
-    def _deadlines(self) -> Iterator[float]:
-        return (timer.when() for timer in self._scheduled if not timer.cancelled())  # type: ignore[attr-defined]
+    def _timers(self) -> Iterator[events.TimerHandle]:
+        return (timer for timer in self._scheduled if not timer.cancelled())  # type: ignore[attr-defined]
 
-    def _later_deadlines(self) -> list[float]:
-        return [deadline for deadline in self._deadlines() if deadline >= self._scheduler.now]
+    def _is_due(self, timer: events.TimerHandle) -> bool:
+        return timer.when() < self.time() + self._clock_resolution
+
+    @property
+    def _has_own_clock(self) -> bool:
+        """Whether the test has replaced :meth:`time`, so that it decides itself when time passes."""
+        return "time" in vars(self)
 
     def call_at(  # type: ignore[override]
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
@@ -209,43 +229,74 @@ class EventLoop(VirtualLoop):
         A moment that has come is past, because a real clock would have gone on. For the same reason no two moments are
         the same: of two timers of the same length, the clock may have passed only the first.
         """
-        if when <= self._scheduler.now:
-            when = self._scheduler.now
-            self._scheduler.now = math.nextafter(when, math.inf)
-        else:
-            others = set(self._deadlines())
+        now = self._scheduler.now
+        is_long = self._loops.is_patient and when - now >= self._scheduler.longest
+        if when > now or self._has_own_clock:
+            others = {timer.when() for timer in self._timers()}
             while when in others:
                 when = math.nextafter(when, math.inf)
+        else:
+            when, self._scheduler.now = now, math.nextafter(now, math.inf)
         timer = super().call_at(when, callback, *args, context=context)
         self._origins[timer] = own_origin()
+        if is_long:
+            self._patient.add(timer)
         return timer
 
     def _next_timer(self) -> Origin | None:
         """Return the line that has asked for the timer with the next deadline."""
-        later = [timer for timer in self._scheduled if not timer.cancelled() and timer.when() >= self._scheduler.now]  # type: ignore[attr-defined]
-        return self._origins.get(min(later, key=lambda timer: timer.when())) if later else None
+        timer = self._later_timer()
+        return None if timer is None else self._origins.get(timer)
+
+    def _later_timer(self) -> events.TimerHandle | None:
+        """Return the timer with the next deadline that the clock has not passed."""
+        later = [timer for timer in self._timers() if not self._is_due(timer)]
+        return min(later, key=lambda timer: timer.when()) if later else None
+
+    def _may_time_pass(self) -> bool:
+        """Whether the clock may pass the next deadline: of a long wait only if nothing else was ready or due."""
+        if self._has_own_clock:
+            return False
+        timer = self._later_timer()
+        is_long = timer in self._patient
+        if (is_long and (not self._is_idle or self.has_due_timer)) or (
+            (is_long or self._moves > _MOST_MOVES) and self._others_can_go_on()
+        ):
+            self._scheduler.was_patient = True
+            return False
+        return timer is not None
+
+    def _others_can_go_on(self) -> bool:
+        """Whether a thread beside the loop, or a function in an executor, can go on, or has called the loop."""
+        if self._has_call_of_thread:
+            return True
+        beside = self._scheduler.actors.keys() - self._loops.environment - {self._thread}
+        return any(self._scheduler.actors[number].enabled for number in (*beside, *self._functions))
 
     def _let_time_pass(self) -> None:
         """Move the clock just past the next deadline."""
-        self._scheduler.now = math.nextafter(min(self._later_deadlines()), math.inf)
+        timer = self._later_timer()
+        assert timer is not None
+        self._scheduler.now = math.nextafter(timer.when(), math.inf)
+        self._moves += 1
 
     def _start_clock(self) -> None:
         clock = Source(
             self,
             "reaches its deadline",
             self._let_time_pass,
-            lambda: bool(self._later_deadlines()),
+            self._may_time_pass,
             self._next_timer,
             (TIMERS,),
             is_once=False,
         )
         self._start(clock, self._sources)
 
-    def _start_once(self, what: str, deliver: Callable[[], object]) -> None:
-        """Start a completion, which delivers once, at any moment."""
+    def _start_once(self, what: str, deliver: Callable[[], object]) -> int:
+        """Start a completion, which delivers once, at any moment; return the number of its actor."""
         asked_at = own_origin()
         source = Source(self, what, deliver, lambda: True, lambda: asked_at, (COMPLETIONS,), is_once=True)
-        self._start(source, self._sources)
+        return self._start(source, self._sources)
 
     def _may_be_cancelled(self, task: asyncio.Task[Any], name: TaskName) -> None:
         """Let the environment cancel a task at each of its awaits, as long as cancellations are left."""
@@ -275,8 +326,8 @@ class EventLoop(VirtualLoop):
         is_helped = self._functions or self._arrivals.free or any(each.has_something() for each in self._sources)
         return is_idle and not is_helped
 
-    def _start(self, source: Source, among: list[Source]) -> None:
-        """Start the actor of a source; it delivers once, or whenever there is something."""
+    def _start(self, source: Source, among: list[Source]) -> int:
+        """Start the actor of a source; it delivers once, or whenever there is something; return its number."""
         among.append(source)
 
         def happens() -> Pending:
@@ -295,4 +346,6 @@ class EventLoop(VirtualLoop):
                 if source.is_once:
                     return
 
-        self._loops.environment.add(self._scheduler.start(act))
+        number = self._scheduler.start(act)
+        self._loops.environment.add(number)
+        return number

@@ -11,7 +11,8 @@ from kcache_model.places import file_name
 
 from ...engine.scheduling import HUB
 from ...instrument.names import HOOK_MARK
-from ..threads.uncontrolled import LOOP_ENTRIES
+from ..threads.refusal import refuse
+from ..threads.uncontrolled import LOOP_ENTRIES, OTHER_LOOPS, WHY
 from .cancellation import Cancellations
 
 if TYPE_CHECKING:
@@ -64,19 +65,20 @@ class EventLoops:
         cancellations: the cancellations of an execution.
         environment: numbers of the actors of the execution that are no threads.
         has_loops: whether a loop was ever created.
+        is_patient: whether timers of long waits are due only when nothing else can go on.
         has_threads: whether threads ran beside a loop.
     """
 
     __slots__ = (
-        *("_current", "_former", "_modules", "_open", "_real", "_running", "_threads"),
-        *("cancellations", "environment", "has_threads", "scheduler", "has_loops"),
+        *("_current", "_former", "_open", "_replaced", "_running", "_threads"),
+        *("cancellations", "environment", "has_loops", "has_threads", "is_patient", "scheduler"),
     )
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
         self.cancellations = Cancellations()
-        self.has_loops = self.has_threads = False
-        self._real: dict[str, Any] = {}
+        self.has_loops = self.has_threads = self.is_patient = False
+        self._replaced: list[tuple[Any, str, Any]] = []
         self.start_over()
 
     def start_over(self) -> None:
@@ -90,18 +92,53 @@ class EventLoops:
         self.scheduler.on_switch = None
 
     def __enter__(self) -> None:
-        self._modules = [vars(sys.modules[name]) for name in ("asyncio", "asyncio.events") if name in sys.modules]
-        for names in self._modules:
-            self._real = {name: names[name] for name in LOOP_ENTRIES}
-        for names in self._modules:
-            names.update({name: getattr(self, name) for name in LOOP_ENTRIES})
+        modules = sys.modules
+        if "asyncio.events" in modules:
+            for name in LOOP_ENTRIES:
+                self._replace(modules["asyncio"], name, getattr(self, name))
+                self._replace(modules["asyncio.events"], name, getattr(self, name))
+                self._replace(_policy(), name, self._of_policy(name))
+            self._replace(modules["asyncio"].BaseEventLoop, "run_forever", self._run_forever())
+        for module, names in OTHER_LOOPS.items():
+            for name in names if module in modules else ():
+                self._replace(modules[module], name, self._refused(f"{module}.{name}"))
         _listen_to_unawaited()
         self._former, _Unawaited.note = _Unawaited.note, self._unawaited
 
     def __exit__(self, *_: object) -> None:
-        for names in self._modules:
-            names.update(self._real)
+        while self._replaced:
+            setattr(*self._replaced.pop())
         _Unawaited.note = self._former
+
+    def _replace(self, owner: Any, name: str, value: object) -> None:
+        self._replaced.append((owner, name, vars(owner)[name]))
+        setattr(owner, name, value)
+
+    def _of_policy(self, name: str) -> Callable[..., Any]:
+        """Return a method of policies in place of the one called ``name``: older plugins create loops by a policy."""
+        own = getattr(self, name)
+        return lambda _, *args: own(*args)
+
+    def _run_forever(self) -> Callable[[Any], None]:
+        """Return ``run_forever`` for all loops of asyncio; it refuses those that the explorer has not created."""
+        real = sys.modules["asyncio"].BaseEventLoop.run_forever
+
+        def run_forever(loop: Any) -> None:
+            if not hasattr(loop, "begin_iteration"):
+                kind = type(loop)
+                why = f"runs a {kind.__module__}.{kind.__qualname__}: {WHY['asyncio']}"
+                refuse(self.scheduler, why, sys._getframe(1))
+            real(loop)
+
+        return run_forever
+
+    def _refused(self, used: str) -> Callable[..., Any]:
+        """Return a function in place of one that creates or runs a loop of another kind."""
+
+        def refused(*_: Any, **__: Any) -> Any:
+            refuse(self.scheduler, f"uses {used}: {WHY[used.partition('.')[0]]}", sys._getframe(1))
+
+        return refused
 
     def _unawaited(self, coroutine: Any) -> None:
         """Record that a coroutine was never awaited: nothing is known about what it would have done."""
@@ -132,7 +169,7 @@ class EventLoops:
         Raises:
             RuntimeError: there is none, and this version of Python creates none.
         """
-        running = self._running.get(self.scheduler.current) or self._current.get(self.scheduler.current)
+        running = self.running or self._current.get(self.scheduler.current)
         if running is None:
             if sys.version_info >= (3, 14) or self.scheduler.current or self.scheduler.current in self._current:
                 raise RuntimeError("There is no current event loop in this thread.")
@@ -145,6 +182,11 @@ class EventLoops:
         return None if loop is None else sys.modules["asyncio.tasks"].current_task(loop)
 
     # What loops report.
+
+    @property
+    def running(self) -> VirtualLoop | None:
+        """The loop that the current thread runs, or is about to run."""
+        return self._running.get(self.scheduler.current)
 
     def enter(self, loop: VirtualLoop) -> None:
         """Record that the current thread runs a loop."""
@@ -161,7 +203,8 @@ class EventLoops:
         """Record that a loop is closed, and whether there were threads beside it."""
         if loop in self._open:
             self._open.remove(loop)
-        self.note_threads(callers=0)
+        if loop.has_run:
+            self.note_threads(callers=0)
 
     def note_threads(self, callers: int) -> None:
         """Record whether there are threads that run no loop, beside a number of callers of a loop."""
@@ -184,4 +227,10 @@ class EventLoops:
     def _show_running(self) -> None:
         """Let asyncio see the loop of the thread that goes on: for asyncio, all virtual threads are one thread."""
         asyncio: Any = sys.modules["asyncio.events"]
-        asyncio._set_running_loop(self._running.get(self.scheduler.current))
+        asyncio._set_running_loop(self.running)
+
+
+def _policy() -> Any:
+    """Return the base class of policies, whose name begins with an underscore since Python 3.14."""
+    names = vars(sys.modules["asyncio.events"])
+    return names.get("_BaseDefaultEventLoopPolicy") or names["BaseDefaultEventLoopPolicy"]

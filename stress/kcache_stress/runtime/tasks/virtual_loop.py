@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
 from asyncio import events
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.places import file_name
 from kcache_model.suspended import suspended_at
 
-from ..threads.refusal import refuse
 from ..threads.virtual_thread import Aborted
+from .unsupported import UnsupportedCalls
 
 if TYPE_CHECKING:
     from .loops import EventLoops
@@ -58,7 +57,7 @@ class Task(asyncio.Task[Any]):
         return self._number
 
 
-class VirtualLoop(asyncio.BaseEventLoop):
+class VirtualLoop(UnsupportedCalls, asyncio.BaseEventLoop):
     """Loop of one virtual thread, the one that runs it.
 
     Args:
@@ -96,6 +95,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """Run until :meth:`stop` is called."""
         if self._scheduler.aborting:  # the code that runs it again is only cleaning up
             raise Aborted
+        self._check_running()
         self._thread = self._scheduler.current
         self._loops.enter(self)
         try:
@@ -105,6 +105,23 @@ class VirtualLoop(asyncio.BaseEventLoop):
             raise
         finally:
             self._loops.leave(self)
+
+    def _check_running(self) -> None:
+        """Raise an error if a loop runs in this thread; asyncio asks for the loop that runs in the real thread."""
+        if self.is_running():
+            raise RuntimeError("This event loop is already running")
+        if self._loops.running not in (None, self):
+            raise RuntimeError("Cannot run the event loop while another loop is running")
+
+    def _asyncgen_finalizer_hook(self, agen: Any) -> None:
+        """Close an asynchronous generator that dies, unless the execution has been aborted: then no code runs."""
+        if self._scheduler.live and not self._scheduler.aborting:
+            super()._asyncgen_finalizer_hook(agen)  # type: ignore[misc]
+
+    @property
+    def has_run(self) -> bool:
+        """Whether the loop has begun an iteration."""
+        return True
 
     def next_number(self) -> int:
         """Return the number of a new future or task."""
@@ -166,30 +183,6 @@ class VirtualLoop(asyncio.BaseEventLoop):
         task = asyncio.current_task(self)
         frames = [] if task is None else task.get_stack()
         return f"{file_name(frames[-1].f_code.co_filename)}:{frames[-1].f_lineno}" if frames else "?"
-
-
-def _refused(name: str) -> Callable[..., Any]:
-    def refuses(self: VirtualLoop, *_: Any, **__: Any) -> Any:
-        refuse(self._scheduler, f"uses loop.{name}: {_WITHOUT[name]}", sys._getframe(1))
-
-    return refuses
-
-
-_STREAMS: Final = "streams and sockets of event loops are not supported yet"
-_WITHOUT: Final = {
-    **dict.fromkeys(("subprocess_exec", "subprocess_shell"), "other processes cannot be scheduled"),
-    **dict.fromkeys(("add_signal_handler", "remove_signal_handler"), "signals cannot be scheduled"),
-    **dict.fromkeys(("connect_read_pipe", "connect_write_pipe"), "pipes cannot be scheduled"),
-    **dict.fromkeys(("getaddrinfo", "getnameinfo"), "names of hosts cannot be looked up"),
-    **dict.fromkeys(("add_reader", "remove_reader", "add_writer", "remove_writer"), _STREAMS),
-    **dict.fromkeys(("create_connection", "create_server", "create_unix_connection", "create_unix_server"), _STREAMS),
-    **dict.fromkeys(("create_datagram_endpoint", "connect_accepted_socket", "start_tls", "sendfile"), _STREAMS),
-    **dict.fromkeys(("sock_recv", "sock_recv_into", "sock_recvfrom", "sock_recvfrom_into", "sock_sendall"), _STREAMS),
-    **dict.fromkeys(("sock_sendto", "sock_connect", "sock_accept", "sock_sendfile"), _STREAMS),
-}
-"""Method of a loop -> the reason for which its use ends the exploration: its failure would be no fault of a test."""
-for _name in _WITHOUT:
-    setattr(VirtualLoop, _name, _refused(_name))
 
 
 def settle(future: asyncio.Future[Any], value: object, error: BaseException | None) -> None:

@@ -234,11 +234,11 @@ class Scheduler:
             number, self.next_number = self.next_number, self.next_number + 1
         thread = self.actors[number] = VirtualThread(number, work)
         if self.live:
-            caller, remaining = self.current, self.left
+            caller, remaining, starter = self.current, self.left, self._starter
             self._starter = greenlet.getcurrent()
             self.current, self.left = number, 0
             self._enter(thread)
-            self.current, self.left = caller, 0 if self.asks_at_starts else remaining
+            self.current, self.left, self._starter = caller, 0 if self.asks_at_starts else remaining, starter
             self._trace_on()
         elif self.current == HUB:
             self.on_idle_start()
@@ -324,8 +324,7 @@ class Scheduler:
         restore_locks(trace)
         self.trace, self.failures, self.proof_obstacles, self.timeouts = [], [], {}, []
         self._strategy_failure = self._strategy_failure if self.is_stuck else None
-        self.preemptions, self.clock_reads, self.clock_seen = 0, {}, 0
-        self.now = self.polled = 0.0
+        self.preemptions, self.clock_reads, self.clock_seen, self.now, self.polled = 0, {}, 0, 0.0, 0.0
         self.haste.start_over()
         self.timeouts_withheld, self.was_patient, self.asks_at_starts, self.tells_identities = "", False, False, False
         self.equal_actors = NONE_EQUAL
@@ -405,8 +404,7 @@ class Scheduler:
         if following is not thread.greenlet:
             if is_tracing:
                 sys.call_tracing(following.switch, ())
-                if self.on_switch is not None:
-                    self.on_switch()
+                (self.on_switch or bool)()
             else:
                 following.switch()
                 self._trace_on()

@@ -12,9 +12,11 @@ from ...engine.scheduling import HUB
 from .refusal import refuse
 from .scheduler import Scheduler
 
+NOT_SCHEDULED: Final = "its loop cannot be scheduled"
 WHY: Final = {
     "asyncio": "a loop that is created so cannot be scheduled; use asyncio.run or asyncio.new_event_loop",
-    "uvloop": "its loop cannot be scheduled; use asyncio.run or uvloop.run",
+    "uvloop": f"{NOT_SCHEDULED}; use asyncio.run or uvloop.run",
+    "trio": f"{NOT_SCHEDULED}; run the test in a loop of asyncio",
     "multiprocessing": "other processes cannot be scheduled",
     "ctypes": "it reaches memory that cannot be watched",
 }
@@ -25,6 +27,12 @@ ABSENT: Final = frozenset({"gevent", "eventlet", "greenlet"})
 
 LOOP_ENTRIES: Final = ("new_event_loop", "set_event_loop", "get_event_loop")
 """Functions of asyncio by which code comes to an event loop."""
+OTHER_LOOPS: Final = {
+    "uvloop": ("new_event_loop", "Loop"),
+    "trio": ("run",),
+    "trio.lowlevel": ("start_guest_run",),
+}
+"""Module -> its functions that create or run a loop of another kind."""
 _PROCESSES: Final = ("Pool", "Manager")
 _SYNCHRONISED: Final = (
     *("Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier"),
@@ -113,11 +121,16 @@ def _make_asyncio(module: ModuleType, guard: _Guard) -> None:
 
 def _make_uvloop(module: ModuleType, guard: _Guard) -> None:
     """Let its loop be the one of the execution, where code leaves the choice open; it keeps the same contract."""
-    for name in ("new_event_loop", "Loop"):
+    for name in OTHER_LOOPS["uvloop"]:
         module.__dict__[name] = guard.function(name, module.__dict__[name])
     module.__dict__["run"] = lambda main, **options: sys.modules["asyncio"].run(
         main, **{name: value for name, value in options.items() if name == "debug"}
     )
+
+
+def _make_trio(module: ModuleType, guard: _Guard) -> None:
+    for name in OTHER_LOOPS[module.__name__]:
+        module.__dict__[name] = guard.function(name, module.__dict__[name])
 
 
 def _make_multiprocessing(module: ModuleType, guard: _Guard) -> None:
@@ -166,6 +179,8 @@ def _library_class(real: Any, guard: _Guard) -> type:
 _MAKERS: Final[dict[str, Callable[[ModuleType, _Guard], None]]] = {
     "asyncio": _make_asyncio,
     "uvloop": _make_uvloop,
+    "trio": _make_trio,
+    "trio.lowlevel": _make_trio,
     "multiprocessing": _make_multiprocessing,
     "multiprocessing.pool": _make_pools,
     "multiprocessing.dummy": _make_pools,
