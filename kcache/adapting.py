@@ -15,7 +15,6 @@ import importlib.util
 import inspect
 import itertools
 import sys
-import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, MappingView, Set
 from typing import Any, Final, Unpack, cast
@@ -167,13 +166,21 @@ class _EventLoop:
 
     def __init__(self, importer: Callable[[str], Any]) -> None:
         self._asyncio = importer("asyncio")
-        self._loop = self._asyncio.new_event_loop()
-        self._thread = threading.Thread(target=_run_loop, args=(self._loop, self._asyncio), daemon=True)
+        loop = self._asyncio.new_event_loop()
+        self._is_virtual = hasattr(loop, "served")  # in the explorer, whose threads must not wait for real locks
+        self._loop = loop.served() if self._is_virtual else loop
+        threads = importer("threading")
+        self._thread = threads.Thread(target=_run_loop, args=(self._loop, self._asyncio), daemon=True)
         self._thread.start()
-        self._stop = weakref.finalize(self, self._loop.call_soon_threadsafe, self._loop.stop)
+        call, stop = self._loop.call_soon_threadsafe, self._loop.stop
+        self._stop: Callable[[], object] = (
+            functools.partial(call, stop) if self._is_virtual else weakref.finalize(self, call, stop)
+        )
 
     def run(self, awaitable: Any) -> Any:
         """Run an awaitable in the loop, wait for it, and return its result."""
+        if self._is_virtual:
+            return self._run_virtually(awaitable)
         task = _awaited(awaitable)
         try:
             future = self._asyncio.run_coroutine_threadsafe(task, self._loop)
@@ -182,6 +189,21 @@ class _EventLoop:
             getattr(awaitable, "close", lambda: None)()
             raise
         return future.result()
+
+    def _run_virtually(self, awaitable: Any) -> Any:
+        completion, ended = self._loop.completion(lambda: "an async method"), []
+
+        def begin() -> None:
+            task = self._loop.create_task(_awaited(awaitable))
+            task.add_done_callback(end)
+
+        def end(task: Any) -> None:
+            ended.append(task)
+            completion.release()
+
+        self._loop.call_soon_threadsafe(begin)
+        completion.acquire()
+        return ended[0].result()
 
     def close(self) -> None:
         """End the thread."""
@@ -238,6 +260,8 @@ class _Adapted:
     def __init__(self, cache: Any, key_func: KeyFunc[Any], tombstone: Any, loop: _EventLoop | None) -> None:
         self._cache, self._key_func, self._tombstone = cache, key_func, tombstone
         self._deletions = itertools.count()
+        if loop is None and self.is_async:
+            loop = _EventLoop(self.wishes.importer)
         self._loops = {} if loop is None else {0: loop}
 
     def close(self) -> None:

@@ -11,13 +11,13 @@ from .places import file_name
 
 def innermost_frame(coroutine: Any) -> FrameType | None:
     """Return the frame in which a suspended coroutine waits, outside of asyncio; ``None`` if it is not suspended."""
-    found: FrameType | None = None
+    innermost: FrameType | None = None
     while coroutine is not None:
         frame = getattr(coroutine, "cr_frame", None) or getattr(coroutine, "ag_frame", None)
         if frame is not None and f"{os.sep}asyncio{os.sep}" not in frame.f_code.co_filename:
-            found = frame
+            innermost = frame
         coroutine = getattr(coroutine, "cr_await", None) or getattr(coroutine, "ag_await", None)
-    return found
+    return innermost
 
 
 def suspended_at(coroutine: Any) -> str:

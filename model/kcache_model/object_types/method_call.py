@@ -283,8 +283,8 @@ def _awaited(call: MethodCall, literal: Callable[[object], str]) -> str:
 
 
 def _async_items(call: MethodCall, literal: Callable[[object], str]) -> str:
-    made = "made" if call.attribute == "__aiter__" else f"made.{call.name}({call.passed(literal)})"
-    return f"[item async for item in {made}]"
+    items = "made" if call.attribute == "__aiter__" else f"made.{call.name}({call.passed(literal)})"
+    return f"[item async for item in {items}]"
 
 
 def _async_entered(call: MethodCall, literal: Callable[[object], str]) -> str:

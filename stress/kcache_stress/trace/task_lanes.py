@@ -16,7 +16,7 @@ from kcache_model.interleaving import EVENT_LOOP
 from .recorded_events import RecordedEvent
 
 AWAITED: Final = "what it awaits"
-"""What a task waits for when another task goes on."""
+"""Text for the wait of a task when another task goes on."""
 _ENVIRONMENT: Final = "environment"
 
 
