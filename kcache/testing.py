@@ -48,7 +48,7 @@ from kcache_model.history import Call
 from kcache_model.indexers.check import check_linearizable
 from kcache_model.indexers.program import History, Program
 from kcache_model.indexers.target import Factory, Target
-from kcache_model.interleaved_program import Timeouts
+from kcache_model.interleaved_program import LoopContract, Timeouts
 from kcache_model.linearizability import SearchBudget
 from kcache_model.rules import Contract
 from kcache_model.verdict import Status, Verdict
@@ -133,6 +133,7 @@ def run_conformance(
     data_races: bool = False,
     timeouts: str = "usual",
     cancel: int = 0,
+    loop: str = "asyncio",
 ) -> SuiteResult:
     """Check an implementation; return only if there is no violation.
 
@@ -163,6 +164,7 @@ def run_conformance(
         data_races: let the explorer report data races as well: as advice, or as violations under the strict contract.
         timeouts: for tests: see :func:`interleaved`.
         cancel: for tests: see :func:`interleaved`.
+        loop: for tests: see :func:`interleaved`.
 
     Returns:
         The result of the run; its findings are advice.
@@ -193,6 +195,7 @@ def run_conformance(
         data_races=data_races,
         timeouts=Timeouts(timeouts),
         cancel=cancel,
+        loop=LoopContract(loop),
     )
     unknown = set(options.phases) - set(known)
     if unknown:
@@ -224,6 +227,7 @@ def interleaved(
     data_races: bool = False,
     timeouts: str = "usual",
     cancel: int = 0,
+    loop: str = "asyncio",
     patience_seconds: float = 3.0,
 ) -> Any:
     """Decorate a test so that its threads run in every interleaving: threads of :func:`run` and of ``threading``.
@@ -249,6 +253,8 @@ def interleaved(
             any-time for the timers of an event loop.
         cancel: number of cancellations in one execution of an async test: each task that the test itself makes is
             cancelled at each of its awaits, unless the test fails without that task.
+        loop: the order in which ready callbacks of an event loop run: that of ``"asyncio"``, or any order
+            (``"any-loop"``).
         patience_seconds: the time that one execution may take without an event that the explorer sees.
 
     Raises:
@@ -277,6 +283,7 @@ def interleaved(
                 most_findings=MOST_FINDINGS if data_races else 1,
                 timeouts=timeouts,
                 cancel=cancel,
+                loop=loop,
             )
             proofs = [phase for phase in result.phases if phase.counts.get("exhausted")]
             if exhaustive and not proofs:

@@ -37,6 +37,7 @@ from .options import (
     instrument_option,
     jobs_option,
     leave_out_option,
+    loop_option,
     patience_option,
     programs_option,
     seed_option,
@@ -106,6 +107,7 @@ class _Run:
 @data_races_option
 @timeouts_option
 @cancel_option
+@loop_option
 @instrument_option
 @leave_out_option
 @patience_option

@@ -36,6 +36,7 @@ from .options import (
     data_races_option,
     executor,
     explorer_options,
+    loop_option,
     programs_option,
     seed_option,
     takes_request,
@@ -126,6 +127,7 @@ class Generator(enum.StrEnum):
 @data_races_option
 @timeouts_option
 @cancel_option
+@loop_option
 @explorer_options
 @verbosity_options
 @outputs_option

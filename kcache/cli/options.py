@@ -22,7 +22,7 @@ from kcache_conformance.targets.class_names import CLASS, PREFIX, parse_class_ty
 from kcache_conformance.targets.target_type import TargetType
 from kcache_conformance.targets.target_types import SPECIFIED, TARGET_TYPES, target_type_named
 from kcache_model.errors import TargetError
-from kcache_model.interleaved_program import Timeouts
+from kcache_model.interleaved_program import LoopContract, Timeouts
 from kcache_model.object_types.plain import plain_value
 from kcache_model.rules import Contract
 
@@ -275,6 +275,17 @@ cancel_option = click.option(
 )
 
 
+loop_option = click.option(
+    "--loop",
+    type=click.Choice([contract.value for contract in LoopContract]),
+    callback=lambda _context, _parameter, value: LoopContract(value),
+    default=LoopContract.ASYNCIO.value,
+    show_default=True,
+    help="The order in which ready callbacks of an event loop run, for async tests: that of asyncio, first in, first "
+    "out; or any-loop: any order, as in trio.",
+)
+
+
 @contextmanager
 def executor(dask: str | None) -> Iterator[Executor | None]:
     """Open the executor that runs batches: the executor of a cluster, or ``None`` for this machine.
@@ -386,6 +397,7 @@ class CommandRequest:
             "contract": self.options.is_strict and not self.options.data_races,
             "timeouts": self.options.timeouts is not Timeouts.USUAL,
             "cancel": bool(self.options.cancel),
+            "loop": self.options.loop is not LoopContract.ASYNCIO,
         }
         for name in (name for name, is_given in changes.items() if is_given and name not in self.target_type.knows):
             raise click.UsageError(f"--{name} is not for --type {self.target_type.name}")

@@ -11,7 +11,7 @@ from .call_program import HASH_SEEDS, CallProgram
 from .decoding import is_integer
 from .errors import FormatError
 
-_FIELDS: Final = frozenset({"hash_seed", "parameters", "path", "usual", "divisor", "timeouts", "cancel"})
+_FIELDS: Final = frozenset({"hash_seed", "parameters", "path", "usual", "divisor", "timeouts", "cancel", "loop"})
 
 
 class Timeouts(enum.StrEnum):
@@ -26,6 +26,15 @@ class Timeouts(enum.StrEnum):
     """Each wait may end at any moment: the other threads may be slow, or the machine busy."""
 
 
+class LoopContract(enum.StrEnum):
+    """The contract about event loops: in which order callbacks run that are ready."""
+
+    ASYNCIO = "asyncio"
+    """In the order in which they became ready."""
+    ANY_LOOP = "any-loop"
+    """In any order, as in trio, which shuffles them."""
+
+
 @dataclass(frozen=True)
 class InterleavedProgram(CallProgram[Any]):
     """The one program of a test.
@@ -38,6 +47,7 @@ class InterleavedProgram(CallProgram[Any]):
         divisor: the number by which the counts in the test are divided; 1 leaves the test as it is written.
         timeouts: when waits with a timeout may end.
         cancellations: number of cancellations of tasks in one execution.
+        loop: the order in which ready callbacks of an event loop run.
     """
 
     prefix: tuple[Any, ...] = ()
@@ -49,6 +59,7 @@ class InterleavedProgram(CallProgram[Any]):
     divisor: int = 1
     timeouts: Timeouts = Timeouts.USUAL
     cancellations: int = 0
+    loop: LoopContract = LoopContract.ASYNCIO
 
     def with_hash_seed(self, seed: int) -> InterleavedProgram:
         """Return this program for a process with another hash seed."""
@@ -65,6 +76,7 @@ def encode_program(program: InterleavedProgram) -> dict[str, Any]:
         "divisor": program.divisor if program.divisor > 1 else 0,
         "timeouts": "" if program.timeouts is Timeouts.USUAL else program.timeouts.value,
         "cancel": program.cancellations,
+        "loop": "" if program.loop is LoopContract.ASYNCIO else program.loop.value,
     }
     return {name: value for name, value in data.items() if value}
 
@@ -80,14 +92,17 @@ def decode_program(data: Any) -> InterleavedProgram:
     seed, parameters = known.get("hash_seed", 0), known.get("parameters", {})
     path, usual, divisor = known.get("path", []), known.get("usual", []), known.get("divisor", 1)
     timeouts, cancellations = known.get("timeouts", Timeouts.USUAL.value), known.get("cancel", 0)
+    loop = known.get("loop", LoopContract.ASYNCIO.value)
     is_named = isinstance(parameters, dict) and all(map(is_integer, parameters.values()))
     are_texts = all(isinstance(some, list) and all(isinstance(one, str) for one in some) for some in (path, usual))
     are_numbers = is_integer(seed) and 0 <= seed < HASH_SEEDS and is_integer(divisor) and divisor > 0
     are_numbers = are_numbers and is_integer(cancellations) and cancellations >= 0
-    if not (are_numbers and is_named and are_texts and timeouts in list(Timeouts)):
+    are_contracts = timeouts in list(Timeouts) and loop in list(LoopContract)
+    if not (are_numbers and is_named and are_texts and are_contracts):
         raise FormatError(
             "the program of a test holds only a hash seed, the positions of its parameters, an import path, the usual "
-            "ends of its threads, a divisor of its counts, a contract about timeouts and a number of cancellations"
+            "ends of its threads, a divisor of its counts, a number of cancellations, and contracts about timeouts and "
+            "loops"
         )
     return InterleavedProgram(
         hash_seed=seed,
@@ -97,4 +112,5 @@ def decode_program(data: Any) -> InterleavedProgram:
         divisor=divisor,
         timeouts=Timeouts(timeouts),
         cancellations=cancellations,
+        loop=LoopContract(loop),
     )

@@ -51,6 +51,7 @@ def _program(options: SuiteOptions) -> InterleavedProgram:
         usual=options.usual,
         timeouts=options.timeouts,
         cancellations=options.cancel or 0,
+        loop=options.loop,
     )
 
 
@@ -105,6 +106,6 @@ TEST = TargetType(
         walk=WALK,
     ),
     replay=_replay,
-    knows=frozenset({"timeouts", "cancel"}),
+    knows=frozenset({"timeouts", "cancel", "loop"}),
     hash_seed=hash_seed,
 )

@@ -9,7 +9,7 @@ from math import inf
 from typing import Any, Final
 
 from kcache import Semantics
-from kcache_model.interleaved_program import Timeouts
+from kcache_model.interleaved_program import LoopContract, Timeouts
 from kcache_model.rules import Contract
 
 DEFAULT_TYPE: Final = "indexer"
@@ -61,6 +61,7 @@ class SuiteOptions:
         usual: exceptions that end threads of a test although the test passes, each with its place.
         timeouts: when waits with a timeout may end; for tests.
         cancel: the number of cancellations in one execution of an async test or class; ``None`` for the usual one.
+        loop: the order in which ready callbacks of an event loop run; for tests.
     """
 
     semantics: Semantics = Semantics.CLASSIC
@@ -87,6 +88,7 @@ class SuiteOptions:
     usual: tuple[str, ...] = ()
     timeouts: Timeouts = Timeouts.USUAL
     cancel: int | None = None
+    loop: LoopContract = LoopContract.ASYNCIO
 
     @property
     def is_strict(self) -> bool:
@@ -105,7 +107,17 @@ class SuiteOptions:
         return " or ".join(filter(None, (seconds, "" if self.programs is None else f"{self.programs} programs")))
 
 
-_ENUMS: Final[Mapping[str, type[Enum]]] = {"semantics": Semantics, "contract": Contract, "timeouts": Timeouts}
+_ENUMS: Final[Mapping[str, type[Enum]]] = {
+    "semantics": Semantics,
+    "contract": Contract,
+    "timeouts": Timeouts,
+    "loop": LoopContract,
+}
+    "semantics": Semantics,
+    "contract": Contract,
+    "timeouts": Timeouts,
+    "loop": LoopContract,
+}
 
 
 def encode_options(options: SuiteOptions) -> dict[str, Any]:

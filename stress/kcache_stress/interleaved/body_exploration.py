@@ -12,7 +12,7 @@ from typing import Any, Final
 from kcache_model.call_program import own_hash_seed
 from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.interleaved_program import InterleavedProgram, Timeouts, decode_program, encode_program
+from kcache_model.interleaved_program import InterleavedProgram, LoopContract, Timeouts, decode_program, encode_program
 from kcache_model.interleaving import Interleaving
 from kcache_model.progress import ProgressListener
 
@@ -26,7 +26,7 @@ from ..modules.copies import Copies
 from ..modules.private_packages import existing, parts_in_c
 from ..modules.sandbox import Sandbox
 from ..modules.sources import fingerprint_of
-from ..runtime.tasks import CONTRACT
+from ..runtime.tasks import CONTRACTS
 from ..runtime.threads.virtual_thread import UncontrolledError
 from ..strategies.partial_order_sampling import PartialOrderSampling
 from ..target.confirmation import Answer, Confirmation, why_not_repeated
@@ -90,6 +90,7 @@ class BodyExplorationTarget:
         self._copies = self._loaded(packages, granularity)
         self._shapes = {1: Shape()}
         self._pulse: Callable[[], None] = lambda: None
+        self._loop = LoopContract.ASYNCIO
         self._freely = ""  # result of real threads that are not paused, as a clause
         self._whole: Interleaving | None = None  # interleaving of the last finding, from its beginning
         self._others: dict[Granularity, BodyExplorationTarget] = {granularity: self}
@@ -135,7 +136,7 @@ class BodyExplorationTarget:
     @property
     def contract(self) -> str:
         """Assumption of proofs about the event loop; empty if the test has none."""
-        return CONTRACT if self._is_on_loop else ""
+        return CONTRACTS[self._loop] if self._is_on_loop else ""
 
     @property
     def _is_on_loop(self) -> bool:
@@ -171,7 +172,7 @@ class BodyExplorationTarget:
     ) -> Iterator[RunnerAndJudge[object]]:
         """Context with the runner and the judge of the test; ``pulse`` is called before each execution."""
         del strict_errors
-        self._pulse = pulse
+        self._pulse, self._loop = pulse, program.loop
         runner = InterleavedRunner(self._test(program), self._copies, self._shape(program), pulse)
         try:
             yield RunnerAndJudge(runner, SCENARIO_JUDGE)
@@ -298,6 +299,7 @@ class BodyExplorationTarget:
             divisor=program.divisor,
             timeouts=program.timeouts,
             cancellations=program.cancellations,
+            loop=program.loop,
         )
 
     def _without_preemptions(self, runner: InterleavedRunner, problem: Problem) -> str:

@@ -16,7 +16,7 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.errors import TargetError
-from kcache_model.interleaved_program import Timeouts
+from kcache_model.interleaved_program import LoopContract, Timeouts
 
 from ..loading import load_module, load_object, loaded_module, name_of_file, named_packages
 from ..modules.beside_c import looks_into
@@ -55,6 +55,7 @@ class InterleavedTest:
         divisor: divisor of the counts in the module of the test; see :mod:`~.counts`.
         timeouts: when waits with a timeout may end.
         cancellations: number of cancellations of tasks in one execution.
+        loop: the order in which ready callbacks of an event loop run.
         is_async: whether the test is a coroutine function: it runs in an event loop.
         path: the file of the test.
         unsupported: always empty; all targets have this attribute.
@@ -73,6 +74,7 @@ class InterleavedTest:
     divisor: int = 1
     timeouts: Timeouts = Timeouts.USUAL
     cancellations: int = 0
+    loop: LoopContract = LoopContract.ASYNCIO
     is_async: bool = False
     path: str = ""
     unsupported: frozenset[str] = frozenset()

@@ -15,7 +15,7 @@ from unittest import SkipTest
 
 from kcache_model.errors import CannotExploreError
 from kcache_model.finding import FindingKind
-from kcache_model.interleaved_program import Timeouts
+from kcache_model.interleaved_program import LoopContract, Timeouts
 from kcache_model.object_types.plain import plain_value
 
 from ..engine.execution import Execution, Problem
@@ -309,6 +309,7 @@ class InterleavedRunner(ScenarioRunner):
         self._parts, self._strategy, self._state = (), strategy, None
         loops = self.sandbox.loops  # here: the sandbox has new ones after a reload
         loops.cancellations, loops.is_patient = self._cancellations(), self._test.timeouts is Timeouts.PATIENT
+        loops.is_any_order = self._test.loop is LoopContract.ANY_LOOP
         if self._shape.is_whole:
             self.made = SimpleNamespace()
             with controlled(self):

@@ -21,7 +21,13 @@ Open: callbacks of other threads at any event, functions in executors as parts o
 contracts of other loops, reduction by what callbacks touch.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
-CONTRACT: Final = "callbacks run in the order in which they became ready, as in asyncio"
-"""The assumption of a proof about event loops."""
+from kcache_model.interleaved_program import LoopContract
+
+CONTRACTS: Final[Mapping[LoopContract, str]] = {
+    LoopContract.ASYNCIO: "callbacks run in the order in which they became ready, as in asyncio",
+    LoopContract.ANY_LOOP: "callbacks that are ready may run in any order",
+}
+"""Contract -> the assumption of a proof about event loops."""

@@ -118,6 +118,17 @@ class EventLoop(VirtualLoop):
                 self._scheduler.proof_obstacles[f"{place}: {NOT_TOLERATED}"] = None
         return task
 
+    def call_soon(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> events.Handle:
+        """Schedule a callback; if callbacks run in any order, its turn comes at any moment, as that of a completion."""
+        if not self._loops.is_any_order:
+            return super().call_soon(callback, *args, context=context)
+        self._check_closed()  # type: ignore[attr-defined]
+        handle = events.Handle(callback, args, self, context)
+        self._start_once("is ready", lambda: self._arrivals.handles.append(handle), lambda: not handle.cancelled())
+        return handle
+
     def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> events.Handle:
@@ -292,10 +303,12 @@ class EventLoop(VirtualLoop):
         )
         self._start(clock, self._sources)
 
-    def _start_once(self, what: str, deliver: Callable[[], object]) -> int:
+    def _start_once(
+        self, what: str, deliver: Callable[[], object], has_something: Callable[[], bool] = lambda: True
+    ) -> int:
         """Start a completion, which delivers once, at any moment; return the number of its actor."""
         asked_at = own_origin()
-        source = Source(self, what, deliver, lambda: True, lambda: asked_at, (COMPLETIONS,), is_once=True)
+        source = Source(self, what, deliver, has_something, lambda: asked_at, (COMPLETIONS,), is_once=True)
         return self._start(source, self._sources)
 
     def _may_be_cancelled(self, task: asyncio.Task[Any], name: TaskName) -> None:

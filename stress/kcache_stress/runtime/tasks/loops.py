@@ -65,19 +65,20 @@ class EventLoops:
         cancellations: the cancellations of an execution.
         environment: numbers of the actors of the execution that are no threads.
         has_loops: whether a loop was ever created.
+        is_any_order: whether callbacks that are ready run in any order.
         is_patient: whether timers of long waits are due only when nothing else can go on.
         has_threads: whether threads ran beside a loop.
     """
 
     __slots__ = (
         *("_current", "_former", "_open", "_replaced", "_running", "_threads"),
-        *("cancellations", "environment", "has_loops", "has_threads", "is_patient", "scheduler"),
+        *("cancellations", "environment", "has_loops", "has_threads", "is_any_order", "is_patient", "scheduler"),
     )
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
         self.cancellations = Cancellations()
-        self.has_loops = self.has_threads = self.is_patient = False
+        self.has_loops = self.has_threads = self.is_any_order = self.is_patient = False
         self._replaced: list[tuple[Any, str, Any]] = []
         self.start_over()
 
@@ -89,7 +90,9 @@ class EventLoops:
         self._running: dict[int, VirtualLoop] = {}
         self._open: list[VirtualLoop] = []
         self._threads: set[int] = set()
-        self.scheduler.on_switch = None
+        if self.scheduler.on_switch is not None:
+            self.scheduler.on_switch = None
+            sys.modules["asyncio.events"]._set_running_loop(None)  # an aborted execution may have left one
 
     def __enter__(self) -> None:
         modules = sys.modules
