@@ -113,11 +113,6 @@ _ENUMS: Final[Mapping[str, type[Enum]]] = {
     "timeouts": Timeouts,
     "loop": LoopContract,
 }
-    "semantics": Semantics,
-    "contract": Contract,
-    "timeouts": Timeouts,
-    "loop": LoopContract,
-}
 
 
 def encode_options(options: SuiteOptions) -> dict[str, Any]:
