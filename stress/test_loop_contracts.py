@@ -6,10 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from kcache_model.interleaved_program import InterleavedProgram, LoopContract, decode_program, encode_program
+from kcache_model.interleaved_program import (
+    LOOP_CONTRACTS,
+    InterleavedProgram,
+    LoopContract,
+    decode_program,
+    encode_program,
+)
 from kcache_stress.engine.dpor import Dpor
 from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
-from kcache_stress.runtime.tasks import CONTRACTS
 from kcache_stress.target.investigation import investigate
 
 SUPPORT = """
@@ -55,7 +60,7 @@ def explored(folder: Path, call: str, loop: LoopContract):
     target = BodyExplorationTarget(f"{file}:test_it")
     program = InterleavedProgram(loop=loop)
     result = investigate(lambda _: target.open_runner(program), lambda _: [(Dpor(), 5_000)], seconds=60.0)
-    assert target.contract == CONTRACTS[loop]
+    assert target.contract == LOOP_CONTRACTS[loop]
     return result
 
 

@@ -35,6 +35,13 @@ class LoopContract(enum.StrEnum):
     """In any order, as in trio, which shuffles them."""
 
 
+LOOP_CONTRACTS: Final[Mapping[LoopContract, str]] = {
+    LoopContract.ASYNCIO: "callbacks run in the order in which they became ready, as in asyncio",
+    LoopContract.ANY_LOOP: "callbacks that are ready may run in any order",
+}
+"""Contract -> the assumption of a proof about event loops."""
+
+
 @dataclass(frozen=True)
 class InterleavedProgram(CallProgram[Any]):
     """The one program of a test.

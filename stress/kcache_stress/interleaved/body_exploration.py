@@ -12,7 +12,14 @@ from typing import Any, Final
 from kcache_model.call_program import own_hash_seed
 from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.finding import Finding, FindingKind
-from kcache_model.interleaved_program import InterleavedProgram, LoopContract, Timeouts, decode_program, encode_program
+from kcache_model.interleaved_program import (
+    LOOP_CONTRACTS,
+    InterleavedProgram,
+    LoopContract,
+    Timeouts,
+    decode_program,
+    encode_program,
+)
 from kcache_model.interleaving import Interleaving
 from kcache_model.progress import ProgressListener
 
@@ -26,7 +33,6 @@ from ..modules.copies import Copies
 from ..modules.private_packages import existing, parts_in_c
 from ..modules.sandbox import Sandbox
 from ..modules.sources import fingerprint_of
-from ..runtime.tasks import CONTRACTS
 from ..runtime.threads.virtual_thread import UncontrolledError
 from ..strategies.partial_order_sampling import PartialOrderSampling
 from ..target.confirmation import Answer, Confirmation, why_not_repeated
@@ -136,7 +142,7 @@ class BodyExplorationTarget:
     @property
     def contract(self) -> str:
         """Assumption of proofs about the event loop; empty if the test has none."""
-        return CONTRACTS[self._loop] if self._is_on_loop else ""
+        return LOOP_CONTRACTS[self._loop] if self._is_on_loop else ""
 
     @property
     def _is_on_loop(self) -> bool:

@@ -13,7 +13,7 @@ from kcache_model.call_program import own_hash_seed
 from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import Call
-from kcache_model.interleaved_program import LoopContract
+from kcache_model.interleaved_program import LOOP_CONTRACTS, LoopContract
 from kcache_model.object_types.checking import CallsVerdict
 from kcache_model.object_types.object_type import Driver, ObjectTarget, ObjectType
 from kcache_model.object_types.smaller import smaller
@@ -42,7 +42,6 @@ from ..modules.private_packages import existing
 from ..modules.roots import Roots
 from ..modules.sandbox import Sandbox
 from ..modules.sources import fingerprint_of
-from ..runtime.tasks import CONTRACTS
 from ..runtime.tasks.cancellation import Cancellations
 from ..runtime.threads.virtual_thread import SetupDeadlockError
 from ..target.confirmation import Answer, Confirmation, why_not_repeated
@@ -233,11 +232,8 @@ class ObjectExplorationTarget:
         self._roots = Roots(frozenset((*place.instrument, *existing(instrument))), place.folder)
         self.granularity = granularity
         # Callbacks of a loop are never interrupted, so an audit at opcodes would show nothing.
-        is_on_loop = object_type.is_on_loop
-        self.share, self.contract = (
-            AuditShare(0) if is_on_loop else AuditShare(),
-            CONTRACTS[LoopContract.ASYNCIO] if is_on_loop else "",
-        )
+        self.share = AuditShare(0) if object_type.is_on_loop else AuditShare()
+        self.contract = LOOP_CONTRACTS[LoopContract.ASYNCIO] if object_type.is_on_loop else ""
         self._object_type = object_type
         self.target = target
         self._instrument = instrument

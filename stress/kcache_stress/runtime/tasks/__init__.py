@@ -20,14 +20,3 @@ only when nothing is ready, which hides what a slow callback shows.
 Open: callbacks of other threads at any event, functions in executors as parts of proofs, streams over virtual sockets,
 contracts of other loops, reduction by what callbacks touch.
 """
-
-from collections.abc import Mapping
-from typing import Final
-
-from kcache_model.interleaved_program import LoopContract
-
-CONTRACTS: Final[Mapping[LoopContract, str]] = {
-    LoopContract.ASYNCIO: "callbacks run in the order in which they became ready, as in asyncio",
-    LoopContract.ANY_LOOP: "callbacks that are ready may run in any order",
-}
-"""Contract -> the assumption of a proof about event loops."""
