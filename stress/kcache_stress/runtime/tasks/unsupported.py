@@ -30,19 +30,19 @@ class UnsupportedCalls:
 
     _scheduler: Scheduler
 
-    def remove_reader(self, descriptor: object) -> bool:
+    def remove_reader(self, fd: object) -> bool:
         """Return ``False``: there is no reader."""
-        del descriptor
+        del fd
         return False
 
-    def remove_writer(self, descriptor: object) -> bool:
+    def remove_writer(self, fd: object) -> bool:
         """Return ``False``: there is no writer."""
-        del descriptor
+        del fd
         return False
 
-    def remove_signal_handler(self, signal: object) -> bool:
+    def remove_signal_handler(self, sig: object) -> bool:
         """Return ``False``: there is no handler."""
-        del signal
+        del sig
         return False
 
 
