@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings as _warnings
+from _thread import get_ident
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -113,9 +114,11 @@ class EventLoops:
             setattr(*self._replaced.pop())
         _Unawaited.note = self._former
 
-    def _replace(self, owner: Any, name: str, value: object) -> None:
-        self._replaced.append((owner, name, vars(owner)[name]))
-        setattr(owner, name, value)
+    def _replace(self, owner: Any, name: str, function: Callable[..., Any]) -> None:
+        """Replace a function for this OS thread; others, such as the loop of a specification, call the real one."""
+        real, own_thread = vars(owner)[name], get_ident()
+        self._replaced.append((owner, name, real))
+        setattr(owner, name, lambda *args, **named: (function if get_ident() == own_thread else real)(*args, **named))
 
     def _of_policy(self, name: str) -> Callable[..., Any]:
         """Return a method of policies in place of the one called ``name``: older plugins create loops by a policy."""
