@@ -92,8 +92,8 @@ class BodyExplorationTarget:
         self.granularity = granularity
         self._share = AuditShare(is_single=True)
         self._instrument = instrument
-        packages = self.target.packages(existing(instrument))
-        self._copies = self._loaded(packages, granularity)
+        self._packages = self.target.packages(existing(instrument))
+        self._copies = self._loaded(self._packages, granularity)
         self._shapes = {1: Shape()}
         self._pulse: Callable[[], None] = lambda: None
         self._loop = LoopContract.ASYNCIO
@@ -132,6 +132,7 @@ class BodyExplorationTarget:
                 self.open_runner(program),
             ):
                 pass  # its first execution shows whether it runs a loop
+            self._copies = self._loaded(self._packages, self.granularity)  # without what that execution has left
         # Callbacks of a loop are never interrupted, so an audit at opcodes would show nothing.
         return AuditShare(thorough=0) if self._is_on_loop else self._share
 
