@@ -60,12 +60,17 @@ def test_its_right_twin_is_ok_and_each_of_its_methods_has_returned(name: str) ->
     assert public <= {call.partition(".")[0] for call in result.methods.called}
 
 
-def test_methods_that_cannot_be_called_make_a_run_incomplete_unless_they_are_left_out() -> None:
-    result = checked("AsyncCache", 5)
+def test_a_sync_method_may_run_an_event_loop() -> None:
+    result = checked("LoopInMethods", 5)
+    assert (result.status, result.methods.mostly_raised) == (Status.OK, ())
+
+
+def test_methods_that_never_return_make_a_run_incomplete_unless_they_are_left_out() -> None:
+    result = checked("WaitingCache", 5)
     assert (result.status, result.verdict) == (Status.UNKNOWN, "incomplete")
     assert [name for name, _ in result.methods.missing] == ["drop", "get"]
     assert "--leave-out drop --leave-out get" in result.reasons[0]
-    result = checked("AsyncCache", 5, leave_out=("get", "drop"))
+    result = checked("WaitingCache", 5, leave_out=("get", "drop"))
     assert result.status is Status.OK
     assert result.methods.left_out == (("drop", ""), ("get", ""))
 

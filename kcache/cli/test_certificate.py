@@ -203,6 +203,7 @@ def test_each_reason_for_no_proof_is_told_once() -> None:
     assert (told.note, told.notes) == ("a.py:1: x", ("a.py:1: x", "a.py:2: y"))
 
 
+WAITS = "threading.Event().wait()"
 SHELF = """
 import threading
 
@@ -211,7 +212,8 @@ class Shelf:
     def __init__(self):
         self._lock, self._count = threading.Lock(), 0
 
-    {what}def put(self, count):
+    def put(self, count):
+        {what}
         with self._lock:
             self._count += 1
 
@@ -220,11 +222,11 @@ class Shelf:
 """
 
 
-@pytest.mark.parametrize(("what", "code", "verdict"), [("", 0, "ok: .+, after"), ("async ", 3, "incomplete after")])
+@pytest.mark.parametrize(("what", "code", "verdict"), [("pass", 0, "ok: .+, after"), (WAITS, 3, "incomplete after")])
 def test_what_is_never_called_is_no_part_of_a_proof_and_makes_a_check_incomplete(
     what: str, code: int, verdict: str, tmp_path: Path
 ) -> None:
-    file = tmp_path / f"{what.strip()}shelf.py"
+    file = tmp_path / f"shelf_{code}.py"
     file.write_text(SHELF.format(what=what), encoding="utf-8")
     done = CliRunner().invoke(main, ["verify", f"{file}:Shelf", "--bound", "2x1"])
     assert done.exit_code == code, done.output

@@ -78,8 +78,21 @@ def test_a_page_of_a_check_that_finds_nothing(file: Path) -> None:
     assert 'id="picture"' not in page
 
 
+LATER = """
+import threading
+
+
+class Later:
+    def get(self):
+        threading.Event().wait()
+
+    def size(self):
+        return 0
+"""
+
+
 def test_a_page_of_a_check_that_is_incomplete(file: Path, tmp_path: Path) -> None:
-    (tmp_path / "later.py").write_text("class Later:\n    async def get(self): ...\n    def size(self): return 0\n")
+    (tmp_path / "later.py").write_text(LATER)
     target = f"{tmp_path / 'later.py'}:Later"
     assert kcache("check", target, "--only", "explorer", "--programs", "1", "--html", str(file)).exit_code == 3
     page = file.read_text(encoding="utf-8")

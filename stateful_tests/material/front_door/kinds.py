@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import collections
 import contextlib
 import queue
@@ -749,16 +750,38 @@ class GoodJobs(BadJobs):
             return super().submit(value)
 
 
-class AsyncCache:
-    """Methods that cannot be called yet."""
+class LoopInMethods:
+    """A sync method that runs an event loop, which also happens where no thread of a program runs."""
+
+    def __init__(self) -> None:
+        self._lock, self._count = threading.Lock(), 0
+
+    def add(self) -> int:
+        with self._lock:
+            self._count = asyncio.run(self._later(self._count + 1))
+            return self._count
+
+    async def _later(self, count: int) -> int:
+        await asyncio.sleep(1)
+        return count
+
+    def count(self) -> int:
+        with self._lock:
+            return self._count
+
+
+class WaitingCache:
+    """Methods that never return."""
 
     def __init__(self) -> None:
         self._items: dict[str, int] = {}
 
-    async def get(self, key: str) -> int | None:
+    def get(self, key: str) -> int | None:
+        threading.Event().wait()
         return self._items.get(key)
 
-    async def drop(self, key: str) -> None:
+    def drop(self, key: str) -> None:
+        threading.Event().wait()
         self._items.pop(key, None)
 
     def size(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -67,6 +68,9 @@ _FEW_SAMPLES: Final = 3
 _MOST_CONFIRMED: Final = 50_000
 """Maximum length, in events, of an interleaving that is confirmed with paused real threads."""
 
+_OF_LOOPS: Final = re.compile(rb"asyncio|anyio|uvloop")
+"""Names of libraries that run event loops, in a source."""
+
 
 class BodyExplorationTarget:
     """A test, ready to be explored; a :class:`~kcache_stress.target.exploration_target.ExplorationTarget`.
@@ -124,7 +128,7 @@ class BodyExplorationTarget:
     def share(self) -> AuditShare:
         """Budget of audits for the searches of the test."""
         has_run = any(shape.events for shape in self._shapes.values())
-        if not (has_run or self._is_on_loop) and "asyncio" in sys.modules:
+        if not (has_run or self._is_on_loop) and self._may_run_a_loop:
             items = self.target.items
             program = InterleavedProgram(parameters={} if items is None else items.first_parameters)
             with (
@@ -139,6 +143,11 @@ class BodyExplorationTarget:
     @share.setter
     def share(self, share: AuditShare) -> None:
         self._share = share
+
+    @property
+    def _may_run_a_loop(self) -> bool:
+        """Whether the test, or a package of it, names a library that runs event loops."""
+        return "asyncio" in sys.modules and any(map(_OF_LOOPS.search, self.sandbox.sources.values()))
 
     @property
     def contract(self) -> str:

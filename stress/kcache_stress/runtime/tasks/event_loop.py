@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kcache_model.places import file_name
 
 from ...engine.events import WRITE, Pending
+from ...engine.scheduling import HUB
 from ..threads.refusal import refuse
 from .cancellation import NOT_TOLERATED, TaskName
 from .served_loop import ServedLoop
@@ -57,6 +58,8 @@ class EventLoop(VirtualLoop):
     def __init__(self, loops: EventLoops) -> None:
         super().__init__(loops)
         self.is_between_iterations = False
+        self._has_run = False
+        self._is_of_harness = loops.scheduler.current == HUB
         self._cancellations = loops.cancellations
         self._arrivals = Arrivals(self)
         self._sources: list[Source] = []
@@ -75,15 +78,15 @@ class EventLoop(VirtualLoop):
 
     def run_forever(self) -> None:
         """Run until :meth:`stop` is called; not at all after the execution, when finalizers may try to."""
-        if not self._scheduler.live:
+        if not (self._scheduler.live or self._is_alone):
             return
-        if not self._sources:
+        if not (self._sources or self._is_alone):
             self._start_clock()
         super().run_forever()
 
     def run_until_complete(self, future: Any) -> Any:
         """Run until a future is done, or until the tasks of the test are, if a cancellation has ended the future."""
-        if not self._scheduler.live or self._has_nothing_to_shut_down(future):
+        if not (self._scheduler.live or self._is_alone) or self._has_nothing_to_shut_down(future):
             getattr(future, "close", lambda: None)()
             return None
         try:
@@ -93,6 +96,11 @@ class EventLoop(VirtualLoop):
             if self._cancellations.cancelled and others:
                 super().run_until_complete(asyncio.wait(others))
             raise
+
+    @property
+    def _is_alone(self) -> bool:
+        """Whether no thread of a program runs: an object is created, filled or read back, so there are no choices."""
+        return self._is_of_harness and self._scheduler.current == HUB and not self._scheduler.live
 
     def _has_nothing_to_shut_down(self, coroutine: Any) -> bool:
         """Whether this is a step of the shutdown that has nothing to do: its iterations would only be more choices."""
@@ -104,7 +112,7 @@ class EventLoop(VirtualLoop):
     def create_task(self, coro: Any, **named: Any) -> asyncio.Task[Any]:
         """Create a task; if it is the test's own, the environment may cancel it."""
         task = super().create_task(coro, **named)
-        if self._cancellations.most and self.is_running() and not task.done():
+        if self._cancellations.most and self.is_running() and not (task.done() or self._is_alone):
             name = self._cancellations.name_of(task, own_origin())
             if name is None:
                 return task
@@ -122,7 +130,7 @@ class EventLoop(VirtualLoop):
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> events.Handle:
         """Schedule a callback; if callbacks run in any order, its turn comes at any moment, as that of a completion."""
-        if not self._loops.is_any_order:
+        if not self._loops.is_any_order or self._is_alone:
             return super().call_soon(callback, *args, context=context)
         self._check_closed()  # type: ignore[attr-defined]
         handle = events.Handle(callback, args, self, context)
@@ -157,7 +165,10 @@ class EventLoop(VirtualLoop):
             self.call_soon_threadsafe(settle, future, result, error)
             self._functions.discard(self._scheduler.current)
 
-        self._functions.add(self._start_once("begins in an executor", work))
+        if self._is_alone:
+            work()
+        else:
+            self._functions.add(self._start_once("begins in an executor", work))
         return future
 
     # The environment.
@@ -166,7 +177,10 @@ class EventLoop(VirtualLoop):
         """Return a future that is completed at any moment: the result of some input or output."""
         future = self.create_future()
         handle = events.Handle(settle, (future, value, None), self)
-        self._start_once("gets its input or output", lambda: self._arrivals.handles.append(handle))
+        if self._is_alone:
+            self._arrivals.handles.append(handle)
+        else:
+            self._start_once("gets its input or output", lambda: self._arrivals.handles.append(handle))
         return future
 
     def begin_iteration(self, timeout: float | None) -> list[events.Handle]:
@@ -178,6 +192,10 @@ class EventLoop(VirtualLoop):
         if self._iterations > _MOST_ITERATIONS:
             why = f"the event loop has more than {_MOST_ITERATIONS:,} iterations: {'; '.join(self.waits())}"
             refuse(self._scheduler, why, None)
+        if self._is_alone:
+            self._wait_alone()
+            return self._arrived()
+        self._has_run = True
         able: list[Pending] = [(WRITE, self._arrivals, each) for each in self._sources if each.has_something()]
         if self._functions:
             able.append((WRITE, self._arrivals, _THREADS))
@@ -198,9 +216,20 @@ class EventLoop(VirtualLoop):
                 self._scheduler.point_when(step(able), waits_for, begins)
             finally:
                 self.is_between_iterations = False
+        return self._arrived()
+
+    def _arrived(self) -> list[events.Handle]:
         arrived, self._arrivals.handles = self._arrivals.handles, []
         self._has_call_of_thread = False
         return arrived
+
+    def _wait_alone(self) -> None:
+        """If nothing is ready, let time pass until something is."""
+        if self._is_idle and not self._arrivals.handles and not self.has_due_timer:
+            if self._later_timer() is None:
+                why = f"an event loop waits although no thread runs: {'; '.join(self.waits())}"
+                refuse(self._scheduler, why, None)
+            self._let_time_pass()
 
     def _late_source(self) -> Awaited | None:
         """Return the wait for a source that has not delivered for too long; ``None`` if there is no such source."""
@@ -213,8 +242,8 @@ class EventLoop(VirtualLoop):
 
     @property
     def has_run(self) -> bool:
-        """Whether the loop has begun an iteration."""
-        return self._iterations > 0
+        """Whether the loop has begun an iteration in a thread of a program."""
+        return self._has_run
 
     @property
     def has_due_timer(self) -> bool:

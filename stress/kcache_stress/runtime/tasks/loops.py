@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 warnings: Final[Any] = _warnings
 NEVER_AWAITED: Final = "is called, but never awaited: what it does was not run"
-THREADS_BESIDE_A_LOOP: Final = "an async test starts threads: what they share with callbacks is not seen"
+THREADS_BESIDE_A_LOOP: Final = "threads run beside an event loop: what they share with its callbacks is not seen"
 
 
 class _Unawaited:
