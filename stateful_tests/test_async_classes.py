@@ -111,7 +111,7 @@ class ShieldedShared(Shared):
 
 
 class Gate:
-    """What waits for the gate waits until it is opened."""
+    """A gate: tasks wait until it is opened."""
 
     def __init__(self) -> None:
         self._is_open = asyncio.Event()
@@ -240,7 +240,7 @@ def test_a_cancelled_call_that_cancels_another_one_is_found() -> None:
 def test_a_call_without_which_the_others_would_wait_is_not_cancelled() -> None:
     result, outcomes = explored(Gate, "passed", "opened", cancel=1)
     assert (result.problem, result.coverage) == (None, Coverage.EXHAUSTED)
-    assert CANCELLED in outcomes  # whoever waits for the gate
+    assert CANCELLED in outcomes  # the task that waits for the gate
 
 
 @pytest.mark.parametrize("name", ["Lock", "Event", "Semaphore", "BoundedSemaphore", "Queue"])
