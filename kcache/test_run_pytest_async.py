@@ -9,6 +9,8 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from stress.material.async_sources import GATE
+
 CONFTEST = """
 import asyncio
 import inspect
@@ -47,22 +49,6 @@ class Locked(Pool):
     async def take(self):
         async with self.lock:
             await super().take()
-
-
-class Gate:
-    def __init__(self, is_safe):
-        self.users, self.is_safe = 0, is_safe
-
-    async def use(self):
-        self.users += 1
-        if self.is_safe:
-            try:
-                await asyncio.sleep(0)
-            finally:
-                self.users -= 1
-        else:
-            await asyncio.sleep(0)
-            self.users -= 1
 """
 
 SUITE = """
@@ -72,7 +58,8 @@ import unittest
 
 import pytest
 import trio
-from pool import Gate, Locked, Pool
+from gate import Gate
+from pool import Locked, Pool
 
 
 async def twice(pool):
@@ -134,6 +121,7 @@ def project(tmp_path: Path) -> Path:
     for name, text in {
         "pytest.ini": "[pytest]\n",
         "conftest.py": CONFTEST,
+        "gate.py": GATE,
         "pool.py": POOL,
         "trio.py": "run = print\n",
         "test_loops.py": SUITE,
@@ -164,9 +152,9 @@ def test_async_tests_are_explored_or_listed_with_the_reason(
     assert {name: text for name, (outcome, text) in listed.items() if outcome == "ran as it is"} == {
         "test_fails": "it fails",
         "test_trio": "it runs in a loop of trio, which cannot be scheduled",
-        "test_server": "test_loops.py:54 in test_server uses sockets or pipes of its event loop, which cannot be "
+        "test_server": "test_loops.py:55 in test_server uses sockets or pipes of its event loop, which cannot be "
         "scheduled: create_server",
-        "test_process": "test_loops.py:60 in test_process starts a process, which cannot be scheduled",
+        "test_process": "test_loops.py:61 in test_process starts a process, which cannot be scheduled",
     }
     assert "test_alone" not in listed
     assert "8 tests, 7 with tasks in an event loop\n  fails in some order: 1\n  explored: 2 (2 exhausted;" in summary

@@ -131,9 +131,9 @@ def run_conformance(
     shape: tuple[int, int] | None = None,
     parameters: Mapping[str, int] | None = None,
     data_races: bool = False,
-    timeouts: str = "usual",
-    cancel: int = 0,
-    loop: str = "asyncio",
+    timeouts: str | None = None,
+    cancel: int | None = None,
+    loop: str | None = None,
 ) -> SuiteResult:
     """Check an implementation; return only if there is no violation.
 
@@ -162,9 +162,9 @@ def run_conformance(
         shape: the maximum number of threads of a program and of calls per thread; for types with a vocabulary.
         parameters: for tests: parameter -> position of its value in the list that the test is parametrized with.
         data_races: let the explorer report data races as well: as advice, or as violations under the strict contract.
-        timeouts: for tests: see :func:`interleaved`.
-        cancel: for tests: see :func:`interleaved`.
-        loop: for tests: see :func:`interleaved`.
+        timeouts: for tests: see :func:`interleaved`; by default, what the test declares.
+        cancel: for tests: see :func:`interleaved`; by default, what the test declares.
+        loop: for tests: see :func:`interleaved`; by default, what the test declares.
 
     Returns:
         The result of the run; its findings are advice.
@@ -193,9 +193,9 @@ def run_conformance(
         shape=shape,
         parameters=parameters or {},
         data_races=data_races,
-        timeouts=Timeouts(timeouts),
+        timeouts=None if timeouts is None else Timeouts(timeouts),
         cancel=cancel,
-        loop=LoopContract(loop),
+        loop=None if loop is None else LoopContract(loop),
     )
     unknown = set(options.phases) - set(known)
     if unknown:
@@ -262,6 +262,7 @@ def interleaved(
         InconclusiveError: raised by the test: it cannot be explored, or ``exhaustive`` is set and there is no proof.
         TargetError: raised by the test: it has other parameters, or cannot be imported by name.
     """
+    declares = {"timeouts": Timeouts(timeouts), "cancellations": cancel, "loop": LoopContract(loop)}
 
     def decorated(body: Any) -> Any:
         @functools.wraps(body)
@@ -281,9 +282,6 @@ def interleaved(
                 data_races=data_races,
                 strict=data_races,
                 most_findings=MOST_FINDINGS if data_races else 1,
-                timeouts=timeouts,
-                cancel=cancel,
-                loop=loop,
             )
             proofs = [phase for phase in result.phases if phase.counts.get("exhausted")]
             if exhaustive and not proofs:
@@ -292,7 +290,7 @@ def interleaved(
             return None
 
         packages = (instrument,) if isinstance(instrument, str) else tuple(instrument)
-        vars(explored).update(kcache_instrument=packages, kcache_interleaved=True)
+        vars(explored).update(kcache_instrument=packages, kcache_interleaved=True, kcache_declares=declares)
         return explored
 
     return decorated if test is None else decorated(test)

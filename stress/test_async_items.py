@@ -14,6 +14,7 @@ from kcache_model.interleaved_program import InterleavedProgram
 from kcache_stress.engine.strategy import Coverage
 from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.target.explore import Explored, ExploreOptions, explore
+from stress.material.async_sources import GATE
 
 POOL = """
 import asyncio
@@ -484,26 +485,11 @@ def start(work):
     return asyncio.ensure_future(Handle(work).run())
 """
 
-GATES = """
-import asyncio
+GATES = (
+    GATE
+    + """
 
 import groups
-
-
-class Gate:
-    def __init__(self, is_safe):
-        self.users, self.is_safe = 0, is_safe
-
-    async def use(self):
-        self.users += 1
-        if self.is_safe:
-            try:
-                await asyncio.sleep(0)
-            finally:
-                self.users -= 1
-        else:
-            await asyncio.sleep(0)
-            self.users -= 1
 
 
 async def used(is_safe):
@@ -519,6 +505,7 @@ async def test_unsafe():
 async def test_safe():
     await used(True)
 """
+)
 
 
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")

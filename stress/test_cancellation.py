@@ -7,40 +7,20 @@ from pathlib import Path
 import pytest
 
 from kcache_model.interleaved_program import InterleavedProgram
+from kcache_model.progress import NoProgress
+from kcache_model.verdict import Status
 from kcache_stress.engine.dpor import Dpor
-from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
+from kcache_stress.engine.strategy import Coverage
+from kcache_stress.interleaved.body_exploration import TOKENS, BodyExplorationTarget
 from kcache_stress.runtime.tasks.cancellation import NOT_TOLERATED
+from kcache_stress.target.explore import ExploreOptions, explore
 from kcache_stress.target.investigation import investigate
+from kcache_stress.target.replay import follow
+from stress.material.async_sources import LIMITER
 
-SUPPORT = """
-import asyncio
-from kcache import testing as kt
-
-class Limiter:
-    \"\"\"At most one at a time; a waiter that is cancelled after it was woken must wake the next one.\"\"\"
-    def __init__(self, hands_on):
-        self.free, self.hands_on, self.waiters = 1, hands_on, []
-    async def acquire(self):
-        if self.free:
-            self.free -= 1
-            return
-        waiter = asyncio.get_running_loop().create_future()
-        self.waiters.append(waiter)
-        try:
-            await waiter
-        except asyncio.CancelledError:
-            if waiter in self.waiters:
-                self.waiters.remove(waiter)
-            elif self.hands_on and not waiter.cancelled():
-                self.release()
-            raise
-    def release(self):
-        while self.waiters:
-            waiter = self.waiters.pop(0)
-            if not waiter.done():
-                waiter.set_result(None)
-                return
-        self.free += 1
+SUPPORT = (
+    LIMITER
+    + """from kcache import testing as kt
 
 async def use(limiter):
     await limiter.acquire()
@@ -50,12 +30,12 @@ async def use(limiter):
         limiter.release()
 
 async def checked(hands_on):
-    limiter = Limiter(hands_on)
+    limiter = Limiter(1, hands_on)
     await asyncio.gather(use(limiter), use(limiter), return_exceptions=True)
     assert limiter.free == 1, "a place is lost"
 
 async def others_go_on(hands_on):
-    limiter = Limiter(hands_on)
+    limiter = Limiter(1, hands_on)
     await asyncio.gather(*(use(limiter) for _ in range(3)))  # ends with the first cancellation
 
 async def loaded(together):
@@ -80,6 +60,7 @@ async def swallowed(raises):
     (got,) = await asyncio.gather(stubborn(), return_exceptions=True)
     assert got != "swallowed"
 """
+)
 WRONG = ["checked(False)", "others_go_on(False)", "loaded(True)", "swallowed(False)"]
 RIGHT = ["checked(True)", "others_go_on(True)", "swallowed(True)"]
 
@@ -110,6 +91,24 @@ def test_a_shielded_task_is_not_cancelled_with_its_caller(tmp_path: Path) -> Non
 def test_what_a_cancellation_cannot_break_is_proved(call: str, tmp_path: Path) -> None:
     result = explored(tmp_path, f"    await {call}\n")
     assert (result.problem, result.coverage.value, result.note) == (None, "exhausted", "")
+
+
+@pytest.mark.parametrize("cancellations", [None, 0, 1])
+def test_what_the_decorator_of_a_test_says_holds_unless_the_user_says_otherwise(
+    cancellations: int | None, tmp_path: Path
+) -> None:
+    file = tmp_path / "explored_decorator.py"
+    body = "@kt.interleaved(cancel=1)\nasync def test_it():\n    await checked(False)\n"
+    file.write_text(f"{SUPPORT}\n{body}", encoding="utf-8")
+    target, program = BodyExplorationTarget(f"{file}:test_it"), InterleavedProgram(cancellations=cancellations)
+    explored = explore(target, program, ExploreOptions())
+    if cancellations == 0:
+        assert (explored.finding, explored.coverage) == (None, Coverage.EXHAUSTED)
+        assert "no task is cancelled from outside" in explored.assumes
+    else:
+        assert explored.finding is not None
+        token = TOKENS.decode(explored.finding.schedule or "")
+        assert follow(target, token, NoProgress(), []).status is Status.VIOLATION
 
 
 def test_a_task_without_which_the_test_fails_is_not_cancelled_but_named(tmp_path: Path) -> None:

@@ -14,9 +14,11 @@ from kcache_stress.runtime.tasks.event_loop import FUNCTION_AS_A_STEP
 from kcache_stress.runtime.tasks.loops import THREADS_BESIDE_A_LOOP
 from kcache_stress.target.explore import ExploreOptions, explore
 from kcache_stress.target.investigation import investigate
+from stress.material.async_sources import LIMITER
 
-SUPPORT = """
-import asyncio
+SUPPORT = (
+    LIMITER
+    + """
 from kcache import testing as kt
 
 class Pool:
@@ -26,32 +28,6 @@ class Pool:
         if self.idle:
             await asyncio.sleep(0)
             self.idle -= 1
-
-class Limiter:
-    \"\"\"At most so many at a time; a waiter that is cancelled after it was woken must wake the next one.\"\"\"
-    def __init__(self, free, hands_on):
-        self.free, self.hands_on, self.waiters = free, hands_on, []
-    async def acquire(self):
-        if self.free:
-            self.free -= 1
-            return
-        waiter = asyncio.get_running_loop().create_future()
-        self.waiters.append(waiter)
-        try:
-            await waiter
-        except asyncio.CancelledError:
-            if waiter in self.waiters:
-                self.waiters.remove(waiter)
-            elif self.hands_on and not waiter.cancelled():
-                self.release()
-            raise
-    def release(self):
-        while self.waiters:
-            waiter = self.waiters.pop(0)
-            if not waiter.done():
-                waiter.set_result(None)
-                return
-        self.free += 1
 
 async def limited(hands_on):
     limiter = Limiter(1, hands_on)
@@ -83,6 +59,7 @@ class NoLock:
     async def __aenter__(self): return self
     async def __aexit__(self, *error): return None
 """
+)
 
 RIGHT = {
     "callbacks run in their order": """

@@ -257,12 +257,10 @@ data_races_option = click.option(
 timeouts_option = click.option(
     "--timeouts",
     type=click.Choice([contract.value for contract in Timeouts]),
-    callback=lambda _context, _parameter, value: Timeouts(value),
-    default=Timeouts.USUAL.value,
-    show_default="usual; of run pytest patient",
+    callback=lambda _context, _parameter, value: None if value is None else Timeouts(value),
     help="When a wait with a timeout may end although something else can go on, for tests: patient means never, if the "
     "timeout is 50 ms or more; any-time means at any moment; usual is patient for threads, and any-time for the timers "
-    "of an event loop.",
+    "of an event loop.  [default: what the test declares, or usual; of run pytest patient]",
 )
 
 
@@ -271,18 +269,17 @@ cancel_option = click.option(
     type=click.IntRange(0, 3),
     metavar="NUMBER",
     help="Of async tests and classes: cancel this number of tasks in each execution, at each of their awaits. A task "
-    "without which the others would wait or fail is not cancelled. By default 0; for check with a class, 1.",
+    "without which the others would wait or fail is not cancelled.   "
+    "[default: what the test declares, or 0; for check with a class 1]",
 )
 
 
 loop_option = click.option(
     "--loop",
     type=click.Choice([contract.value for contract in LoopContract]),
-    callback=lambda _context, _parameter, value: LoopContract(value),
-    default=LoopContract.ASYNCIO.value,
-    show_default=True,
+    callback=lambda _context, _parameter, value: None if value is None else LoopContract(value),
     help="The order in which ready callbacks of an event loop run, for async tests: that of asyncio, first in, first "
-    "out; or any-loop: any order, as in trio.",
+    "out; or any-loop: any order, as in trio.  [default: what the test declares, or asyncio]",
 )
 
 
@@ -395,9 +392,9 @@ class CommandRequest:
         changes = {
             "semantics": self.options.semantics is not Semantics.CLASSIC,
             "contract": self.options.is_strict and not self.options.data_races,
-            "timeouts": self.options.timeouts is not Timeouts.USUAL,
+            "timeouts": self.options.timeouts not in (None, Timeouts.USUAL),
             "cancel": bool(self.options.cancel),
-            "loop": self.options.loop is not LoopContract.ASYNCIO,
+            "loop": self.options.loop not in (None, LoopContract.ASYNCIO),
         }
         for name in (name for name, is_given in changes.items() if is_given and name not in self.target_type.knows):
             raise click.UsageError(f"--{name} is not for --type {self.target_type.name}")

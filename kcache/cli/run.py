@@ -45,7 +45,7 @@ def run(
     budget_per_test: float,
     patience: float,
     seed: int,
-    timeouts: Timeouts,
+    timeouts: Timeouts | None,
     cancel: int | None,
     instrument: tuple[str, ...],
 ) -> None:
@@ -61,9 +61,8 @@ def run(
         raise click.UsageError('pytest is not installed where kcache is: pip install "kcache[pytest]"')
     command = [sys.executable, "-m", "pytest", "-p", _PLUGIN, f"--kcache-test-budget={budget_per_test}"]
     command += [f"--kcache-test-patience={patience}", f"--kcache-test-seed={seed}"]
-    if timeouts is Timeouts.USUAL:
-        timeouts = Timeouts.PATIENT  # suites have timeouts that are not meant to end, which other tests need not have
-    command += [f"--kcache-test-timeouts={timeouts}", f"--kcache-test-cancel={cancel or 0}"]
+    # Patient, because suites have timeouts that are not meant to end, which other tests need not have.
+    command += [f"--kcache-test-timeouts={timeouts or Timeouts.PATIENT}", f"--kcache-test-cancel={cancel or 0}"]
     command += [f"--kcache-test-instrument={package}" for package in instrument]
     command += arguments
     if os.name == "nt":  # on Windows, exec starts another process and ends this one

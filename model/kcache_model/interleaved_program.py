@@ -42,6 +42,16 @@ LOOP_CONTRACTS: Final[Mapping[LoopContract, str]] = {
 """Contract -> the assumption of a proof about event loops."""
 
 
+def cancelled_text(number: int, what: str) -> str:
+    """Return the assumption of a proof about cancellations from outside: ``no task is cancelled from outside``.
+
+    Args:
+        number: the number of cancellations in one execution.
+        what: what is cancelled: ``task`` or ``call``.
+    """
+    return f"{f'at most {number}' if number else 'no'} {what} is cancelled from outside"
+
+
 @dataclass(frozen=True)
 class InterleavedProgram(CallProgram[Any]):
     """The one program of a test.
@@ -52,9 +62,9 @@ class InterleavedProgram(CallProgram[Any]):
         import_path: the recorded import path of the process that ran the test; empty if the usual path is used.
         usual: exceptions, each with its place, that end threads in passing runs. Only other exceptions are failures.
         divisor: the number by which the counts in the test are divided; 1 leaves the test as it is written.
-        timeouts: when waits with a timeout may end.
-        cancellations: number of cancellations of tasks in one execution.
-        loop: the order in which ready callbacks of an event loop run.
+        timeouts: when waits with a timeout may end; ``None`` for what the test declares.
+        cancellations: number of cancellations of tasks in one execution; ``None`` for what the test declares.
+        loop: the order in which ready callbacks of an event loop run; ``None`` for what the test declares.
     """
 
     prefix: tuple[Any, ...] = ()
@@ -64,9 +74,9 @@ class InterleavedProgram(CallProgram[Any]):
     import_path: tuple[str, ...] = ()
     usual: tuple[str, ...] = ()
     divisor: int = 1
-    timeouts: Timeouts = Timeouts.USUAL
-    cancellations: int = 0
-    loop: LoopContract = LoopContract.ASYNCIO
+    timeouts: Timeouts | None = None
+    cancellations: int | None = None
+    loop: LoopContract | None = None
 
     def with_hash_seed(self, seed: int) -> InterleavedProgram:
         """Return this program for a process with another hash seed."""
@@ -81,11 +91,11 @@ def encode_program(program: InterleavedProgram) -> dict[str, Any]:
         "path": list(program.import_path),
         "usual": list(program.usual),
         "divisor": program.divisor if program.divisor > 1 else 0,
-        "timeouts": "" if program.timeouts is Timeouts.USUAL else program.timeouts.value,
-        "cancel": program.cancellations,
-        "loop": "" if program.loop is LoopContract.ASYNCIO else program.loop.value,
     }
-    return {name: value for name, value in data.items() if value}
+    set_by_the_user = {"timeouts": program.timeouts, "cancel": program.cancellations, "loop": program.loop}
+    return {name: value for name, value in data.items() if value} | {
+        name: value for name, value in set_by_the_user.items() if value is not None
+    }
 
 
 def decode_program(data: Any) -> InterleavedProgram:
@@ -98,13 +108,12 @@ def decode_program(data: Any) -> InterleavedProgram:
     known: dict[str, Any] = data if is_known else {"hash_seed": None}
     seed, parameters = known.get("hash_seed", 0), known.get("parameters", {})
     path, usual, divisor = known.get("path", []), known.get("usual", []), known.get("divisor", 1)
-    timeouts, cancellations = known.get("timeouts", Timeouts.USUAL.value), known.get("cancel", 0)
-    loop = known.get("loop", LoopContract.ASYNCIO.value)
+    timeouts, cancellations, loop = known.get("timeouts"), known.get("cancel"), known.get("loop")
     is_named = isinstance(parameters, dict) and all(map(is_integer, parameters.values()))
     are_texts = all(isinstance(some, list) and all(isinstance(one, str) for one in some) for some in (path, usual))
     are_numbers = is_integer(seed) and 0 <= seed < HASH_SEEDS and is_integer(divisor) and divisor > 0
-    are_numbers = are_numbers and is_integer(cancellations) and cancellations >= 0
-    are_contracts = timeouts in list(Timeouts) and loop in list(LoopContract)
+    are_numbers = are_numbers and (cancellations is None or (is_integer(cancellations) and cancellations >= 0))
+    are_contracts = timeouts in [None, *Timeouts] and loop in [None, *LoopContract]
     if not (are_numbers and is_named and are_texts and are_contracts):
         raise FormatError(
             "the program of a test holds only a hash seed, the positions of its parameters, an import path, the usual "
@@ -117,7 +126,7 @@ def decode_program(data: Any) -> InterleavedProgram:
         import_path=tuple(path),
         usual=tuple(usual),
         divisor=divisor,
-        timeouts=Timeouts(timeouts),
+        timeouts=None if timeouts is None else Timeouts(timeouts),
         cancellations=cancellations,
-        loop=LoopContract(loop),
+        loop=None if loop is None else LoopContract(loop),
     )

@@ -50,7 +50,7 @@ def _program(options: SuiteOptions) -> InterleavedProgram:
         import_path=options.import_path,
         usual=options.usual,
         timeouts=options.timeouts,
-        cancellations=options.cancel or 0,
+        cancellations=options.cancel,
         loop=options.loop,
     )
 

@@ -59,9 +59,9 @@ class SuiteOptions:
             if modules are found as for any command.
         module_files: the files of the modules of that process.
         usual: exceptions that end threads of a test although the test passes, each with its place.
-        timeouts: when waits with a timeout may end; for tests.
+        timeouts: when waits with a timeout may end; for tests. ``None`` for what the test declares.
         cancel: the number of cancellations in one execution of an async test or class; ``None`` for the usual one.
-        loop: the order in which ready callbacks of an event loop run; for tests.
+        loop: the order in which ready callbacks of an event loop run; for tests. ``None`` for what the test declares.
     """
 
     semantics: Semantics = Semantics.CLASSIC
@@ -86,9 +86,9 @@ class SuiteOptions:
     import_path: tuple[str, ...] = ()
     module_files: Mapping[str, str] = field(default_factory=dict, hash=False)
     usual: tuple[str, ...] = ()
-    timeouts: Timeouts = Timeouts.USUAL
+    timeouts: Timeouts | None = None
     cancel: int | None = None
-    loop: LoopContract = LoopContract.ASYNCIO
+    loop: LoopContract | None = None
 
     @property
     def is_strict(self) -> bool:
@@ -117,7 +117,8 @@ _ENUMS: Final[Mapping[str, type[Enum]]] = {
 
 def encode_options(options: SuiteOptions) -> dict[str, Any]:
     """Return options as plain JSON."""
-    enums = {name: getattr(options, name).value for name in _ENUMS}
+    values = {name: getattr(options, name) for name in _ENUMS}
+    enums = {name: None if value is None else value.value for name, value in values.items()}
     return {**asdict(options), **enums}
 
 
@@ -129,5 +130,5 @@ def decode_options(data: Mapping[str, Any]) -> SuiteOptions:
 def decoded_fields(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of options that :func:`encode_options` has encoded."""
     fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
-    enums = {name: kind(fields[name]) for name, kind in _ENUMS.items()}
+    enums = {name: kind(fields[name]) for name, kind in _ENUMS.items() if fields[name] is not None}
     return {**fields, **enums}

@@ -16,8 +16,8 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.interleaved_program import (
     LOOP_CONTRACTS,
     InterleavedProgram,
-    LoopContract,
     Timeouts,
+    cancelled_text,
     decode_program,
     encode_program,
 )
@@ -100,7 +100,7 @@ class BodyExplorationTarget:
         self._copies = self._loaded(self._packages, granularity)
         self._shapes = {1: Shape()}
         self._pulse: Callable[[], None] = lambda: None
-        self._loop = LoopContract.ASYNCIO
+        self._program = InterleavedProgram()
         self._freely = ""  # result of real threads that are not paused, as a clause
         self._whole: Interleaving | None = None  # interleaving of the last finding, from its beginning
         self._others: dict[Granularity, BodyExplorationTarget] = {granularity: self}
@@ -151,8 +151,14 @@ class BodyExplorationTarget:
 
     @property
     def contract(self) -> str:
-        """Assumption of proofs about the event loop; empty if the test has none."""
-        return LOOP_CONTRACTS[self._loop] if self._is_on_loop else ""
+        """The order of callbacks in the event loop; empty if the test has none."""
+        return LOOP_CONTRACTS[self._program.loop or self.target.loop] if self._is_on_loop else ""
+
+    def assumes(self, program: InterleavedProgram) -> str:
+        """Return what proofs about the program take for granted: the contract, and the number of cancellations."""
+        if not self._is_on_loop:
+            return ""
+        return f"{self.contract}, and {cancelled_text(self._test(program).cancellations, 'task')}"
 
     @property
     def _is_on_loop(self) -> bool:
@@ -188,7 +194,7 @@ class BodyExplorationTarget:
     ) -> Iterator[RunnerAndJudge[object]]:
         """Context with the runner and the judge of the test; ``pulse`` is called before each execution."""
         del strict_errors
-        self._pulse, self._loop = pulse, program.loop
+        self._pulse, self._program = pulse, program
         runner = InterleavedRunner(self._test(program), self._copies, self._shape(program), pulse)
         try:
             yield RunnerAndJudge(runner, SCENARIO_JUDGE)
@@ -292,7 +298,9 @@ class BodyExplorationTarget:
         del is_seen, strict_errors
         if counterexample.execution.hurry or self._is_on_loop:
             return Confirmation(Answer.NOT_TRIED)  # it depends on the clock, and pauses of real threads take time
-        if program.timeouts is Timeouts.ANY_TIME and any(one.is_early for one in counterexample.execution.timeouts):
+        if self._test(program).timeouts is Timeouts.ANY_TIME and any(
+            one.is_early for one in counterexample.execution.timeouts
+        ):
             return Confirmation(Answer.NOT_TRIED)  # real threads would have to be as slow as the contract allows
         assert self._whole is not None
         reproduction = replace(self._reproduction(program), seconds=counterexample.execution.seconds)
@@ -313,9 +321,9 @@ class BodyExplorationTarget:
             test,
             usual=frozenset(program.usual),
             divisor=program.divisor,
-            timeouts=program.timeouts,
-            cancellations=program.cancellations,
-            loop=program.loop,
+            timeouts=program.timeouts or test.timeouts,
+            cancellations=test.cancellations if program.cancellations is None else program.cancellations,
+            loop=program.loop or test.loop,
         )
 
     def _without_preemptions(self, runner: InterleavedRunner, problem: Problem) -> str:

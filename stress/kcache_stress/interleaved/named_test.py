@@ -55,7 +55,8 @@ class InterleavedTest:
         divisor: divisor of the counts in the module of the test; see :mod:`~.counts`.
         timeouts: when waits with a timeout may end.
         cancellations: number of cancellations of tasks in one execution.
-        loop: the order in which ready callbacks of an event loop run.
+        loop: the order in which ready callbacks of an event loop run. What the decorator of the test says of these
+            three holds unless the program says otherwise.
         is_async: whether the test is a coroutine function: it runs in an event loop.
         path: the file of the test.
         unsupported: always empty; all targets have this attribute.
@@ -202,6 +203,7 @@ def _loaded_test(spec: Any) -> InterleavedTest:
         items,
         fixtures,
         is_async=inspect.iscoroutinefunction(inspect.unwrap(function)),
+        **getattr(function, "kcache_declares", {}),
         path=str(source),
     )
 

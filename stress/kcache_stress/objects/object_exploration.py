@@ -13,7 +13,7 @@ from kcache_model.call_program import own_hash_seed
 from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import Call
-from kcache_model.interleaved_program import LOOP_CONTRACTS, LoopContract
+from kcache_model.interleaved_program import LOOP_CONTRACTS, LoopContract, cancelled_text
 from kcache_model.object_types.checking import CallsVerdict
 from kcache_model.object_types.object_type import Driver, ObjectTarget, ObjectType
 from kcache_model.object_types.smaller import smaller
@@ -213,7 +213,7 @@ class ObjectExplorationTarget:
     Attributes:
         granularity: where threads may be switched.
         share: the share of audits in the work on this target.
-        contract: what a proof takes for granted about event loops; empty if the methods are not async.
+        contract: the order of callbacks in the event loop; empty if the methods are not async.
         target: the implementation.
 
     Raises:
@@ -273,6 +273,12 @@ class ObjectExplorationTarget:
             wider.share = self.share
             self._wider[modules] = wider
         return self._wider[modules]
+
+    def assumes(self, program: Any) -> str:
+        """Return what proofs about the program take for granted: the contract, and the number of cancellations."""
+        if not self.contract:
+            return ""
+        return f"{self.contract}, and {cancelled_text(getattr(program, 'cancellations', 0), 'call')}"
 
     def announce(self, program: Any, watch: ProgressListener) -> None:
         """Notify ``watch`` that a program is about to run."""

@@ -35,7 +35,11 @@ class ExplorationTarget(Protocol[P, A]):
 
     @property
     def contract(self) -> str:
-        """The assumption of its proofs about event loops; empty if it has none."""
+        """The order of callbacks that its findings need, if they have an event loop; empty if they have none."""
+        ...
+
+    def assumes(self, program: P, /) -> str:
+        """Return what proofs about the program take for granted about event loops; empty if it has none."""
         ...
 
     @property

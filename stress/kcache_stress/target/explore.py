@@ -261,7 +261,7 @@ class _Exploration(Generic[P, A]):
             share.spend(result.executions - result.audited.executions, is_audited=bool(result.audited))
         coverage = result.coverage if finding is None else Coverage.BUDGET_SPENT
         note = result.note or result.refused
-        assumed = filter(None, (result.assumes, self.exploration_target.contract))
+        assumed = filter(None, (result.assumes, self.exploration_target.assumes(program)))
         assumes = " and ".join(assumed) if coverage is Coverage.EXHAUSTED else ""
         contended = result.contended if coverage is Coverage.BUDGET_SPENT and finding is None else ""
         return Explored(
