@@ -254,7 +254,7 @@ def interleaved(
         cancel: number of cancellations in one execution of an async test: each task that the test itself makes is
             cancelled at each of its awaits, unless the test fails without that task.
         loop: the order in which ready callbacks of an event loop run: that of ``"asyncio"``, or any order
-            (``"any-loop"``).
+            (``"any-loop"``), also of timers (``"ideal"``).
         patience_seconds: the time that one execution may take without an event that the explorer sees.
 
     Raises:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kcache_model.interleaved_program import InterleavedProgram, Timeouts
+from kcache_model.interleaved_program import InterleavedProgram, LoopContract, Timeouts
 from kcache_stress.engine.dpor import Dpor
 from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.engine.strategy import Coverage, Ending
@@ -22,7 +22,13 @@ _SHARE = 12
 _REAL_RUNS = 15
 
 
-def explored(folder: Path, source: str, timeouts: Timeouts = Timeouts.ANY_TIME) -> tuple[set[str], int] | None:
+def explored(
+    folder: Path,
+    source: str,
+    timeouts: Timeouts = Timeouts.ANY_TIME,
+    loop: LoopContract = LoopContract.ASYNCIO,
+    most: int = _MOST_PLANS,
+) -> tuple[set[str], int] | None:
     """Return the outcomes that a search sees, and the number of its executions; ``None`` if it is too long."""
     file = folder / "random_program.py"
     file.write_text(source + "\nfrom kcache import testing as kt\nasync def test_it(): return await program(kt.io)\n")
@@ -36,8 +42,8 @@ def explored(folder: Path, source: str, timeouts: Timeouts = Timeouts.ANY_TIME) 
         (end,) = execution.outcomes[0]
         seen.add(end.raised or repr(end.value))
 
-    with target.open_runner(InterleavedProgram(timeouts=timeouts)) as (runner, _):
-        result = search(runner, Dpor(), None, SearchLimits(_MOST_PLANS), on_execution=look)
+    with target.open_runner(InterleavedProgram(timeouts=timeouts, loop=loop)) as (runner, _):
+        result = search(runner, Dpor(), None, SearchLimits(most), on_execution=look)
     return (seen, result.executions) if result.coverage is Coverage.EXHAUSTED else None
 
 
@@ -74,15 +80,18 @@ def body_of(source: str):
 
 
 @pytest.mark.parametrize("share", [0, *(pytest.param(number, marks=pytest.mark.nightly) for number in range(1, 100))])
+@pytest.mark.parametrize("loop", LoopContract)
 @pytest.mark.parametrize(("timeouts", "longest"), [(Timeouts.ANY_TIME, math.inf), (Timeouts.PATIENT, 0.05)])
 def test_the_search_sees_what_naive_enumeration_sees(
-    share: int, timeouts: Timeouts, longest: float, tmp_path: Path
+    share: int, timeouts: Timeouts, longest: float, loop: LoopContract, tmp_path: Path
 ) -> None:
     compared = saved = 0
     for seed in range(_SHARE * share, _SHARE * share + _SHARE):
-        source = program(seed)
-        expected = naive_loop.outcomes(body_of(source), _MOST_PLANS, longest)
-        found = explored(tmp_path, source, timeouts)
+        is_asyncio = loop is LoopContract.ASYNCIO  # the others have many more orders
+        most = _MOST_PLANS if is_asyncio else 2 * _MOST_PLANS
+        source = program(seed, is_small=not is_asyncio)
+        expected = naive_loop.outcomes(body_of(source), most, longest, loop)
+        found = explored(tmp_path, source, timeouts, loop, most) if expected else None
         if expected is None or found is None:
             continue
         assert found[0] == expected, f"{source}\nmissing {expected - found[0]}, too many {found[0] - expected}"

@@ -14,7 +14,8 @@ from kcache_model.interleaved_program import (
     encode_program,
 )
 from kcache_stress.engine.dpor import Dpor
-from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
+from kcache_stress.interleaved.body_exploration import TOKENS, BodyExplorationTarget
+from kcache_stress.target.explore import ExploreOptions, explore
 from kcache_stress.target.investigation import investigate
 
 SUPPORT = """
@@ -31,6 +32,21 @@ async def callbacks():
 async def tasks():
     seen = []
     async def note(number): seen.append(number)
+    await asyncio.gather(note(1), note(2))
+    assert seen == [1, 2]
+
+async def timers():
+    seen, loop = [], asyncio.get_running_loop()
+    loop.call_later(0.001, seen.append, 1)
+    loop.call_later(0.002, seen.append, 2)
+    while len(seen) < 2: await asyncio.sleep(0.003)
+    assert seen == [1, 2]
+
+async def delivered():
+    seen = []
+    async def note(number):
+        await kt.io()
+        seen.append(number)
     await asyncio.gather(note(1), note(2))
     assert seen == [1, 2]
 
@@ -60,7 +76,7 @@ def explored(folder: Path, call: str, loop: LoopContract):
     target = BodyExplorationTarget(f"{file}:test_it")
     program = InterleavedProgram(loop=loop)
     result = investigate(lambda _: target.open_runner(program), lambda _: [(Dpor(), 5_000)], seconds=60.0)
-    assert target.contract == LOOP_CONTRACTS[loop]
+    assert target.contract(program) == LOOP_CONTRACTS[loop]
     return result
 
 
@@ -71,9 +87,33 @@ def test_an_order_that_asyncio_promises_is_broken_in_any_loop(call: str, tmp_pat
     assert explored(tmp_path, call, LoopContract.ANY_LOOP).problem is not None
 
 
+def test_only_an_ideal_loop_lets_timers_end_in_any_order(tmp_path: Path) -> None:
+    for loop in (LoopContract.ASYNCIO, LoopContract.ANY_LOOP):
+        result = explored(tmp_path, "timers", loop)
+        assert (result.problem, result.coverage.value) == (None, "exhausted")
+    assert explored(tmp_path, "timers", LoopContract.IDEAL).problem is not None
+
+
+@pytest.mark.parametrize(
+    ("call", "strictest"),
+    [("delivered", LoopContract.ASYNCIO), ("tasks", LoopContract.ANY_LOOP), ("timers", LoopContract.IDEAL)],
+)
+def test_a_finding_names_the_strictest_contract_under_which_it_occurs(
+    call: str, strictest: LoopContract, tmp_path: Path
+) -> None:
+    file = tmp_path / "explored_strictest.py"
+    file.write_text(f"{SUPPORT}\nasync def test_it(): await {call}()\n", encoding="utf-8")
+    program = InterleavedProgram(loop=LoopContract.IDEAL, cancellations=1)
+    finding = explore(BodyExplorationTarget(f"{file}:test_it"), program, ExploreOptions()).finding
+    assert finding is not None
+    assert LOOP_CONTRACTS[strictest] in finding.detail
+    token = TOKENS.decode(finding.schedule or "")
+    assert (token.program.loop, token.program.cancellations) == (strictest, 0)
+
+
 @pytest.mark.parametrize("call", ["locked", "cancelled"])
 @pytest.mark.parametrize("loop", LoopContract)
-def test_what_needs_no_order_is_proved_under_both_contracts(call: str, loop: LoopContract, tmp_path: Path) -> None:
+def test_what_needs_no_order_is_proved_under_each_contract(call: str, loop: LoopContract, tmp_path: Path) -> None:
     result = explored(tmp_path, call, loop)
     assert (result.problem, result.coverage.value, result.note) == (None, "exhausted", "")
 

@@ -95,7 +95,7 @@ def test_a_loop_that_a_test_runs_itself_is_explored(entry: str, tmp_path: Path) 
     sound = f"def test_it():\n    seen = []\n    {entry}(seen)\n    assert set(seen) <= {{'done', 'late'}}\n"
     target, result = explored(tmp_path, sound)
     assert (result.problem, result.coverage.value, result.note) == (None, "exhausted", "")
-    assert target.contract
+    assert target.contract(InterleavedProgram())
     broken = f"def test_it():\n    seen = []\n    {entry}(seen)\n    assert set(seen) == {{'done'}}\n"
     assert explored(tmp_path, broken)[1].problem is not None
 

@@ -279,7 +279,8 @@ loop_option = click.option(
     type=click.Choice([contract.value for contract in LoopContract]),
     callback=lambda _context, _parameter, value: None if value is None else LoopContract(value),
     help="The order in which ready callbacks of an event loop run, for async tests: that of asyncio, first in, first "
-    "out; or any-loop: any order, as in trio.  [default: what the test declares, or asyncio]",
+    "out; any-loop: any order, as in trio; or ideal: any order, and each timer may be late by any time. A finding "
+    "names the strictest of them under which it occurs.  [default: what the test declares, or asyncio]",
 )
 
 

@@ -27,17 +27,20 @@ class Timeouts(enum.StrEnum):
 
 
 class LoopContract(enum.StrEnum):
-    """The contract about event loops: in which order callbacks run that are ready."""
+    """The contract about event loops: in which order callbacks run. Each one allows all that those above it allow."""
 
     ASYNCIO = "asyncio"
     """In the order in which they became ready."""
     ANY_LOOP = "any-loop"
-    """In any order, as in trio, which shuffles them."""
+    """In any order of those that are ready, as in trio, which shuffles them."""
+    IDEAL = "ideal"
+    """In any order, and each wait may take any time: code that needs no loop's promises at all."""
 
 
 LOOP_CONTRACTS: Final[Mapping[LoopContract, str]] = {
     LoopContract.ASYNCIO: "callbacks run in the order in which they became ready, as in asyncio",
     LoopContract.ANY_LOOP: "callbacks that are ready may run in any order",
+    LoopContract.IDEAL: "callbacks may run in any order, and timers may be late by any time",
 }
 """Contract -> the assumption of a proof about event loops."""
 

@@ -13,6 +13,8 @@ import math
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
+from kcache_model.interleaved_program import LoopContract
+
 Body = Callable[[Callable[[], "asyncio.Future[None]"]], Coroutine[Any, Any, object]]
 """Takes a function that starts a completion; returns what came of it."""
 
@@ -30,27 +32,42 @@ class _Selector:
         del timeout
         loop, arrived = self.loop, []
         is_idle = not (loop._ready or loop._stopping)  # type: ignore[attr-defined]
+        loop.turns = [handle for handle in loop.turns if not handle.cancelled()]
+        is_waiting = is_idle and not loop.turns
         while True:
+            loop.late = [timer for timer in loop.late if not timer.cancelled()]
             timers = [timer.when() for timer in loop._scheduled if not timer.cancelled()]  # type: ignore[attr-defined]
             later = [when for when in timers if when >= loop.now]
             may_begin = not is_idle or bool(arrived) or len(later) < len(timers)
             is_long = min(later, default=None) in loop.long
-            may_pass = later and not (is_long and (not is_idle or len(later) < len(timers)))
-            options = ([None] if may_begin else []) + [*range(len(loop.owed))] + (["clock"] if may_pass else [])
+            may_pass = later and not (is_long and (not is_waiting or len(later) < len(timers)))
+            options: list[Any] = [None] if may_begin else []
+            options += [*range(len(loop.owed)), *loop.turns, *(["clock"] if may_pass else [])]
+            options += [timer for timer in loop.late if is_waiting or timer.when() not in loop.long]
             if not options:
                 raise Standstill
             chosen = options[self._choose(len(options))]
             if chosen is None:
                 return arrived
-            if isinstance(chosen, str):
+            if isinstance(chosen, asyncio.TimerHandle):
+                loop.late.remove(chosen)
+                loop.now = max(loop.now, math.nextafter(chosen.when(), math.inf))
+                arrived.append(chosen)
+            elif isinstance(chosen, asyncio.Handle):
+                loop.turns.remove(chosen)
+                arrived.append(chosen)
+            elif isinstance(chosen, str):
                 loop.now = math.nextafter(min(later), math.inf)
             else:
                 arrived.append(asyncio.Handle(_complete, (loop.owed.pop(chosen),), loop))
 
 
 class _Loop(asyncio.BaseEventLoop):
-    def __init__(self, selector: _Selector, longest: float) -> None:
+    def __init__(self, selector: _Selector, longest: float, loop: LoopContract) -> None:
         super().__init__()
+        self.contract = loop
+        self.turns: list[asyncio.Handle] = []  # ready, in any order
+        self.late: list[asyncio.TimerHandle] = []  # due in any order
         self.longest = longest
         self.long: set[float] = set()
         self._selector, selector.loop = selector, self
@@ -71,7 +88,16 @@ class _Loop(asyncio.BaseEventLoop):
             when = math.nextafter(when, math.inf)
         if is_long:
             self.long.add(when)
+        if self.contract is LoopContract.IDEAL:
+            self.late.append(asyncio.TimerHandle(when, callback, args, self, context))
+            return self.late[-1]
         return super().call_at(when, callback, *args, context=context)
+
+    def call_soon(self, callback: Any, *args: Any, context: Any = None) -> asyncio.Handle:  # type: ignore[override]
+        if self.contract is LoopContract.ASYNCIO:
+            return super().call_soon(callback, *args, context=context)
+        self.turns.append(asyncio.Handle(callback, args, self, context))
+        return self.turns[-1]
 
     def _process_events(self, events: list[asyncio.Handle]) -> None:
         for handle in events:
@@ -88,23 +114,26 @@ def _complete(future: asyncio.Future[None]) -> None:
         future.set_result(None)
 
 
-def outcomes(body: Body, most: int, longest: float = math.inf) -> set[str] | None:
+def outcomes(
+    body: Body, most: int, longest: float = math.inf, loop: LoopContract = LoopContract.ASYNCIO
+) -> set[str] | None:
     """Return all outcomes of a body; ``None`` if there are more than ``most`` plans.
 
     Args:
         body: the program.
         most: number of plans.
         longest: waits of so many seconds or more end only if nothing else can go on.
+        loop: the order of callbacks and timers.
     """
     found = set()
-    for number, outcome in enumerate(_runs(body, longest)):
+    for number, outcome in enumerate(_runs(body, longest, loop)):
         if number >= most:
             return None
         found.add(outcome)
     return found
 
 
-def _runs(body: Body, longest: float) -> Iterator[str]:
+def _runs(body: Body, longest: float, contract: LoopContract) -> Iterator[str]:
     plan: list[int] = []
     while True:
         made: list[tuple[int, int]] = []  # (choice, number of options)
@@ -115,7 +144,7 @@ def _runs(body: Body, longest: float) -> Iterator[str]:
             made.append((plan[len(made)] if len(made) < len(plan) else 0, count))
             return made[-1][0]
 
-        yield _run(body, choose, longest)
+        yield _run(body, choose, longest, contract)
         while made and made[-1][0] == made[-1][1] - 1:
             made.pop()
         if not made:
@@ -124,8 +153,8 @@ def _runs(body: Body, longest: float) -> Iterator[str]:
         plan[-1] += 1
 
 
-def _run(body: Body, choose: Callable[[int], int], longest: float) -> str:
-    loop = _Loop(_Selector(choose), longest)
+def _run(body: Body, choose: Callable[[int], int], longest: float, contract: LoopContract) -> str:
+    loop = _Loop(_Selector(choose), longest, contract)
     loop.set_exception_handler(lambda *_: None)
     try:
         return repr(loop.run_until_complete(body(loop.completion)))

@@ -117,7 +117,7 @@ class InformerExplorationTarget:
         packages = (*own, *self._instrument, *self.target.instrument, *_REFERENCE, _HARNESS)
         folder = file.parent if file else None
         self.copies = Copies(tuple(dict.fromkeys(packages)), granularity, folder, (_PIPELINE, self._module))
-        self.share, self.contract = AuditShare(thorough=0), ""
+        self.share = AuditShare(thorough=0)
         self._others: dict[Granularity, InformerExplorationTarget] = {granularity: self}
         self._wider: dict[frozenset[str], InformerExplorationTarget] = {}
         self._watch: ProgressListener = NoProgress()
@@ -146,10 +146,12 @@ class InformerExplorationTarget:
             self._wider[modules] = InformerExplorationTarget(self._spec, further, self.granularity)
         return self._wider[modules]
 
-    def assumes(self, program: InformerProgram) -> str:
-        """Return nothing: proofs about informers take nothing for granted about event loops."""
+    def contract(self, program: InformerProgram) -> str:
+        """Return nothing: informers run no event loop."""
         del program
-        return self.contract
+        return ""
+
+    assumes = contract
 
     def announce(self, program: InformerProgram, watch: ProgressListener) -> None:
         """Report to ``watch`` that a program is about to run."""

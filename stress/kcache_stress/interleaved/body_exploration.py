@@ -16,6 +16,7 @@ from kcache_model.finding import Finding, FindingKind
 from kcache_model.interleaved_program import (
     LOOP_CONTRACTS,
     InterleavedProgram,
+    LoopContract,
     Timeouts,
     cancelled_text,
     decode_program,
@@ -100,7 +101,6 @@ class BodyExplorationTarget:
         self._copies = self._loaded(self._packages, granularity)
         self._shapes = {1: Shape()}
         self._pulse: Callable[[], None] = lambda: None
-        self._program = InterleavedProgram()
         self._freely = ""  # result of real threads that are not paused, as a clause
         self._whole: Interleaving | None = None  # interleaving of the last finding, from its beginning
         self._others: dict[Granularity, BodyExplorationTarget] = {granularity: self}
@@ -149,16 +149,15 @@ class BodyExplorationTarget:
         """Whether the test, or a package of it, names a library that runs event loops."""
         return "asyncio" in sys.modules and any(map(_OF_LOOPS.search, self.sandbox.sources.values()))
 
-    @property
-    def contract(self) -> str:
-        """The order of callbacks in the event loop; empty if the test has none."""
-        return LOOP_CONTRACTS[self._program.loop or self.target.loop] if self._is_on_loop else ""
+    def contract(self, program: InterleavedProgram) -> str:
+        """Return the order of callbacks in the event loop; empty if the test has none."""
+        return LOOP_CONTRACTS[self._test(program).loop] if self._is_on_loop else ""
 
     def assumes(self, program: InterleavedProgram) -> str:
         """Return what proofs about the program take for granted: the contract, and the number of cancellations."""
         if not self._is_on_loop:
             return ""
-        return f"{self.contract}, and {cancelled_text(self._test(program).cancellations, 'task')}"
+        return f"{self.contract(program)}, and {cancelled_text(self._test(program).cancellations, 'task')}"
 
     @property
     def _is_on_loop(self) -> bool:
@@ -194,7 +193,7 @@ class BodyExplorationTarget:
     ) -> Iterator[RunnerAndJudge[object]]:
         """Context with the runner and the judge of the test; ``pulse`` is called before each execution."""
         del strict_errors
-        self._pulse, self._program = pulse, program
+        self._pulse = pulse
         runner = InterleavedRunner(self._test(program), self._copies, self._shape(program), pulse)
         try:
             yield RunnerAndJudge(runner, SCENARIO_JUDGE)
@@ -205,7 +204,13 @@ class BodyExplorationTarget:
     def smaller(
         self, program: InterleavedProgram, fails: Callable[[InterleavedProgram], bool], *, seconds: float, attempts: int
     ) -> InterleavedProgram:
-        """Return the program with divided counts if it is long, passes without preemptions, and fails in ``fails``."""
+        """Return the same test with more that it can rely on, or with divided counts, if it then fails in ``fails``.
+
+        What it can rely on is a stricter order of the callbacks of an event loop, and fewer cancellations: what fails
+        then does not need the rest. Counts are divided if the test is long, and passes without preemptions.
+        """
+        if self._is_on_loop:
+            return next(filter(fails, self._stricter(program)), program)
         if self._shape(program).events <= _LONG_EVENTS:
             return program
         deadline = time.monotonic() + seconds
@@ -216,6 +221,14 @@ class BodyExplorationTarget:
             if self._passes_alone(smaller) and fails(smaller):
                 return smaller
         return program
+
+    def _stricter(self, program: InterleavedProgram) -> Iterator[InterleavedProgram]:
+        """Yield the program with stricter contracts about its event loop, the strictest first."""
+        test, contracts = self._test(program), list(LoopContract)
+        for loop in contracts[: contracts.index(test.loop) + 1]:
+            for cancellations in range(test.cancellations + 1):
+                if (loop, cancellations) != (test.loop, test.cancellations):
+                    yield replace(program, loop=loop, cancellations=cancellations)
 
     def _passes_alone(self, program: InterleavedProgram) -> bool:
         with self.open_runner(program, pulse=self._pulse) as (runner, _), contextlib.suppress(UncontrolledError):

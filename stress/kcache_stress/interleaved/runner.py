@@ -309,7 +309,8 @@ class InterleavedRunner(ScenarioRunner):
         self._parts, self._strategy, self._state = (), strategy, None
         loops = self.sandbox.loops  # here: the sandbox has new ones after a reload
         loops.cancellations, loops.is_patient = self._cancellations(), self._test.timeouts is Timeouts.PATIENT
-        loops.is_any_order = self._test.loop is LoopContract.ANY_LOOP
+        loops.is_any_order = self._test.loop is not LoopContract.ASYNCIO
+        loops.is_any_time = self._test.loop is LoopContract.IDEAL
         if self._shape.is_whole:
             self.made = SimpleNamespace()
             with controlled(self):

@@ -213,7 +213,6 @@ class ObjectExplorationTarget:
     Attributes:
         granularity: where threads may be switched.
         share: the share of audits in the work on this target.
-        contract: the order of callbacks in the event loop; empty if the methods are not async.
         target: the implementation.
 
     Raises:
@@ -233,7 +232,6 @@ class ObjectExplorationTarget:
         self.granularity = granularity
         # Callbacks of a loop are never interrupted, so an audit at opcodes would show nothing.
         self.share = AuditShare(0) if object_type.is_on_loop else AuditShare()
-        self.contract = LOOP_CONTRACTS[LoopContract.ASYNCIO] if object_type.is_on_loop else ""
         self._object_type = object_type
         self.target = target
         self._instrument = instrument
@@ -274,11 +272,16 @@ class ObjectExplorationTarget:
             self._wider[modules] = wider
         return self._wider[modules]
 
+    def contract(self, program: Any) -> str:
+        """Return the order of callbacks in the event loop; empty if the methods are not async."""
+        del program
+        return LOOP_CONTRACTS[LoopContract.ASYNCIO] if self._object_type.is_on_loop else ""
+
     def assumes(self, program: Any) -> str:
         """Return what proofs about the program take for granted: the contract, and the number of cancellations."""
-        if not self.contract:
+        if not self._object_type.is_on_loop:
             return ""
-        return f"{self.contract}, and {cancelled_text(getattr(program, 'cancellations', 0), 'call')}"
+        return f"{self.contract(program)}, and {cancelled_text(getattr(program, 'cancellations', 0), 'call')}"
 
     def announce(self, program: Any, watch: ProgressListener) -> None:
         """Notify ``watch`` that a program is about to run."""

@@ -33,9 +33,8 @@ class ExplorationTarget(Protocol[P, A]):
         """The share of its executions that are audits."""
         ...
 
-    @property
-    def contract(self) -> str:
-        """The order of callbacks that its findings need, if they have an event loop; empty if they have none."""
+    def contract(self, program: P, /) -> str:
+        """Return the order of callbacks that its findings need; empty if it has no event loop."""
         ...
 
     def assumes(self, program: P, /) -> str:

@@ -380,7 +380,7 @@ class _Exploration(Generic[P, A]):
         interrupted = f"{count} preemption{'s' if count > 1 else ''}" if count else "no preemption needed"
         fewest = " (no schedule with fewer fails)" if counterexample.is_minimal else ""
         possible = Possible.UNKNOWN
-        contract = exploration_target.contract
+        contract = exploration_target.contract(program)
         if not (result.is_long or contract):
             possible = self._possible(program, counterexample, result.granularity, min(seconds, _POSSIBLE_SECONDS))
         detail = f"{interrupted}{fewest}; {possible.value}."

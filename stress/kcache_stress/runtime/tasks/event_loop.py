@@ -58,7 +58,7 @@ class EventLoop(VirtualLoop):
     def __init__(self, loops: EventLoops) -> None:
         super().__init__(loops)
         self.is_between_iterations = False
-        self._has_run = False
+        self._has_run = self._has_clock = False
         self._is_of_harness = loops.scheduler.current == HUB
         self._cancellations = loops.cancellations
         self._arrivals = Arrivals(self)
@@ -69,6 +69,7 @@ class EventLoop(VirtualLoop):
         self._patient: set[events.TimerHandle] = set()  # timers that are due only when nothing else can go on
         self._has_call_of_thread = False  # whether a callback of another thread waits for the next iteration
         self._is_idle = False  # whether nothing was ready when the loop was about to begin an iteration
+        self._turns: list[events.Handle] = []  # callbacks that are ready and run in any order
         self._clock_resolution = 0.0  # a timer is due when the clock says so, and not earlier
         self._origins: dict[events.TimerHandle, Origin | None] = {}
 
@@ -80,7 +81,7 @@ class EventLoop(VirtualLoop):
         """Run until :meth:`stop` is called; not at all after the execution, when finalizers may try to."""
         if not (self._scheduler.live or self._is_alone):
             return
-        if not (self._sources or self._is_alone):
+        if not (self._has_clock or self._is_alone):
             self._start_clock()
         super().run_forever()
 
@@ -134,6 +135,8 @@ class EventLoop(VirtualLoop):
             return super().call_soon(callback, *args, context=context)
         self._check_closed()  # type: ignore[attr-defined]
         handle = events.Handle(callback, args, self, context)
+
+        self._turns.append(handle)
         self._start_once("is ready", lambda: self._arrivals.handles.append(handle), lambda: not handle.cancelled())
         return handle
 
@@ -220,6 +223,8 @@ class EventLoop(VirtualLoop):
 
     def _arrived(self) -> list[events.Handle]:
         arrived, self._arrivals.handles = self._arrivals.handles, []
+        if self._turns:
+            self._turns = [handle for handle in self._turns if handle not in arrived]
         self._has_call_of_thread = False
         return arrived
 
@@ -277,11 +282,34 @@ class EventLoop(VirtualLoop):
                 when = math.nextafter(when, math.inf)
         else:
             when, self._scheduler.now = now, math.nextafter(now, math.inf)
+        if self._loops.is_any_time and not (self._has_own_clock or self._is_alone):
+            return self._call_late(events.TimerHandle(when, callback, args, self, context), is_long=is_long)
         timer = super().call_at(when, callback, *args, context=context)
         self._origins[timer] = own_origin()
         if is_long:
             self._patient.add(timer)
         return timer
+
+    def _call_late(self, timer: events.TimerHandle, *, is_long: bool) -> events.TimerHandle:
+        """Let a timer be due at any moment, whatever the deadlines of others; a long one when nothing else is ready."""
+
+        def ring() -> None:
+            self._scheduler.now = max(self._scheduler.now, math.nextafter(timer.when(), math.inf))
+            self._arrivals.handles.append(timer)
+
+        def may_ring() -> bool:
+            if timer.cancelled() or not (is_long and (self._is_something_ready or self._others_can_go_on())):
+                return not timer.cancelled()
+            self._scheduler.was_patient = True
+            return False
+
+        self._start_once("reaches its deadline", ring, may_ring)
+        return timer
+
+    @property
+    def _is_something_ready(self) -> bool:
+        """Whether a callback is ready or due when the loop is about to begin an iteration."""
+        return not self._is_idle or self.has_due_timer or any(not handle.cancelled() for handle in self._turns)
 
     def _next_timer(self) -> Origin | None:
         """Return the line that has asked for the timer with the next deadline."""
@@ -299,7 +327,7 @@ class EventLoop(VirtualLoop):
             return False
         timer = self._later_timer()
         is_long = timer in self._patient
-        if (is_long and (not self._is_idle or self.has_due_timer)) or (
+        if (is_long and self._is_something_ready) or (
             (is_long or self._moves > _MOST_MOVES) and self._others_can_go_on()
         ):
             self._scheduler.was_patient = True
@@ -321,6 +349,7 @@ class EventLoop(VirtualLoop):
         self._moves += 1
 
     def _start_clock(self) -> None:
+        self._has_clock = True
         clock = Source(
             self,
             "reaches its deadline",

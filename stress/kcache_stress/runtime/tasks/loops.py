@@ -67,19 +67,21 @@ class EventLoops:
         environment: numbers of the actors of the execution that are no threads.
         has_loops: whether a loop was ever created.
         is_any_order: whether callbacks that are ready run in any order.
+        is_any_time: whether each timer may be late by any time, so that timers end in any order, too.
         is_patient: whether timers of long waits are due only when nothing else can go on.
         has_threads: whether threads ran beside a loop.
     """
 
     __slots__ = (
         *("_current", "_former", "_open", "_replaced", "_running", "_threads"),
-        *("cancellations", "environment", "has_loops", "has_threads", "is_any_order", "is_patient", "scheduler"),
+        *("cancellations", "environment", "has_loops", "has_threads", "is_any_order", "is_any_time"),
+        *("is_patient", "scheduler"),
     )
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
         self.cancellations = Cancellations()
-        self.has_loops = self.has_threads = self.is_any_order = self.is_patient = False
+        self.has_loops = self.has_threads = self.is_any_order = self.is_any_time = self.is_patient = False
         self._replaced: list[tuple[Any, str, Any]] = []
         self.start_over()
 
