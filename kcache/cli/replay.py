@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,7 @@ from kcache_conformance.phases.suite_options import DEFAULT_TYPE, SuiteOptions
 from kcache_conformance.report.issue_text import issue_text
 from kcache_conformance.report.pytest_file import pytest_files
 from kcache_conformance.report.run_report import RunReport
+from kcache_conformance.report.standalone_file import placed_in, shows_finding
 from kcache_conformance.results.events import PhaseFinished, SuiteResult
 from kcache_conformance.runs.replays import replay_in_child, token_of_program
 from kcache_conformance.runs.saved_failures import read_failures
@@ -71,6 +73,13 @@ _STYLES = {Status.VIOLATION: "bold red", Status.OK: "bold green"}
     type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
     help="Write the finding of WORD as the text of an issue, in Markdown; - is standard output.",
 )
+@click.option(
+    "--standalone",
+    "standalone_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the finding of WORD as a test that needs no kcache, only Python and pytest: for findings about event "
+    "loops. It is written only if it fails as the finding does.",
+)
 @strict_errors_option
 @contract_option
 @patience_option
@@ -84,6 +93,7 @@ def replay(
     pdb: bool,
     test_file: Path | None,
     issue_file: Path | None,
+    standalone_file: Path | None,
     strict_errors: bool,
     contract: Contract,
     patience_seconds: float,
@@ -99,10 +109,10 @@ def replay(
     cannot be tried within the budget, or unknown (3) if real threads did not fail again within the budget, which is no
     proof. A PROGRAM without a schedule is searched: all its interleavings, then real threads.
     """
-    written = {"--pytest": test_file, "--issue": issue_file}
+    written = {"--pytest": test_file, "--issue": issue_file, "--standalone": standalone_file}
     if outputs.files and (pdb or any(written.values())):
         raise click.UsageError(
-            f"--{next(iter(outputs.files))} writes the outcome of a run; leave out --pdb, --pytest and --issue"
+            f"--{next(iter(outputs.files))} writes the outcome of a run; leave out --pdb and {', '.join(written)}"
         )
     with clear_errors():
         if last or (len(words) == 1 and is_short_name(words[0])):
@@ -123,7 +133,7 @@ def replay(
         target_type = trusted_type_of_token(words[0], is_trusted=trust)
         if len(words) == 1 and target_type is not None:
             if any(written.values()):
-                _write(target_type, words[0], test_file, issue_file, patience_seconds)
+                _write(target_type, words[0], test_file, issue_file, standalone_file, patience_seconds)
                 return
             if pdb:
                 _debug(target_type, words[0])
@@ -135,7 +145,7 @@ def replay(
                 "write one WORD that begins with kx1., kq1., ki1., kf1., kt1. or ko1., or TARGET and PROGRAM"
             )
         if pdb or any(written.values()):
-            raise click.UsageError("--pdb, --pytest and --issue need the WORD at the end of a finding")
+            raise click.UsageError(f"--pdb, {', '.join(written)} need the WORD at the end of a finding")
         program_type = target_type_named(DEFAULT_TYPE)
         program = read_program(words[1], program_type)
         word = token_of_program(program_type, words[0], program, strict_errors=strict_errors, contract=contract)
@@ -157,16 +167,31 @@ def _last(words: tuple[str, ...]) -> StoredReplay:
 
 
 def _write(
-    target_type: TargetType, word: str, test_file: Path | None, issue_file: Path | None, patience: float
+    target_type: TargetType,
+    word: str,
+    test_file: Path | None,
+    issue_file: Path | None,
+    standalone_file: Path | None,
+    patience: float,
 ) -> None:
     token = target_type.tokens.decode(word)
     outcome = replay_in_child(target_type, word, patience_seconds=patience)
+    has_own_test = (issue_file or standalone_file) and outcome.finding is not None and shows_finding(outcome.finding)
+    if standalone_file is not None:
+        if outcome.finding is None or not has_own_test:
+            raise click.UsageError(
+                "no test without kcache shows this finding: there are such tests for findings about event loops whose "
+                "test takes no arguments of pytest, and starts no threads"
+            )
+        standalone_file.write_text(placed_in(standalone_file.parent, outcome.finding.standalone), encoding="utf-8")
+        click.echo(f"wrote {standalone_file}")
     if issue_file is not None:
         if outcome.finding is None:
             raise click.UsageError(
                 f"there is no finding for --issue, {outcome.answer.value}: {printable(outcome.note)}"
             )
-        text = issue_text(word, token, outcome.finding)
+        finding = outcome.finding if has_own_test else replace(outcome.finding, standalone="")
+        text = issue_text(word, token, finding)
         if str(issue_file) == "-":
             click.echo(text, nl=False)
         else:

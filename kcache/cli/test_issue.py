@@ -136,5 +136,5 @@ def test_what_has_no_word_is_refused(folder: Path) -> None:
     done = kcache("replay", "kt1.abc", "--issue", "kt1.abc")
     assert (done.exit_code, "--issue needs a FILE" in done.output) == (2, True)
     done = kcache("replay", "kt1.abc", "--issue", "-", "--json", "found.json")
-    assert (done.exit_code, "leave out --pdb, --pytest and --issue" in done.output) == (2, True)
+    assert (done.exit_code, "leave out --pdb and --pytest, --issue, --standalone" in done.output) == (2, True)
     assert not list(folder.glob("*.md"))

@@ -197,7 +197,7 @@ def encode_finding(finding: Finding, codec: Codec) -> Json:
     for name in ("core", "order"):
         if getattr(finding, name):
             data[name] = list(getattr(finding, name))
-    for name in ("detail", "schedule", "script", "unconfirmed", "advice", "location"):
+    for name in ("detail", "schedule", "script", "standalone", "unconfirmed", "advice", "location"):
         if getattr(finding, name):
             data[name] = getattr(finding, name)
     if finding.scenario is not None:
@@ -236,6 +236,7 @@ def decode_finding(data: Json, codec: Codec) -> Finding:
         interleaving=decode_interleaving(data["interleaving"]) if "interleaving" in data else None,
         anomaly=member_of(Anomaly, data["anomaly"], "anomaly") if "anomaly" in data else None,
         script=data.get("script", ""),
+        standalone=data.get("standalone", ""),
         is_advice=data.get("is_advice", False),
         unconfirmed=data.get("unconfirmed", ""),
         advice=data.get("advice", ""),

@@ -67,6 +67,7 @@ class Finding:
         interleaving: the steps of that schedule.
         anomaly: the class of the anomaly if the stamps determine it; the summary mentions it, too.
         script: for target types other than Indexers, the smallest example as Python code.
+        standalone: a test, as Python code, that may show the finding without kcache; empty if there is none.
         is_advice: whether the contract of the run does not require the broken promise.
         advice: the reason why it is advice, if the rule is not the reason: a sentence without its period.
         unconfirmed: the reason why it may be an artefact of kcache: a sentence without its beginning and its period.
@@ -90,6 +91,7 @@ class Finding:
     interleaving: Interleaving | None = None
     anomaly: Anomaly | None = None
     script: str = ""
+    standalone: str = ""
     is_advice: bool = False
     advice: str = ""
     unconfirmed: str = ""

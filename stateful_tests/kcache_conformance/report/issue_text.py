@@ -41,7 +41,7 @@ _MOST_QUOTES: Final = 3
 
 
 def issue_text(word: str, token: ReplayToken[Any], finding: Finding) -> str:
-    """Return the issue for a maintainer: promise, versions, scenario, interleaving, confirmation, and replay.
+    """Return the issue for a maintainer: promise, versions, scenario, interleaving, confirmation, tests, and replay.
 
     Args:
         word: the replay token.
@@ -56,6 +56,7 @@ def issue_text(word: str, token: ReplayToken[Any], finding: Finding) -> str:
         ("Scenario", _scenario(token, finding)),
         ("What happens", _what_happens(finding, interleaving)),
         ("Confirmation", _confirmation(finding)),
+        ("To see it without kcache", _block(finding.standalone, "python") if finding.standalone else ""),
         ("To see it", _steps(word, token, interleaving)),
     )
     title = f"# {name.attribute}: {short_summary(finding)}"

@@ -43,9 +43,11 @@ from ..target.replay_token import ReplayToken, TokenFormat
 from ..target.scenario_runner import SCENARIO_JUDGE
 from ..trace.renderer import Texts, end_of, render_interleaving
 from .confirming import Reproduction, confirm, run_freely
+from .confirming_on_loops import Orders, confirm_on_loops, orders_of
 from .named_test import InterleavedTest, load_test
 from .paused_run import PausedRun
 from .runner import MOST_TEST_EVENTS, InterleavedRunner, Shape, compared
+from .standalone import standalone_test
 
 TOKENS: Final = TokenFormat[InterleavedProgram]("kt1.", encode_program, decode_program)
 """Format of the replay tokens of tests."""
@@ -103,6 +105,7 @@ class BodyExplorationTarget:
         self._pulse: Callable[[], None] = lambda: None
         self._freely = ""  # result of real threads that are not paused, as a clause
         self._whole: Interleaving | None = None  # interleaving of the last finding, from its beginning
+        self._orders: Orders | None = None  # what arrived in it at its event loops
         self._others: dict[Granularity, BodyExplorationTarget] = {granularity: self}
         self._wider: dict[frozenset[str], BodyExplorationTarget] = {}
 
@@ -278,6 +281,7 @@ class BodyExplorationTarget:
                 runner, counterexample.schedule, texts, problem, most_events=_MOST_CONFIRMED
             )
             interleaving = end_of(self._whole)
+            self._orders = orders_of(runner.arrivals)
             self.target.clean_up()
             token = replace(
                 token,
@@ -293,9 +297,14 @@ class BodyExplorationTarget:
             schedule=TOKENS.encode(token),
             interleaving=interleaving,
             script=self.target.source,
+            standalone=self._standalone(program, problem) if interleaving is not None else "",
             rule=problem.rule,
             unconfirmed="" if counterexample is not None else why_not_repeated(problem.kind),
         )
+
+    def _standalone(self, program: InterleavedProgram, problem: Problem) -> str:
+        """Return a test that may show the last finding without kcache; empty if there is none."""
+        return standalone_test(self._test(program), self._orders, problem.summary) if self._is_on_loop else ""
 
     def confirmation(
         self,
@@ -307,8 +316,10 @@ class BodyExplorationTarget:
         is_seen: bool,
         strict_errors: bool,
     ) -> Confirmation:
-        """Run the test with real threads, and return whether they fail in the same way."""
+        """Run the test with real threads, or in a loop of asyncio, and return whether it fails in the same way."""
         del is_seen, strict_errors
+        if self._is_on_loop and self._test(program).loop is LoopContract.ASYNCIO:
+            return confirm_on_loops(self._test(program).called, self._orders, finding.kind, finding.summary)
         if counterexample.execution.hurry or self._is_on_loop:
             return Confirmation(Answer.NOT_TRIED)  # it depends on the clock, and pauses of real threads take time
         if self._test(program).timeouts is Timeouts.ANY_TIME and any(

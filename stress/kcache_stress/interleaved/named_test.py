@@ -142,6 +142,16 @@ class InterleavedTest:
             self.items.remove_folder()
 
     @property
+    def needs_pytest(self) -> bool:
+        """Whether only pytest can call the test: it takes arguments, or functions are called around it."""
+        return _needs_pytest(_module_of(self.name), self.attribute)
+
+    @property
+    def is_unittest(self) -> bool:
+        """Whether it is a method of a ``unittest.TestCase``."""
+        return _is_unittest(_holder_of(_module_of(self.name), self.attribute))
+
+    @property
     def divisors(self) -> list[int]:
         """The divisors for the counts of the test; see :func:`~.counts.divisors` for their order."""
         return divisors(_module_of(self.name))
@@ -214,27 +224,33 @@ def _items(module: ModuleType, attribute: str, source: Path) -> PytestItems | No
     Raises:
         TargetError: pytest is not installed or does not find the test.
     """
-    owner, _, name = attribute.rpartition(".")
-    holder = _holder_of(module, attribute)
-    function = inspect.unwrap(inspect.getattr_static(holder, name))
-    is_taking = not _is_unittest(holder) and callable(function) and bool(required(function)[bool(owner) :])
-    places = [place for place in (module, holder) if not _is_unittest(place)]
-    is_set_up = any(hasattr(place, one) for place in places for one in _AROUND)
+    needs_pytest = _needs_pytest(module, attribute)
     is_for_pytest = source.name.startswith("test") or source.stem.endswith("test")
     is_usual = "pytest" in imported_by(str(source)) or (
         is_for_pytest and any((folder / "conftest.py").is_file() for folder in source.parents)
     )
-    if not (is_taking or is_set_up or is_usual):
+    if not (needs_pytest or is_usual):
         return None
     if importlib.util.find_spec("pytest") is not None:
         from .pytest_items import ARGUMENTS
 
         return _configured(module, attribute, source, (os.environ.get(ARGUMENTS), os.getcwd()))
-    if is_taking or is_set_up:
+    if needs_pytest:
         raise TargetError(
             f'{attribute} needs pytest for its arguments, but pytest is not installed: pip install "kcache[pytest]"'
         )
     return None
+
+
+def _needs_pytest(module: ModuleType, attribute: str) -> bool:
+    """Whether only pytest can call a test: it takes arguments, or functions are called around it."""
+    owner, _, name = attribute.rpartition(".")
+    holder = _holder_of(module, attribute)
+    function = inspect.unwrap(inspect.getattr_static(holder, name))
+    if not _is_unittest(holder) and callable(function) and required(function)[bool(owner) :]:
+        return True
+    places = [place for place in (module, holder) if not _is_unittest(place)]
+    return any(hasattr(place, one) for place in places for one in _AROUND)
 
 
 @functools.lru_cache(maxsize=1)

@@ -25,6 +25,7 @@ from ..engine.search import SearchLimits, search
 from ..engine.strategy import MOST_EVENTS, Coverage, Ending, Strategy
 from ..modules.copies import Copies
 from ..runtime.tasks.cancellation import Cancellations, TaskName
+from ..runtime.tasks.sources import Arrival
 from ..runtime.threads.refusal import BYPASSED, is_bypassed, refuse, where
 from ..runtime.threads.virtual_thread import Aborted, SetupDeadlockError, UncontrolledError
 from ..stacks import variables_of
@@ -106,6 +107,7 @@ class InterleavedRunner(ScenarioRunner):
 
     Attributes:
         texts: source of the work of each thread.
+        arrivals: what arrived at the event loops of the last execution.
         made: local variables of the body when its threads start, if ``shows_variables`` is set, which keeps them alive.
     """
 
@@ -114,6 +116,7 @@ class InterleavedRunner(ScenarioRunner):
     def __init__(self, test: InterleavedTest, copies: Copies, shape: Shape, pulse: Callable[[], None]) -> None:
         self.texts: list[str] = []
         self.made: object = None
+        self.arrivals: Sequence[Arrival] = ()
         self.shows_variables = False
         self._test = test
         self._shape = shape
@@ -315,6 +318,7 @@ class InterleavedRunner(ScenarioRunner):
             self.made = SimpleNamespace()
             with controlled(self):
                 self._parts = self._explored([CallSequence([attempting(body)])], strategy)
+            self.arrivals = loops.arrivals
             if strategy.ending is Ending.COMPLETE and len(self.sandbox.scheduler.actors) == 1:
                 self._require_threads(_end_of(self._parts[0]))
             return self._parts, self._problem_of(strategy, _end_of(self._parts[0]).error)

@@ -16,7 +16,24 @@ from ...engine.scheduling import HUB
 from ..threads.refusal import refuse
 from .cancellation import NOT_TOLERATED, TaskName
 from .served_loop import ServedLoop
-from .sources import CANCELLATIONS, COMPLETIONS, TIMERS, Arrivals, Awaited, Origin, Source, origin_of, own_origin, step
+from .sources import (
+    CANCEL,
+    CANCELLATIONS,
+    COMPLETIONS,
+    INPUT,
+    OTHER,
+    TIME,
+    TIMERS,
+    WAIT,
+    Arrival,
+    Arrivals,
+    Awaited,
+    Origin,
+    Source,
+    origin_of,
+    own_origin,
+    step,
+)
 from .virtual_loop import FUNCTION_AS_A_STEP, VirtualLoop, settle
 
 if TYPE_CHECKING:
@@ -59,11 +76,13 @@ class EventLoop(VirtualLoop):
         super().__init__(loops)
         self.is_between_iterations = False
         self._has_run = self._has_clock = False
+        self._number, self._tasks, self._inputs = loops.next_number(), 0, 0  # of the loop; counts
         self._is_of_harness = loops.scheduler.current == HUB
         self._cancellations = loops.cancellations
         self._arrivals = Arrivals(self)
         self._sources: list[Source] = []
         self._cancelling: list[Source] = []
+        self._own_tasks: dict[asyncio.Task[Any], int] = {}  # of the test -> its number, if there are cancellations
         self._functions: set[int] = set()  # numbers of the actors that run functions in executors
         self._iterations = self._moves = 0  # moves of the clock
         self._patient: set[events.TimerHandle] = set()  # timers that are due only when nothing else can go on
@@ -95,6 +114,7 @@ class EventLoop(VirtualLoop):
         except asyncio.CancelledError:
             others = [task for task in self._cancellations.tasks.values() if not task.done()]
             if self._cancellations.cancelled and others:
+                self._loops.arrivals += [Arrival(self._number, 0, WAIT, self._own_tasks[task]) for task in others]
                 super().run_until_complete(asyncio.wait(others))
             raise
 
@@ -113,15 +133,17 @@ class EventLoop(VirtualLoop):
     def create_task(self, coro: Any, **named: Any) -> asyncio.Task[Any]:
         """Create a task; if it is the test's own, the environment may cancel it."""
         task = super().create_task(coro, **named)
+        number, self._tasks = self._tasks, self._tasks + 1
         if self._cancellations.most and self.is_running() and not (task.done() or self._is_alone):
             name = self._cancellations.name_of(task, own_origin())
+            self._own_tasks[task] = number
             if name is None:
                 return task
             if name in self._cancellations.at_birth:
                 self._cancellations.deliver(name)
                 task.cancel()
             elif self._cancellations.tolerate(name):
-                self._may_be_cancelled(task, name)
+                self._may_be_cancelled(task, name, number)
             else:
                 place = f"{file_name(name.path)}:{name.line}"
                 self._scheduler.proof_obstacles[f"{place}: {NOT_TOLERATED}"] = None
@@ -149,6 +171,7 @@ class EventLoop(VirtualLoop):
         handle = events.Handle(callback, args, self, context)
         event: Pending = (WRITE, self._arrivals, _THREADS)
         self._scheduler.point_when(event, _ALWAYS, lambda: event)
+        self._loops.arrivals.append(Arrival(self._number, self._iterations, OTHER, 0))
         self._arrivals.handles.append(handle)
         self._arrivals.came_from.append(self._scheduler.current)
         self._has_call_of_thread = True
@@ -180,10 +203,12 @@ class EventLoop(VirtualLoop):
         """Return a future that is completed at any moment: the result of some input or output."""
         future = self.create_future()
         handle = events.Handle(settle, (future, value, None), self)
+        number, self._inputs = self._inputs, self._inputs + 1
         if self._is_alone:
             self._arrivals.handles.append(handle)
         else:
-            self._start_once("gets its input or output", lambda: self._arrivals.handles.append(handle))
+            what = "gets its input or output"
+            self._start_once(what, lambda: self._arrivals.handles.append(handle), forced=(INPUT, number))
         return future
 
     def begin_iteration(self, timeout: float | None) -> list[events.Handle]:
@@ -358,18 +383,25 @@ class EventLoop(VirtualLoop):
             self._next_timer,
             (TIMERS,),
             is_once=False,
+            forced=(TIME, 0),
         )
         self._start(clock, self._sources)
 
     def _start_once(
-        self, what: str, deliver: Callable[[], object], has_something: Callable[[], bool] = lambda: True
+        self,
+        what: str,
+        deliver: Callable[[], object],
+        has_something: Callable[[], bool] = lambda: True,
+        forced: tuple[str, int] = (OTHER, 0),
     ) -> int:
         """Start a completion, which delivers once, at any moment; return the number of its actor."""
         asked_at = own_origin()
-        source = Source(self, what, deliver, has_something, lambda: asked_at, (COMPLETIONS,), is_once=True)
+        source = Source(
+            self, what, deliver, has_something, lambda: asked_at, (COMPLETIONS,), is_once=True, forced=forced
+        )
         return self._start(source, self._sources)
 
-    def _may_be_cancelled(self, task: asyncio.Task[Any], name: TaskName) -> None:
+    def _may_be_cancelled(self, task: asyncio.Task[Any], name: TaskName, number: int) -> None:
         """Let the environment cancel a task at each of its awaits, as long as cancellations are left."""
 
         def cancel() -> None:
@@ -387,7 +419,9 @@ class EventLoop(VirtualLoop):
             return origin_of(frames[-1]) if frames else None
 
         orders = (COMPLETIONS, TIMERS, CANCELLATIONS)
-        source = Source(self, "is cancelled", cancel, is_possible, waits_at, orders, is_once=True)
+        source = Source(
+            self, "is cancelled", cancel, is_possible, waits_at, orders, is_once=True, forced=(CANCEL, number)
+        )
         self._start(source, self._cancelling)
 
     @property
@@ -411,6 +445,7 @@ class EventLoop(VirtualLoop):
                     return
                 if source.is_once:
                     among.remove(source)
+                self._loops.arrivals.append(Arrival(self._number, self._iterations, *source.forced))
                 source.deliver()
                 source.waited = 0
                 self._arrivals.came_from.append(self._scheduler.current)

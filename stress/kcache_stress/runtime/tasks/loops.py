@@ -18,6 +18,7 @@ from .cancellation import Cancellations
 
 if TYPE_CHECKING:
     from ..threads.scheduler import Scheduler
+    from .sources import Arrival
     from .virtual_loop import VirtualLoop
 
 warnings: Final[Any] = _warnings
@@ -64,6 +65,7 @@ class EventLoops:
     Attributes:
         scheduler: the scheduler.
         cancellations: the cancellations of an execution.
+        arrivals: what the environment has delivered to the loops of the execution, in this order.
         environment: numbers of the actors of the execution that are no threads.
         has_loops: whether a loop was ever created.
         is_any_order: whether callbacks that are ready run in any order.
@@ -73,7 +75,7 @@ class EventLoops:
     """
 
     __slots__ = (
-        *("_current", "_former", "_open", "_replaced", "_running", "_threads"),
+        *("_current", "_former", "_numbers", "_open", "_replaced", "_running", "_threads", "arrivals"),
         *("cancellations", "environment", "has_loops", "has_threads", "is_any_order", "is_any_time"),
         *("is_patient", "scheduler"),
     )
@@ -88,7 +90,9 @@ class EventLoops:
     def start_over(self) -> None:
         """Forget the loops of the last execution."""
         self.cancellations = self.cancellations.renewed()
+        self.arrivals: list[Arrival] = []
         self.environment: set[int] = set()
+        self._numbers = 0
         self._current: dict[int, Any] = {}
         self._running: dict[int, VirtualLoop] = {}
         self._open: list[VirtualLoop] = []
@@ -195,6 +199,11 @@ class EventLoops:
     def running(self) -> VirtualLoop | None:
         """The loop that the current thread runs, or is about to run."""
         return self._running.get(self.scheduler.current)
+
+    def next_number(self) -> int:
+        """Return the number of a new loop."""
+        self._numbers += 1
+        return self._numbers - 1
 
     def enter(self, loop: VirtualLoop) -> None:
         """Record that the current thread runs a loop."""

@@ -42,6 +42,27 @@ def own_origin() -> Origin | None:
     return origin_of(sys._getframe(1))
 
 
+class Arrival(NamedTuple):
+    """Delivery to an event loop, as it can be forced upon asyncio's own loop.
+
+    Attributes:
+        loop: how many loops were created before it in the execution.
+        iteration: the iteration of the loop that begins with it, from 1.
+        what: ``"time"``: the clock passes the next deadline; ``"input"``: input or output is completed; ``"cancel"``: a
+            task is cancelled; ``"wait"``, at iteration 0: the test was cancelled, and the loop waits for this task;
+            empty: something that cannot be forced.
+        number: the position of the input, or of the task, among all that the loop was asked for.
+    """
+
+    loop: int
+    iteration: int
+    what: str
+    number: int
+
+
+TIME, INPUT, CANCEL, WAIT, OTHER = "time", "input", "cancel", "wait", ""
+
+
 class Deliverable(Protocol):
     """Loop that takes deliveries between two iterations."""
 
@@ -102,6 +123,7 @@ class Source:
         origin: returns the place at which code has asked for what is delivered next; ``None`` if it is unknown.
         orders: slots of the arrivals that each delivery writes: the order of such deliveries matters.
         is_once: whether there is one delivery only.
+        forced: kind of the arrival, and its number; see :class:`Arrival`.
 
     Attributes:
         waited: number of iterations since it has had something to deliver.
@@ -117,8 +139,10 @@ class Source:
         orders: tuple[str, ...],
         *,
         is_once: bool,
+        forced: tuple[str, int] = (OTHER, 0),
     ) -> None:
         self.what = what
+        self.forced = forced
         self.deliver = deliver
         self.origin = origin
         self.has_something = has_something
