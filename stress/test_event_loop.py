@@ -10,8 +10,8 @@ import pytest
 from kcache_model.interleaved_program import InterleavedProgram, Timeouts
 from kcache_stress.engine.dpor import Dpor
 from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
-from kcache_stress.runtime.tasks.event_loop import FUNCTION_AS_A_STEP
 from kcache_stress.runtime.tasks.loops import THREADS_BESIDE_A_LOOP
+from kcache_stress.runtime.tasks.virtual_loop import IN_EXECUTOR
 from kcache_stress.target.explore import ExploreOptions, explore
 from kcache_stress.target.investigation import investigate
 from stress.material.async_sources import LIMITER
@@ -257,7 +257,7 @@ def test_functions_in_executors_are_run_but_prove_nothing(tmp_path: Path) -> Non
     right = "    assert sorted(await asyncio.gather(*(asyncio.to_thread(abs, n) for n in (1, -2)))) == [1, 2]\n"
     result = explored(tmp_path, right)
     assert result.problem is None
-    assert FUNCTION_AS_A_STEP in result.note
+    assert IN_EXECUTOR in result.note
     wrong = """
     seen = []
     def note(): seen.append(len(seen)); return seen[-1]

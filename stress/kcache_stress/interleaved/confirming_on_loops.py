@@ -29,9 +29,9 @@ Orders = Sequence[Mapping[int, Sequence[tuple[str, int]]]]
 """For each loop: iteration -> what arrives before it, with its number."""
 
 
-def orders_of(arrivals: Sequence[Arrival]) -> Orders | None:
+def orders_of(arrivals: Sequence[Arrival] | None) -> Orders | None:
     """Return the arrivals for each loop; ``None`` if some cannot be forced upon a loop of asyncio."""
-    if any(arrival.what == OTHER for arrival in arrivals):
+    if arrivals is None or any(arrival.what == OTHER for arrival in arrivals):
         return None
     orders: list[dict[int, list[tuple[str, int]]]] = []
     for arrival in arrivals:

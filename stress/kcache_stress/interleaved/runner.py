@@ -107,7 +107,7 @@ class InterleavedRunner(ScenarioRunner):
 
     Attributes:
         texts: source of the work of each thread.
-        arrivals: what arrived at the event loops of the last execution.
+        arrivals: what arrived at the event loops of the last execution; ``None`` if threads ran beside them.
         made: local variables of the body when its threads start, if ``shows_variables`` is set, which keeps them alive.
     """
 
@@ -116,7 +116,7 @@ class InterleavedRunner(ScenarioRunner):
     def __init__(self, test: InterleavedTest, copies: Copies, shape: Shape, pulse: Callable[[], None]) -> None:
         self.texts: list[str] = []
         self.made: object = None
-        self.arrivals: Sequence[Arrival] = ()
+        self.arrivals: Sequence[Arrival] | None = ()
         self.shows_variables = False
         self._test = test
         self._shape = shape
@@ -318,7 +318,7 @@ class InterleavedRunner(ScenarioRunner):
             self.made = SimpleNamespace()
             with controlled(self):
                 self._parts = self._explored([CallSequence([attempting(body)])], strategy)
-            self.arrivals = loops.arrivals
+            self.arrivals = None if loops.threads_beside() else loops.arrivals
             if strategy.ending is Ending.COMPLETE and len(self.sandbox.scheduler.actors) == 1:
                 self._require_threads(_end_of(self._parts[0]))
             return self._parts, self._problem_of(strategy, _end_of(self._parts[0]).error)

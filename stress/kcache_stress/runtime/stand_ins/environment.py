@@ -40,6 +40,7 @@ class Environment(Replaced):
         scheduler: runs the threads of the execution.
         network: contains the pipes that they create.
         settings: the settings of the process with which each execution begins.
+        private: returns the module of the execution with this name.
 
     Attributes:
         loops: the event loops of the execution.
@@ -47,10 +48,16 @@ class Environment(Replaced):
 
     __slots__ = ("_generators", "_issued", "_scheduler", "_settings", "loops")
 
-    def __init__(self, scheduler: Scheduler, network: Network, settings: ProcessSettings) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        network: Network,
+        settings: ProcessSettings,
+        private: Callable[[str], ModuleType],
+    ) -> None:
         self._scheduler = scheduler
         self._settings = settings
-        self.loops = EventLoops(scheduler)
+        self.loops = EventLoops(scheduler, private)
         self._generators: dict[int, random.Random] = {}
         self._issued: dict[int, int] = {}
         super().__init__(

@@ -34,7 +34,7 @@ from .sources import (
     own_origin,
     step,
 )
-from .virtual_loop import FUNCTION_AS_A_STEP, VirtualLoop, settle
+from .virtual_loop import VirtualLoop, settle
 
 if TYPE_CHECKING:
     from .loops import EventLoops
@@ -83,7 +83,6 @@ class EventLoop(VirtualLoop):
         self._sources: list[Source] = []
         self._cancelling: list[Source] = []
         self._own_tasks: dict[asyncio.Task[Any], int] = {}  # of the test -> its number, if there are cancellations
-        self._functions: set[int] = set()  # numbers of the actors that run functions in executors
         self._iterations = self._moves = 0  # moves of the clock
         self._patient: set[events.TimerHandle] = set()  # timers that are due only when nothing else can go on
         self._has_call_of_thread = False  # whether a callback of another thread waits for the next iteration
@@ -128,7 +127,7 @@ class EventLoop(VirtualLoop):
         code = getattr(coroutine, "cr_code", None)
         if code is asyncio.BaseEventLoop.shutdown_asyncgens.__code__:
             return not self._asyncgens  # type: ignore[attr-defined]
-        return code is asyncio.BaseEventLoop.shutdown_default_executor.__code__ and self._default_executor is None  # type: ignore[attr-defined]
+        return code is VirtualLoop.shutdown_default_executor.__code__ and not self._functions
 
     def create_task(self, coro: Any, **named: Any) -> asyncio.Task[Any]:
         """Create a task; if it is the test's own, the environment may cancel it."""
@@ -166,11 +165,16 @@ class EventLoop(VirtualLoop):
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> events.Handle:
         """Schedule a callback, also from another virtual thread; it arrives with the next completions."""
-        if self._scheduler.current == self._thread:
+        if self._loops.running is self or self._is_alone:
             return self.call_soon(callback, *args, context=context)
+        self._check_closed()  # type: ignore[attr-defined]
         handle = events.Handle(callback, args, self, context)
         event: Pending = (WRITE, self._arrivals, _THREADS)
         self._scheduler.point_when(event, _ALWAYS, lambda: event)
+        # From here on without functions of asyncio: another thread may go on where they begin and end.
+        if self._thread_id is None:  # type: ignore[attr-defined]
+            self._ready.append(handle)  # type: ignore[attr-defined]
+            return handle
         self._loops.arrivals.append(Arrival(self._number, self._iterations, OTHER, 0))
         self._arrivals.handles.append(handle)
         self._arrivals.came_from.append(self._scheduler.current)
@@ -178,23 +182,14 @@ class EventLoop(VirtualLoop):
         return handle
 
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]
-        """Run a function in a virtual thread that begins at some iteration, and deliver its result later."""
-        del executor
-        self._scheduler.proof_obstacles[f"{self._place()}: {FUNCTION_AS_A_STEP}"] = None
+        """Run a function in a virtual thread; at once if there is no other."""
+        if not self._is_alone:
+            return super().run_in_executor(executor, func, *args)
         future = self.create_future()
-
-        def work() -> None:
-            try:
-                result, error = func(*args), None
-            except Exception as raised:
-                result, error = None, raised
-            self.call_soon_threadsafe(settle, future, result, error)
-            self._functions.discard(self._scheduler.current)
-
-        if self._is_alone:
-            work()
-        else:
-            self._functions.add(self._start_once("begins in an executor", work))
+        try:
+            future.set_result(func(*args))
+        except Exception as error:
+            future.set_exception(error)
         return future
 
     # The environment.

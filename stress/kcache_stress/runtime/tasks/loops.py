@@ -6,6 +6,7 @@ import sys
 import warnings as _warnings
 from _thread import get_ident
 from collections.abc import Callable
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.places import file_name
@@ -13,8 +14,9 @@ from kcache_model.places import file_name
 from ...engine.scheduling import HUB
 from ...instrument.names import HOOK_MARK
 from ..threads.refusal import refuse
-from ..threads.uncontrolled import LOOP_ENTRIES, OTHER_LOOPS, WHY
+from ..threads.uncontrolled import FUTURE_BRIDGES, LOOP_ENTRIES, OTHER_LOOPS, WHY
 from .cancellation import Cancellations
+from .future_bridges import REAL, bridges
 
 if TYPE_CHECKING:
     from ..threads.scheduler import Scheduler
@@ -61,6 +63,7 @@ class EventLoops:
 
     Args:
         scheduler: runs the threads, the clocks and the completions.
+        private: returns the module of the execution with this name.
 
     Attributes:
         scheduler: the scheduler.
@@ -75,13 +78,26 @@ class EventLoops:
     """
 
     __slots__ = (
-        *("_current", "_former", "_numbers", "_open", "_replaced", "_running", "_threads", "arrivals"),
+        *(
+            "_bridges",
+            "_current",
+            "_former",
+            "_private",
+            "_numbers",
+            "_open",
+            "_replaced",
+            "_running",
+            "_threads",
+            "arrivals",
+        ),
         *("cancellations", "environment", "has_loops", "has_threads", "is_any_order", "is_any_time"),
         *("is_patient", "scheduler"),
     )
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    def __init__(self, scheduler: Scheduler, private: Callable[[str], ModuleType]) -> None:
         self.scheduler = scheduler
+        self._private = private
+        self._bridges: dict[str, Callable[..., Any]] = {}
         self.cancellations = Cancellations()
         self.has_loops = self.has_threads = self.is_any_order = self.is_any_time = self.is_patient = False
         self._replaced: list[tuple[Any, str, Any]] = []
@@ -109,6 +125,9 @@ class EventLoops:
                 self._replace(modules["asyncio.events"], name, getattr(self, name))
                 self._replace(_policy(), name, self._of_policy(name))
             self._replace(modules["asyncio"].BaseEventLoop, "run_forever", self._run_forever())
+            for name, owner in FUTURE_BRIDGES.items():
+                self._replace(modules["asyncio"], name, self._bridged(name))
+                self._replace(modules[owner], name, self._bridged(name))
         for module, names in OTHER_LOOPS.items():
             for name in names if module in modules else ():
                 self._replace(modules[module], name, self._refused(f"{module}.{name}"))
@@ -124,7 +143,12 @@ class EventLoops:
         """Replace a function for this OS thread; others, such as the loop of a specification, call the real one."""
         real, own_thread = vars(owner)[name], get_ident()
         self._replaced.append((owner, name, real))
-        setattr(owner, name, lambda *args, **named: (function if get_ident() == own_thread else real)(*args, **named))
+
+        def replacement(*args: Any, **named: Any) -> Any:
+            return (function if get_ident() == own_thread else real)(*args, **named)
+
+        vars(replacement)[REAL] = real
+        setattr(owner, name, replacement)
 
     def _of_policy(self, name: str) -> Callable[..., Any]:
         """Return a method of policies in place of the one called ``name``: older plugins create loops by a policy."""
@@ -143,6 +167,30 @@ class EventLoops:
             real(loop)
 
         return run_forever
+
+    def _bridged(self, name: str) -> Callable[..., Any]:
+        return lambda *args, **named: self.bridge(name)(*args, **named)
+
+    def bridge(self, name: str) -> Callable[..., Any]:
+        """Return a function that connects futures of loops with futures of threads; see :mod:`~.future_bridges`."""
+        if not self._bridges:
+            self._bridges.update(bridges(self._futures_of_threads()))
+        return self._bridges[name]
+
+    def _futures_of_threads(self) -> ModuleType:
+        """Return the execution's copy of the package ``concurrent``; what its import does is no part of a search."""
+        scheduler = self.scheduler
+        before, scheduler.loading, scheduler.live = (scheduler.loading, scheduler.live), True, False
+        try:
+            self._private("concurrent.futures")
+        finally:
+            scheduler.loading, scheduler.live = before
+        return self._private("concurrent")
+
+    @property
+    def thread_pool(self) -> Any:
+        """The class of thread pools of the execution."""
+        return self._futures_of_threads().futures.ThreadPoolExecutor
 
     def _refused(self, used: str) -> Callable[..., Any]:
         """Return a function in place of one that creates or runs a loop of another kind."""

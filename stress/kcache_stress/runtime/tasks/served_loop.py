@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 from ...engine.events import READ, RELEASE, WRITE, AtomicAccesses, Pending
 from ..threads.locks import VirtualLock
 from .sources import CANCELLATIONS, Source, step
-from .virtual_loop import FUNCTION_AS_A_STEP, VirtualLoop, settle
+from .virtual_loop import VirtualLoop
 
 if TYPE_CHECKING:
     from .loops import EventLoops
@@ -200,18 +200,3 @@ class ServedLoop(VirtualLoop):
         """Close the loop."""
         self._close_coroutines()
         asyncio.BaseEventLoop.close(self)
-
-    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]
-        """Run a function in a virtual thread of its own."""
-        del executor
-        self._scheduler.proof_obstacles[f"{self._place()}: {FUNCTION_AS_A_STEP}"] = None
-        future = self.create_future()
-        self._scheduler.start(lambda: self._function_ends(future, func, args))
-        return future
-
-    def _function_ends(self, future: asyncio.Future[Any], func: Callable[..., Any], args: tuple[Any, ...]) -> None:
-        try:
-            result, error = func(*args), None
-        except Exception as raised:
-            result, error = None, raised
-        self.call_soon_threadsafe(settle, future, result, error)

@@ -5,19 +5,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from asyncio import events
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.places import file_name
 from kcache_model.suspended import suspended_at
 
+from ...engine.events import WRITE
 from ..threads.virtual_thread import Aborted
 from .unsupported import UnsupportedCalls
 
 if TYPE_CHECKING:
     from .loops import EventLoops
 
-FUNCTION_AS_A_STEP: Final = "runs a function in an executor: its steps are not interleaved with those of callbacks"
+IN_EXECUTOR: Final = "runs a function in an executor: what asyncio shares with it is not seen"
+
+
+class _Job:
+    """Function in an executor; it is not run if its future is cancelled before it begins."""
+
+    is_cancelled = False
 
 
 class _Selector:
@@ -74,6 +81,8 @@ class VirtualLoop(UnsupportedCalls, asyncio.BaseEventLoop):
         self._scheduler = loops.scheduler
         self._thread = loops.scheduler.current
         self._numbers = 0  # of futures and tasks
+        self._functions: set[int] = set()  # numbers of the actors that run functions in executors
+        self._last_function: asyncio.Future[None] | None = None  # done when the last one of them has ended
         self._selector = _Selector(self)
         self.set_exception_handler(lambda *_: None)  # otherwise asyncio prints errors of tasks that no code awaits
 
@@ -178,6 +187,48 @@ class VirtualLoop(UnsupportedCalls, asyncio.BaseEventLoop):
             place = suspended_at(task.get_coro())
             if place:
                 yield f"{getattr(task.get_coro(), '__qualname__', task.get_name())} awaits at {place}"
+
+    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]
+        """Run a function in a virtual thread: in one of the executor's, or in a new one."""
+        self._scheduler.proof_obstacles[f"{self._place()}: {IN_EXECUTOR}"] = None
+        if executor is not None and isinstance(executor, self._loops.thread_pool):
+            wrapped: asyncio.Future[Any] = self._loops.bridge("wrap_future")(executor.submit(func, *args), loop=self)
+            return wrapped
+        future, job = self.create_future(), _Job()
+
+        def look(_: object) -> None:
+            if future.cancelled():
+                self._scheduler.point(WRITE, job, None)
+                job.is_cancelled = True
+
+        def work() -> None:
+            self._scheduler.point(WRITE, job, None)
+            result, error = None, None
+            if not job.is_cancelled:
+                try:
+                    result = func(*args)
+                except Exception as raised:
+                    error = raised
+            self.call_soon_threadsafe(self._function_ends, future, result, error, self._scheduler.current)
+
+        future.add_done_callback(look)
+        self._functions.add(self._scheduler.start(work))
+        return future
+
+    def _function_ends(
+        self, future: asyncio.Future[Any], result: object, error: BaseException | None, actor: int
+    ) -> None:
+        self._functions.discard(actor)
+        if not self._functions and self._last_function is not None and not self._last_function.done():
+            self._last_function.set_result(None)
+        settle(future, result, error)
+
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:
+        """Wait until the functions in executors have ended, as ``asyncio.run`` does in the end."""
+        del timeout
+        if self._functions:
+            self._last_function = self.create_future()
+            await self._last_function
 
     def _place(self) -> str:
         task = asyncio.current_task(self)

@@ -27,6 +27,8 @@ ABSENT: Final = frozenset({"gevent", "eventlet", "greenlet"})
 
 LOOP_ENTRIES: Final = ("new_event_loop", "set_event_loop", "get_event_loop")
 """Functions of asyncio by which code comes to an event loop."""
+FUTURE_BRIDGES: Final = {"wrap_future": "asyncio.futures", "run_coroutine_threadsafe": "asyncio.tasks"}
+"""Function of asyncio that connects futures of loops with futures of threads -> the module that defines it."""
 OTHER_LOOPS: Final = {
     "uvloop": ("new_event_loop", "Loop"),
     "trio": ("run",),
@@ -110,10 +112,11 @@ class _Guarded:
 def _make_asyncio(module: ModuleType, guard: _Guard) -> None:
     """Let the module find the loops of the execution, also through names that code has imported before it."""
 
-    def entry(name: str) -> Callable[..., Any]:
-        return lambda *args: vars(sys.modules["asyncio.events"])[name](*args)
+    def entry(owner: str, name: str) -> Callable[..., Any]:
+        return lambda *args, **named: vars(sys.modules[owner])[name](*args, **named)
 
-    module.__dict__.update({name: entry(name) for name in LOOP_ENTRIES})
+    entries = {**dict.fromkeys(LOOP_ENTRIES, "asyncio.events"), **FUTURE_BRIDGES}
+    module.__dict__.update({name: entry(owner, name) for name, owner in entries.items()})
     for name in ("SelectorEventLoop", "ProactorEventLoop"):
         if name in module.__dict__:
             module.__dict__[name] = guard.function(name, module.__dict__[name])
