@@ -158,14 +158,21 @@ class BodyExplorationTarget:
 
     def assumes(self, program: InterleavedProgram) -> str:
         """Return what proofs about the program take for granted: the contract, and the number of cancellations."""
-        if not self._is_on_loop:
-            return ""
-        return f"{self.contract(program)}, and {cancelled_text(self._test(program).cancellations, 'task')}"
+        test = self._test(program)
+        assumed = f"{LOOP_CONTRACTS[test.loop]}, and {cancelled_text(test.cancellations, 'task')}"
+        return assumed if self._has_loop else ""
 
     @property
     def _is_on_loop(self) -> bool:
         """Answer whether the test runs in an event loop."""
-        return self.target.is_async or any(shape.is_on_loop for shape in self._shapes.values())
+        shapes = self._shapes.values()
+        has_threads = any(shape.has_threads for shape in shapes)
+        return (self.target.is_async and not has_threads) or any(shape.is_on_loop for shape in shapes)
+
+    @property
+    def _has_loop(self) -> bool:
+        """Answer whether the test runs an event loop, perhaps with threads beside it."""
+        return self._is_on_loop or any(shape.has_threads for shape in self._shapes.values())
 
     def at(self, granularity: Granularity) -> BodyExplorationTarget:
         """Return the target for the same test with another granularity; each target is built once."""

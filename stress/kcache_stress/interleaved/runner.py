@@ -80,6 +80,7 @@ class Shape:
         is_whole: whether the body is a thread itself. It is if it starts threads in more than one place, or without
             calling ``run``.
         is_on_loop: whether the body runs an event loop, and no threads beside it.
+        has_threads: whether the body runs an event loop, and threads beside it.
         tolerated: the tasks, or sets of tasks, without which the test passes; ``None`` if not known yet.
         orders: results of the threads run one after another -> these results as text; ``None`` if not compared.
         threads: number of threads that the body starts with ``run``.
@@ -88,6 +89,7 @@ class Shape:
 
     is_whole: bool = False
     is_on_loop: bool = False
+    has_threads: bool = False
     tolerated: frozenset[frozenset[Hashable]] | None = None
     orders: dict[object, str] | None = None
     threads: int = 0
@@ -231,10 +233,11 @@ class InterleavedRunner(ScenarioRunner):
         self._began = time.thread_time()
         shape = self._shape
         # Callbacks of one loop are not interleaved: what they access does not matter, nor which code they run.
-        self.sandbox.foreign_code.is_needed = not (shape.is_on_loop or self._test.is_async)
+        self.sandbox.foreign_code.is_needed = not (shape.is_on_loop or (self._test.is_async and not shape.has_threads))
         execution = super().run(strategy)
         loops = self.sandbox.loops
-        shape.is_on_loop = loops.has_loops and not loops.has_threads
+        shape.has_threads = shape.has_threads or loops.has_threads
+        shape.is_on_loop = loops.has_loops and not shape.has_threads
         if execution.ending is Ending.COMPLETE:
             self._shape.events = max(self._shape.events, len(execution.trace))
         return execution

@@ -40,6 +40,7 @@ from ..knowledge.python_code import (
 )
 from ..knowledge.tables import PLAIN
 from ..runtime.threads.opcode_tracer import is_machinery, is_of_a_hook, serves_pytest
+from ..stacks import is_harness
 from .private_packages import parts_in_c
 
 if TYPE_CHECKING:
@@ -49,6 +50,14 @@ _KNOWN: Final = 0
 """The harness, the virtual runtime, and code that only calls its arguments."""
 _OWN: Final = 1
 _OPAQUE: Final = 2
+
+_IN_C: Final = compile("", "_asyncio", "exec")
+"""Stands for the functions in C of asyncio."""
+
+_USED_BY_LOOPS: Final = frozenset(
+    {"os", "weakref", "_weakrefset", "collections.abc", "threading", "signal", "enum", "reprlib"}
+)
+"""Modules with functions that asyncio calls for its own, such as its sets of tasks."""
 
 _MOST_REACHED: Final = 3_000
 _MOST_WALKS: Final = 8
@@ -78,6 +87,8 @@ class ForeignCodeMonitor:
         facts: facts about the names in all instrumented modules.
         is_needed: whether other actors can share what unknown code touches; if not, nothing is recorded.
         is_observed: whether an observer sees all executions. has_seen_doubts: whether it could replace a doubt.
+        serves_loop: whether code serves the event loop of the running thread, or none: then it touches nothing that
+            other threads do.
         unknown_modules: names of the modules with unknown code in Python that threads ran.
     """
 
@@ -88,6 +99,7 @@ class ForeignCodeMonitor:
         self.reports = self.is_observed = self.has_seen_doubts = False
         self.is_needed = True
         self.facts = Facts()
+        self.serves_loop: Callable[[CodeType], bool] = lambda _: False
         self.unknown_modules: set[str] = set()
         self._scheduler = scheduler
         self._instrumented = instrumented
@@ -116,7 +128,8 @@ class ForeignCodeMonitor:
 
     def is_known(self, function: types.FunctionType) -> bool:
         """Whether a function that is not instrumented is known: it makes no accesses that must be reported."""
-        return self._kind(function.__code__, function.__globals__) == _KNOWN
+        code = function.__code__
+        return self._kind(code, function.__globals__) == _KNOWN or self.serves_loop(code)
 
     def is_opaque(self, code: CodeType) -> bool:
         """Whether code of a module that is not private is unknown."""
@@ -125,6 +138,8 @@ class ForeignCodeMonitor:
     def kind_of(self, frame: FrameType) -> int:
         """Return whether a frame runs known, instrumented or unknown code: one of the three constants."""
         kind = self._kind(frame.f_code, frame.f_globals)
+        if kind == _OPAQUE and self.serves_loop(frame.f_code):
+            return _KNOWN
         if kind == _OPAQUE and replaces(frame.f_code):
             item = next(iter(frame.f_locals.values()))  # its first parameter
             return _KNOWN if self.has_fixed_fields(item) else _OPAQUE
@@ -242,6 +257,8 @@ class ForeignCodeMonitor:
         A function of the standard library touches what its arguments reach, and state of its module: two calls of it
         are tried in both orders. Any other function may share state with all unknown code.
         """
+        if module == "_asyncio" and self.serves_loop(_IN_C):
+            return
         state = state_of(module)
         if state is not None:
             self._touch_state(state, WRITE)
@@ -292,8 +309,19 @@ class ForeignCodeMonitor:
             self._begin_stretch(back, back.f_back)
 
     def _begin_stretch(self, frame: FrameType, back: FrameType) -> None:
-        if self._scheduler.live and not _is_bookkeeping(frame, back):
+        if not self._scheduler.live or _is_bookkeeping(frame, back):
+            return
+        if not self._is_of_a_loop(frame):
             sys.call_tracing(self._enter_python, (frame,))
+
+    def _is_of_a_loop(self, frame: FrameType) -> bool:
+        """Whether asyncio calls a function of the library for its own."""
+        if frame.f_globals.get("__name__") not in _USED_BY_LOOPS:
+            return False
+        caller: FrameType | None = frame
+        while caller is not None and caller.f_globals.get("__name__") in _USED_BY_LOOPS:
+            caller = caller.f_back
+        return caller is not None and (self.serves_loop(caller.f_code) or is_harness(caller.f_code.co_filename))
 
     def _enter_python(self, frame: FrameType) -> None:
         asks, is_drawing = asks_outside(frame.f_code), draws(frame.f_code)

@@ -308,6 +308,7 @@ class Sandbox:
         self.network = self._world.network
         self._environment = Environment(self.scheduler, self.network, self._settings, self._world.module)
         self.loops = self._environment.loops
+        self.foreign_code.serves_loop = self.loops.serves
         self.locks = SharedLocks(self._world.module, self._shares_locks)
         self._modules = PrivateModules(self.is_private, Finder(self), self._units, self.is_copy)
 

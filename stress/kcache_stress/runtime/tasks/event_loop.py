@@ -152,10 +152,11 @@ class EventLoop(VirtualLoop):
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> events.Handle:
         """Schedule a callback; if callbacks run in any order, its turn comes at any moment, as that of a completion."""
-        if not self._loops.is_any_order or self._is_alone:
-            return super().call_soon(callback, *args, context=context)
         self._check_closed()  # type: ignore[attr-defined]
         handle = events.Handle(callback, args, self, context)
+        if not self._loops.is_any_order or self._is_alone:
+            self._append(handle)
+            return handle
 
         self._turns.append(handle)
         self._start_once("is ready", lambda: self._arrivals.handles.append(handle), lambda: not handle.cancelled())
@@ -169,17 +170,18 @@ class EventLoop(VirtualLoop):
             return self.call_soon(callback, *args, context=context)
         self._check_closed()  # type: ignore[attr-defined]
         handle = events.Handle(callback, args, self, context)
-        event: Pending = (WRITE, self._arrivals, _THREADS)
-        self._scheduler.point_when(event, _ALWAYS, lambda: event)
-        # From here on without functions of asyncio: another thread may go on where they begin and end.
-        if self._thread_id is None:  # type: ignore[attr-defined]
-            self._ready.append(handle)  # type: ignore[attr-defined]
-            return handle
+        self._append(handle)
         self._loops.arrivals.append(Arrival(self._number, self._iterations, OTHER, 0))
-        self._arrivals.handles.append(handle)
         self._arrivals.came_from.append(self._scheduler.current)
         self._has_call_of_thread = True
         return handle
+
+    def _append(self, handle: events.Handle) -> None:
+        """Append a callback to those that are ready; its place among those that other threads append is an event."""
+        if self._loops.has_company:
+            event: Pending = (WRITE, self._arrivals, _THREADS)
+            self._scheduler.point_when(event, _ALWAYS, lambda: event)
+        self._ready.append(handle)  # type: ignore[attr-defined]
 
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]
         """Run a function in a virtual thread; at once if there is no other."""
@@ -220,7 +222,7 @@ class EventLoop(VirtualLoop):
             return self._arrived()
         self._has_run = True
         able: list[Pending] = [(WRITE, self._arrivals, each) for each in self._sources if each.has_something()]
-        if self._functions:
+        if self._loops.has_company:
             able.append((WRITE, self._arrivals, _THREADS))
         if self._cancelling:
             able += [(WRITE, self._arrivals, each) for each in self._cancelling if each.has_something()]
@@ -269,6 +271,11 @@ class EventLoop(VirtualLoop):
     def has_run(self) -> bool:
         """Whether the loop has begun an iteration in a thread of a program."""
         return self._has_run
+
+    @property
+    def has_ready(self) -> bool:
+        """Whether a callback is ready."""
+        return bool(self._ready)  # type: ignore[attr-defined]
 
     @property
     def has_due_timer(self) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings as _warnings
 from _thread import get_ident
 from collections.abc import Callable
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.places import file_name
@@ -25,7 +26,23 @@ if TYPE_CHECKING:
 
 warnings: Final[Any] = _warnings
 NEVER_AWAITED: Final = "is called, but never awaited: what it does was not run"
-THREADS_BESIDE_A_LOOP: Final = "threads run beside an event loop: what they share with its callbacks is not seen"
+FROM_OTHER_THREAD: Final = "is called by a thread that does not run the event loop: its effect on the loop is not seen"
+IN_ANY_ORDER: Final = "threads run beside an event loop whose callbacks run in any order: not all orders are tried"
+_ASYNCIO: Final = f"{os.path.dirname(os.__file__)}{os.sep}asyncio{os.sep}"
+_MODULES: Final = """
+    runners events base_events unix_events selector_events coroutines base_futures futures base_tasks tasks timeouts
+    """
+_CREATING: Final = tuple(f"{os.sep}{name}.py" for name in _MODULES.split())
+"""Modules of asyncio whose functions create loops and run them."""
+_FUNCTIONS: Final = """
+    run new_event_loop set_event_loop get_event_loop get_running_loop _get_running_loop get_event_loop_policy
+    _get_event_loop_policy _init_event_loop_policy iscoroutine iscoroutinefunction isfuture wrap_future _chain_future
+    _call_check_cancel _call_set_state _get_loop is_running is_closed get_debug time _lazy_init _is_debug_mode
+    _check_closed _check_running __enter__ __exit__ __init__ __repr__ run_coroutine_threadsafe run_until_complete
+    run_forever _run_forever_setup _run_forever_cleanup _set_coroutine_origin_tracking close _cancel_all_tasks
+    """
+_THREAD_SAFE: Final = frozenset(_FUNCTIONS.split())
+"""Functions of these modules that do not touch a running loop of another thread."""
 
 
 class _Unawaited:
@@ -236,6 +253,23 @@ class EventLoops:
             running = self._current[self.scheduler.current] = self.new_event_loop()
         return running
 
+    def serves(self, code: CodeType) -> bool:
+        """Whether code is of asyncio, and serves the loop of the current thread, or creates and runs loops.
+
+        Other threads reach a loop only by ``call_soon_threadsafe``, whose effect is an event. What else they call of it
+        is not seen.
+        """
+        file, scheduler = code.co_filename, self.scheduler
+        if file != "_asyncio" and not file.startswith(_ASYNCIO):
+            return False
+        if scheduler.current in self._running:
+            return True
+        is_creating = file.endswith(_CREATING)
+        if self._running and not (is_creating and code.co_name in _THREAD_SAFE):
+            name = "a method of a future or a task" if file == "_asyncio" else code.co_qualname
+            scheduler.proof_obstacles[f"{name} {FROM_OTHER_THREAD}"] = None
+        return is_creating
+
     def task_of(self, thread: int) -> Any:
         """Return the task that a thread runs in its loop; ``None`` if there is none."""
         loop = self._running.get(thread)
@@ -256,7 +290,8 @@ class EventLoops:
     def enter(self, loop: VirtualLoop) -> None:
         """Record that the current thread runs a loop."""
         self._running[self.scheduler.current] = loop
-        self._threads.add(self.scheduler.current)
+        if self.scheduler.current != HUB:
+            self._threads.add(self.scheduler.current)
         self.scheduler.on_switch = self._show_running
 
     def leave(self, loop: VirtualLoop) -> None:
@@ -275,7 +310,13 @@ class EventLoops:
         """Record whether there are threads that run no loop, beside a number of callers of a loop."""
         if self.threads_beside() > callers:
             self.has_threads = True
-            self.scheduler.proof_obstacles[THREADS_BESIDE_A_LOOP] = None
+            if self.is_any_order:
+                self.scheduler.proof_obstacles[IN_ANY_ORDER] = None
+
+    @property
+    def has_company(self) -> bool:
+        """Whether there are, or were, threads that run no loop; fast, because it is asked for each callback."""
+        return self.scheduler.next_number - len(self.environment) > len(self._threads)
 
     def threads_beside(self) -> int:
         """Return the number of threads that run no loop."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 from ...engine.events import READ, RELEASE, WRITE, AtomicAccesses, Pending
 from ..threads.locks import VirtualLock
 from .sources import CANCELLATIONS, Source, step
-from .virtual_loop import VirtualLoop
+from .virtual_loop import IN_EXECUTOR, VirtualLoop
 
 if TYPE_CHECKING:
     from .loops import EventLoops
@@ -81,7 +81,7 @@ class _Offer:
     """View of a call for the source of its cancellation, which has a last event when the call has ended."""
 
     is_between_iterations = True
-    has_due_timer = False
+    has_due_timer = has_ready = False
 
     def __init__(self, call: Cancellable) -> None:
         self._call = call
@@ -121,6 +121,11 @@ class ServedLoop(VirtualLoop):
             describe: returns the place at which the call waits.
         """
         return self._completion(describe)
+
+    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]
+        """Run a function in a virtual thread."""
+        self._scheduler.proof_obstacles[f"{self._place()}: {IN_EXECUTOR}"] = None
+        return super().run_in_executor(executor, func, *args)
 
     def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Context | None = None

@@ -75,6 +75,11 @@ class Deliverable(Protocol):
         ...
 
     @property
+    def has_ready(self) -> bool:
+        """Whether a callback is ready."""
+        ...
+
+    @property
     def has_due_timer(self) -> bool:
         """Whether the clock has passed a deadline."""
         ...
@@ -100,7 +105,7 @@ class Arrivals:
     @property
     def free(self) -> bool:
         """Whether the loop can go on: something has arrived, or a timer is due."""
-        return bool(self.handles) or self._loop.has_due_timer
+        return bool(self.handles) or self._loop.has_ready or self._loop.has_due_timer
 
     @property
     def what(self) -> str:

@@ -190,7 +190,6 @@ class VirtualLoop(UnsupportedCalls, asyncio.BaseEventLoop):
 
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]
         """Run a function in a virtual thread: in one of the executor's, or in a new one."""
-        self._scheduler.proof_obstacles[f"{self._place()}: {IN_EXECUTOR}"] = None
         if executor is not None and isinstance(executor, self._loops.thread_pool):
             wrapped: asyncio.Future[Any] = self._loops.bridge("wrap_future")(executor.submit(func, *args), loop=self)
             return wrapped

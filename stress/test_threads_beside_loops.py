@@ -1,0 +1,222 @@
+"""Threads beside an event loop: outcomes equal those of a simulation; executors are proved; what is unsafe is named."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kcache_model.interleaved_program import InterleavedProgram
+from kcache_stress.engine.dpor import Dpor
+from kcache_stress.engine.search import SearchLimits, search
+from kcache_stress.engine.strategy import Coverage, Ending
+from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
+from kcache_stress.runtime.tasks.loops import FROM_OTHER_THREAD
+from kcache_stress.target.explore import ExploreOptions, explore
+
+Step = tuple[str, int]
+
+AROUND = """
+import asyncio
+import threading
+
+async def test_it():
+    log, loop = [], asyncio.get_running_loop()
+    done = loop.create_future()
+    def work():
+        for number in {thread}: loop.call_soon_threadsafe(log.append, number)
+        loop.call_soon_threadsafe(done.set_result, None)
+    thread = threading.Thread(target=work)
+    thread.start()
+{main}
+    await done
+    thread.join()
+    return tuple(log)
+"""
+TEXTS = {"log": "log.append({0})", "soon": "loop.call_soon(log.append, {0})", "yield": "await asyncio.sleep(0)"}
+
+
+def simulated(main: tuple[Step, ...], thread: tuple[int, ...]) -> set[tuple[int, ...]]:
+    """Return the logs of all orders of the steps of a loop and of a thread, by a machine of its own.
+
+    The loop has a queue of what is ready. It does one step at a time, and between two steps the thread may append.
+    """
+    outcomes: set[tuple[int, ...]] = set()
+    calls = [("log", number) for number in thread] + [("set", 0)]
+    # What runs now, the rest of the iteration, the queue, the position of the thread, whether `done` is set, the log.
+    todo = [((("main", 0),), 0, (), 0, False, ())]
+    known = set(todo)
+    while todo:
+        now, left, queue, position, is_set, log = todo.pop()
+        following = []
+        if position < len(calls):
+            following.append((now, left, (*queue, calls[position]), position + 1, is_set, log))
+        if now:
+            ((what, number),) = now
+            if what == "log":
+                following.append(((), left, queue, position, is_set, (*log, number)))
+            elif what == "set":
+                following.append(((), left, (*queue, ("main", -2)) if is_set is None else queue, position, True, log))
+            elif what == "append":  # the task yields: its next step is appended
+                following.append(((), left, (*queue, ("main", number)), position, is_set, log))
+            elif number == -2 or (number == len(main) and is_set):
+                outcomes.add(log)
+                continue
+            elif number == len(main):
+                following.append(((), left, queue, position, None, log))  # it waits for `done`
+            else:
+                kind, value = main[number]
+                if kind == "log":
+                    following.append(((("main", number + 1),), left, queue, position, is_set, (*log, value)))
+                elif kind == "soon":
+                    item = ("log", value)
+                    following.append(((("main", number + 1),), left, (*queue, item), position, is_set, log))
+                else:
+                    following.append(((("append", number + 1),), left, queue, position, is_set, log))
+        elif left:
+            following.append(((queue[0],), left - 1, queue[1:], position, is_set, log))
+        elif queue:
+            following.append(((), len(queue), queue, position, is_set, log))
+        fresh = [state for state in following if state not in known]
+        known.update(fresh)
+        todo += fresh
+    return outcomes
+
+
+def explored(folder: Path, main: tuple[Step, ...], thread: tuple[int, ...]) -> set[tuple[int, ...]] | None:
+    lines = "\n".join(f"    {TEXTS[kind].format(value)}" for kind, value in main)
+    file = folder / "beside_program.py"
+    file.write_text(AROUND.format(thread=thread, main=lines), encoding="utf-8")
+    seen: set[tuple[int, ...]] = set()
+
+    def look(execution) -> None:
+        assert execution.ending in (Ending.COMPLETE, Ending.REDUNDANT)
+        if execution.ending is Ending.COMPLETE:
+            (end,) = execution.outcomes[0]
+            seen.add(end.value)
+
+    with BodyExplorationTarget(f"{file}:test_it").open_runner(InterleavedProgram()) as (runner, _):
+        result = search(runner, Dpor(), None, SearchLimits(3_000), on_execution=look)
+    return seen if result.coverage is Coverage.EXHAUSTED else None
+
+
+def programs(count: int) -> Iterator[tuple[tuple[Step, ...], tuple[int, ...]]]:
+    for seed in range(count):
+        choose = random.Random(seed)
+        numbers = itertools.count()
+        main = tuple((choose.choice(("log", "soon", "yield")), next(numbers)) for _ in range(choose.randrange(1, 5)))
+        yield main, tuple(10 + number for number in range(choose.randrange(3)))
+
+
+@pytest.mark.parametrize("count", [25, pytest.param(400, marks=pytest.mark.nightly)])
+def test_all_orders_of_a_loop_and_a_thread_are_seen(count: int, tmp_path: Path) -> None:
+    compared = several = 0
+    for main, thread in programs(count):
+        found, expected = explored(tmp_path, main, thread), simulated(main, thread)
+        if found is None:
+            continue
+        assert found == expected, f"{main} {thread}\nmissing {expected - found}, too many {found - expected}"
+        compared += 1
+        several += len(expected) > 1
+    assert compared >= count // 2
+    assert several > count // 5
+
+
+SUPPORT = """
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+class Counter:
+    def __init__(self, is_safe):
+        self.count, self.lock = 0, threading.Lock() if is_safe else None
+    def add(self):
+        if self.lock is None:
+            self.count += 1
+            return
+        with self.lock: self.count += 1
+
+async def in_threads(is_safe):
+    counter = Counter(is_safe)
+    await asyncio.gather(asyncio.to_thread(counter.add), asyncio.to_thread(counter.add))
+    assert counter.count == 2
+
+async def in_thread_and_loop(is_safe):
+    counter = Counter(is_safe)
+    future = asyncio.get_running_loop().run_in_executor(None, counter.add)
+    counter.add()
+    await future
+    assert counter.count == 2
+
+async def in_pool(is_safe):
+    counter, loop = Counter(is_safe), asyncio.get_running_loop()
+    with ThreadPoolExecutor(2 - is_safe) as pool:
+        counter = Counter(False)
+        await asyncio.gather(*(loop.run_in_executor(pool, counter.add) for _ in range(2)))
+    assert counter.count == 2
+
+def from_outside(is_safe):
+    seen, loop = [], asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    async def note(): seen.append(len(seen))
+    try:
+        future = asyncio.run_coroutine_threadsafe(note(), loop)
+        if is_safe: future.result()
+        assert seen == [0]
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+async def unsafe_call():
+    event = asyncio.Event()
+    threading.Thread(target=event.set).start()
+    await event.wait()
+
+async def unsafe_future():
+    future = asyncio.get_running_loop().create_future()
+    threading.Thread(target=lambda: future.done() or future.set_result(1)).start()
+    await future
+
+async def unsafe_timer():
+    loop = asyncio.get_running_loop()
+    threading.Thread(target=lambda: loop.call_later(1, int)).start()
+    await asyncio.sleep(2)
+"""
+
+
+def outcome(folder: Path, call: str):
+    file = folder / "explored_beside.py"
+    is_async = f"async def {call.partition('(')[0]}(" in SUPPORT
+    body = f"async def test_it(): await {call}" if is_async else f"def test_it(): {call}"
+    file.write_text(f"{SUPPORT}\n{body}\n", encoding="utf-8")
+    options = ExploreOptions(executions=20_000, seconds=60.0, whole_seconds=60.0)
+    return explore(BodyExplorationTarget(f"{file}:test_it"), InterleavedProgram(), options)
+
+
+@pytest.mark.parametrize("body", ["in_threads", "in_thread_and_loop", "in_pool", "from_outside"])
+def test_a_race_between_a_thread_and_a_loop_is_found(body: str, tmp_path: Path) -> None:
+    assert outcome(tmp_path, f"{body}(False)").finding is not None
+
+
+@pytest.mark.parametrize("body", ["in_threads", "in_thread_and_loop"])
+def test_what_a_lock_protects_is_proved(body: str, tmp_path: Path) -> None:
+    safe = outcome(tmp_path, f"{body}(True)")
+    assert (safe.finding, safe.coverage, safe.no_proof) == (None, Coverage.EXHAUSTED, "")
+
+
+@pytest.mark.parametrize("body", ["in_pool", "from_outside"])
+def test_what_is_right_is_not_accused(body: str, tmp_path: Path) -> None:
+    assert outcome(tmp_path, f"{body}(True)").finding is None
+
+
+@pytest.mark.parametrize("body", ["unsafe_call", "unsafe_future", "unsafe_timer"])
+def test_what_reaches_a_loop_unsafely_is_no_proof(body: str, tmp_path: Path) -> None:
+    result = outcome(tmp_path, f"{body}()")
+    assert result.finding is None
+    assert result.coverage is not Coverage.EXHAUSTED
+    assert FROM_OTHER_THREAD in result.note
