@@ -10,8 +10,6 @@ import pytest
 from kcache_model.interleaved_program import InterleavedProgram, Timeouts
 from kcache_stress.engine.dpor import Dpor
 from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
-from kcache_stress.runtime.tasks.loops import THREADS_BESIDE_A_LOOP
-from kcache_stress.runtime.tasks.virtual_loop import IN_EXECUTOR
 from kcache_stress.target.explore import ExploreOptions, explore
 from kcache_stress.target.investigation import investigate
 from stress.material.async_sources import LIMITER
@@ -251,37 +249,6 @@ def test_the_condition_that_loses_a_notification_is_found(tmp_path: Path) -> Non
         assert (result.problem, result.coverage.value) == (None, "exhausted")
     else:
         assert result.problem is not None
-
-
-def test_functions_in_executors_are_run_but_prove_nothing(tmp_path: Path) -> None:
-    right = "    assert sorted(await asyncio.gather(*(asyncio.to_thread(abs, n) for n in (1, -2)))) == [1, 2]\n"
-    result = explored(tmp_path, right)
-    assert result.problem is None
-    assert IN_EXECUTOR in result.note
-    wrong = """
-    seen = []
-    def note(): seen.append(len(seen)); return seen[-1]
-    assert sorted(await asyncio.gather(asyncio.to_thread(note), asyncio.to_thread(note))) == [0, 1]
-"""
-    assert explored(tmp_path, wrong).problem is not None
-
-
-@pytest.mark.parametrize("held", ["with lock: ", ""])
-def test_threads_beside_a_loop_prove_nothing(held: str, tmp_path: Path) -> None:
-    body = f"""
-    import threading
-    seen, lock = [], threading.Lock()
-    def note():
-        {held}seen.append(len(seen))
-    threads = [threading.Thread(target=note) for _ in range(2)]
-    for thread in threads: thread.start()
-    for thread in threads: thread.join()
-    assert seen == [0, 1]
-"""
-    result = explored(tmp_path, body)
-    assert (result.problem is None) is bool(held)
-    if held:
-        assert THREADS_BESIDE_A_LOOP in result.note
 
 
 def test_long_waits_end_at_any_iteration_if_timeouts_may_come_any_time(tmp_path: Path) -> None:

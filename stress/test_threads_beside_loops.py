@@ -168,6 +168,7 @@ def from_outside(is_safe):
         if is_safe: future.result()
         assert seen == [0]
     finally:
+        future.result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()

@@ -307,8 +307,7 @@ class Sandbox:
         self._world = World(self.scheduler, self._compile_library if is_rewritten else None, self._hooks, own)
         self.network = self._world.network
         self._environment = Environment(self.scheduler, self.network, self._settings, self._world.module)
-        self.loops = self._environment.loops
-        self.foreign_code.serves_loop = self.loops.serves
+        self.loops, self.foreign_code.serves_loop = self._environment.loops, self._environment.loops.serves
         self.locks = SharedLocks(self._world.module, self._shares_locks)
         self._modules = PrivateModules(self.is_private, Finder(self), self._units, self.is_copy)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings as _warnings
 from _thread import get_ident
@@ -14,6 +13,7 @@ from kcache_model.places import file_name
 
 from ...engine.scheduling import HUB
 from ...instrument.names import HOOK_MARK
+from ...knowledge.loop_code import THREAD_SAFE, is_of_asyncio, runs_loops
 from ..threads.refusal import refuse
 from ..threads.uncontrolled import FUTURE_BRIDGES, LOOP_ENTRIES, OTHER_LOOPS, WHY
 from .cancellation import Cancellations
@@ -28,21 +28,6 @@ warnings: Final[Any] = _warnings
 NEVER_AWAITED: Final = "is called, but never awaited: what it does was not run"
 FROM_OTHER_THREAD: Final = "is called by a thread that does not run the event loop: its effect on the loop is not seen"
 IN_ANY_ORDER: Final = "threads run beside an event loop whose callbacks run in any order: not all orders are tried"
-_ASYNCIO: Final = f"{os.path.dirname(os.__file__)}{os.sep}asyncio{os.sep}"
-_MODULES: Final = """
-    runners events base_events unix_events selector_events coroutines base_futures futures base_tasks tasks timeouts
-    """
-_CREATING: Final = tuple(f"{os.sep}{name}.py" for name in _MODULES.split())
-"""Modules of asyncio whose functions create loops and run them."""
-_FUNCTIONS: Final = """
-    run new_event_loop set_event_loop get_event_loop get_running_loop _get_running_loop get_event_loop_policy
-    _get_event_loop_policy _init_event_loop_policy iscoroutine iscoroutinefunction isfuture wrap_future _chain_future
-    _call_check_cancel _call_set_state _get_loop is_running is_closed get_debug time _lazy_init _is_debug_mode
-    _check_closed _check_running __enter__ __exit__ __init__ __repr__ run_coroutine_threadsafe run_until_complete
-    run_forever _run_forever_setup _run_forever_cleanup _set_coroutine_origin_tracking close _cancel_all_tasks
-    """
-_THREAD_SAFE: Final = frozenset(_FUNCTIONS.split())
-"""Functions of these modules that do not touch a running loop of another thread."""
 
 
 class _Unawaited:
@@ -260,12 +245,12 @@ class EventLoops:
         is not seen.
         """
         file, scheduler = code.co_filename, self.scheduler
-        if file != "_asyncio" and not file.startswith(_ASYNCIO):
+        if file != "_asyncio" and not is_of_asyncio(file):
             return False
         if scheduler.current in self._running:
             return True
-        is_creating = file.endswith(_CREATING)
-        if self._running and not (is_creating and code.co_name in _THREAD_SAFE):
+        is_creating = runs_loops(file)
+        if self._running and not (is_creating and code.co_name in THREAD_SAFE):
             name = "a method of a future or a task" if file == "_asyncio" else code.co_qualname
             scheduler.proof_obstacles[f"{name} {FROM_OTHER_THREAD}"] = None
         return is_creating

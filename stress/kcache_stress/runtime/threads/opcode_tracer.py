@@ -21,6 +21,7 @@ import greenlet
 
 from ...engine.events import PAUSE
 from ...instrument.names import HOOK_MARK
+from ...knowledge.loop_code import runs_loops
 from ...stacks import is_harness
 
 if TYPE_CHECKING:
@@ -203,7 +204,9 @@ class OpcodeTracer:
 
 
 def serves_others(frame: FrameType) -> bool:
-    """Whether a frame works for the harness, or for the code of pytest that sets tests up: it has no places."""
+    """Whether a frame works for the harness, sets tests up for pytest, or runs an event loop: it has no places."""
+    if runs_loops(frame.f_code.co_filename):
+        return True
     return serves_pytest(frame) or _serves_harness(frame) or _is_generated_by_harness(frame)
 
 
