@@ -34,9 +34,11 @@ from .sources import (
     own_origin,
     step,
 )
+from .streams import ConnectingLoop
 from .virtual_loop import VirtualLoop, settle
 
 if TYPE_CHECKING:
+    from ..threads.scheduler import Scheduler
     from .loops import EventLoops
 
 _MOST_ITERATIONS: Final = 10_000
@@ -61,7 +63,7 @@ class _Always:
 _ALWAYS: Final = _Always()
 
 
-class EventLoop(VirtualLoop):
+class EventLoop(ConnectingLoop, VirtualLoop):  # type: ignore[misc]
     """Loop of one virtual thread, the one that runs it.
 
     Args:
@@ -195,6 +197,27 @@ class EventLoop(VirtualLoop):
         return future
 
     # The environment.
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """The scheduler of the execution."""
+        return self._scheduler
+
+    def deliver(self, callback: Callable[..., object], *args: Any) -> None:
+        """Let a callback arrive with the next iteration."""
+        self._arrivals.handles.append(events.Handle(callback, args, self))
+
+    def start_once(self, what: str, deliver: Callable[[], object], origin: Origin | None) -> None:
+        """Let the environment deliver once, at any moment, what code has asked for at ``origin``."""
+        source = Source(self, what, deliver, lambda: True, lambda: origin, (COMPLETIONS,), is_once=True)
+        self._start(source, self._sources)
+
+    def start_source(
+        self, what: str, deliver: Callable[[], object], has_something: Callable[[], bool], origin: Origin | None
+    ) -> None:
+        """Let the environment deliver whenever there is something for what code has asked for at ``origin``."""
+        source = Source(self, what, deliver, has_something, lambda: origin, (COMPLETIONS,), is_once=False)
+        self._start(source, self._sources)
 
     def complete(self, value: object = None) -> asyncio.Future[Any]:
         """Return a future that is completed at any moment: the result of some input or output."""
