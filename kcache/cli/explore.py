@@ -17,7 +17,6 @@ from kcache_conformance.phases.symptoms import with_severity
 from kcache_conformance.report.run_report import RunReport, report_of_one_phase
 from kcache_conformance.results.exploration_outcomes import uncalled, without_calls
 from kcache_conformance.verification.batch import Batch, describe
-from kcache_conformance.verification.explored_examples import explore_examples
 from kcache_conformance.verification.spread import spread
 from kcache_model.errors import TargetError
 from kcache_model.verdict import Status
@@ -202,6 +201,8 @@ def explore(
         console.print(title + text_of_tested_code(description), soft_wrap=True)
         with progress(console, budget) as show, executor(dask) as pool:
             if by_hypothesis:
+                from kcache_conformance.verification.explored_examples import explore_examples  # it needs hypothesis
+
                 examples = replace(template, seeds=(_first_seed(seed), suite_options.programs or _MOST_EXAMPLES))
                 tally = explore_examples(examples, lambda so_far: show(None, so_far))
             else:
