@@ -329,38 +329,31 @@ def test_an_enumeration_that_came_to_its_end_is_complete_whatever_the_count(monk
     assert (cut.status, cut.programs) == (Status.UNKNOWN, None)
 
 
-LOOP = """
-import asyncio
-
+EVALUATES = """
 from textbook import TextbookIndexer
 
-async def nothing():
-    pass
 
-
-class Looping(TextbookIndexer):
-    lock = asyncio.Lock()
-
+class Evaluating(TextbookIndexer):
     def list(self):
-        asyncio.run(nothing())
+        eval("1")
         return super().list()
 
 
 def new_indexer(key_func, indexers, semantics="classic"):
-    return Looping(key_func, indexers, semantics)
+    return Evaluating(key_func, indexers, semantics)
 """
 
 
 def test_what_gives_no_proof_is_said_where_it_is_used(tmp_path: Path) -> None:
     (tmp_path / "textbook.py").write_text(Path(spec("textbook").rpartition(":")[0]).read_text())
-    (tmp_path / "loop.py").write_text(LOOP, encoding="utf-8")
-    target = f"{tmp_path / 'loop.py'}:new_indexer"
+    (tmp_path / "evaluates.py").write_text(EVALUATES, encoding="utf-8")
+    target = f"{tmp_path / 'evaluates.py'}:new_indexer"
     unused = Program(("node",), (), ((op.list_keys(),), (op.list_keys(),)))
     used = Program(("node",), (), ((op.list_objects(),), (op.list_keys(),)))
     batch = Batch(target, ExploreOptions(), programs=(unused, used))
     tally = decode_tally(run_batch(encode_batch(batch)))
     assert (tally.programs, tally.exhausted, tally.finding) == (2, 1, None)
-    assert tally.note == "threads run beside an event loop: what they share with its callbacks is not seen"
+    assert tally.note.startswith("evaluates.py:7: eval() of a text: what it does cannot be seen")
 
 
 PATIENT = """

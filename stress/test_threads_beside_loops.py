@@ -184,9 +184,12 @@ async def unsafe_future():
     await future
 
 async def unsafe_timer():
-    loop = asyncio.get_running_loop()
-    threading.Thread(target=lambda: loop.call_later(1, int)).start()
-    await asyncio.sleep(2)
+    loop, done = asyncio.get_running_loop(), asyncio.Event()
+    def work():
+        loop.call_later(1, int)
+        loop.call_soon_threadsafe(done.set)
+    threading.Thread(target=work).start()
+    await done.wait()
 """
 
 

@@ -762,7 +762,7 @@ class LoopInMethods:
             return self._count
 
     async def _later(self, count: int) -> int:
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.01)
         return count
 
     def count(self) -> int:

@@ -40,7 +40,6 @@ from ..knowledge.python_code import (
 )
 from ..knowledge.tables import PLAIN
 from ..runtime.threads.opcode_tracer import is_machinery, is_of_a_hook, serves_pytest
-from ..stacks import is_harness
 from .private_packages import parts_in_c
 
 if TYPE_CHECKING:
@@ -321,7 +320,7 @@ class ForeignCodeMonitor:
         caller: FrameType | None = frame
         while caller is not None and caller.f_globals.get("__name__") in _USED_BY_LOOPS:
             caller = caller.f_back
-        return caller is not None and (self.serves_loop(caller.f_code) or is_harness(caller.f_code.co_filename))
+        return caller is not None and self.serves_loop(caller.f_code)
 
     def _enter_python(self, frame: FrameType) -> None:
         asks, is_drawing = asks_outside(frame.f_code), draws(frame.f_code)

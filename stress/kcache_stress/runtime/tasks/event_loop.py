@@ -180,7 +180,7 @@ class EventLoop(ConnectingLoop, VirtualLoop):  # type: ignore[misc]
 
     def _append(self, handle: events.Handle) -> None:
         """Append a callback to those that are ready; its place among those that other threads append is an event."""
-        if self._loops.has_company:
+        if self._loops.has_company and not self._is_alone:
             event: Pending = (WRITE, self._arrivals, _THREADS)
             self._scheduler.point_when(event, _ALWAYS, lambda: event)
         self._ready.append(handle)  # type: ignore[attr-defined]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings as _warnings
 from _thread import get_ident
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 warnings: Final[Any] = _warnings
 NEVER_AWAITED: Final = "is called, but never awaited: what it does was not run"
+_OWN_FOLDER: Final = f"{os.path.dirname(__file__)}{os.sep}"
 FROM_OTHER_THREAD: Final = "is called by a thread that does not run the event loop: its effect on the loop is not seen"
 IN_ANY_ORDER: Final = "threads run beside an event loop whose callbacks run in any order: not all orders are tried"
 
@@ -239,12 +241,14 @@ class EventLoops:
         return running
 
     def serves(self, code: CodeType) -> bool:
-        """Whether code is of asyncio, and serves the loop of the current thread, or creates and runs loops.
+        """Whether code is of asyncio or of this package, and serves the loop of the current thread, or creates loops.
 
         Other threads reach a loop only by ``call_soon_threadsafe``, whose effect is an event. What else they call of it
         is not seen.
         """
         file, scheduler = code.co_filename, self.scheduler
+        if file.startswith(_OWN_FOLDER):
+            return True
         if file != "_asyncio" and not is_of_asyncio(file):
             return False
         if scheduler.current in self._running:
@@ -300,8 +304,12 @@ class EventLoops:
 
     @property
     def has_company(self) -> bool:
-        """Whether there are, or were, threads that run no loop; fast, because it is asked for each callback."""
-        return self.scheduler.next_number - len(self.environment) > len(self._threads)
+        """Whether there are, or were, other threads than the current one; fast, because it is asked for each callback.
+
+        The answer must not depend on what these threads have done: else the same thread would have other events in
+        another order. So threads that run loops of their own count, too.
+        """
+        return self.scheduler.next_number - len(self.environment) > 1
 
     def threads_beside(self) -> int:
         """Return the number of threads that run no loop."""
