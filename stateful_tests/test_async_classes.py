@@ -124,6 +124,35 @@ class Gate:
         await self._is_open.wait()
 
 
+class Bucket:
+    """A rate limiter: one call at once, and one more for each second."""
+
+    is_hasty = False
+
+    def __init__(self) -> None:
+        self._level, self._checked = 0.0, 0.0
+
+    def has_room(self) -> bool:
+        now = asyncio.get_running_loop().time()
+        self._level, self._checked = max(self._level - (now - self._checked), 0.0), now
+        return self._level <= 0.0
+
+    async def acquire(self) -> None:
+        while not self.has_room():
+            await asyncio.sleep(self._level)
+        if self.is_hasty:
+            await asyncio.sleep(0)
+        self._level += 1
+
+    def level(self) -> float:
+        self.has_room()
+        return round(self._level)
+
+
+class HastyBucket(Bucket):
+    is_hasty = True
+
+
 class Everything:
     """Each kind of async call, and a constructor that needs the running loop."""
 
@@ -235,6 +264,15 @@ def test_a_cancelled_call_that_cancels_another_one_is_found() -> None:
     sound, outcomes = explored(ShieldedShared, "get", "get", cancel=1)
     assert (sound.problem, sound.coverage) == (None, Coverage.EXHAUSTED)
     assert CANCELLED in outcomes
+
+
+@pytest.mark.parametrize(("threads", "cancel"), [(("acquire", "-has_room"), 0), (("acquire", "acquire"), 1)])
+def test_what_depends_on_the_time_that_others_have_waited_is_no_fault(threads: tuple[str, ...], cancel: int) -> None:
+    assert explored(Bucket, *threads, before="acquire", cancel=cancel)[0].problem is None
+
+
+def test_a_limit_that_is_exceeded_is_found_although_it_depends_on_the_time() -> None:
+    assert explored(HastyBucket, "acquire -level", "acquire -level")[0].problem is not None
 
 
 def test_a_call_without_which_the_others_would_wait_is_not_cancelled() -> None:

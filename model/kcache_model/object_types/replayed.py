@@ -98,7 +98,7 @@ class ReplaySpecification:
 
     def as_called(self, operation: Any, thread: int) -> Any:
         """The operation of a thread, in the form that :meth:`effects` takes."""
-        return CalledBy(operation, thread)
+        return operation if isinstance(operation, CalledBy) else CalledBy(operation, thread)
 
     def no_earlier(self, operation: Any, earliest: float, latest: float = 0.0) -> CalledBy:
         """The call with its two possible earliest moments, in seconds since the object was created."""
@@ -279,6 +279,8 @@ class ReplaySpecification:
         it. If calls give up at once, their outcomes must differ from those without the slow call, and the outcome of
         the slow call must not.
         """
+        if not all(isinstance(call, CalledBy) for call in (slow, *operations)):
+            return  # calls after the threads wait for none of them, not even for one that was cancelled
         if any(sum(self.seconds((*state, operation))[-1:]) > _AT_ONCE_SECONDS for operation in operations):
             return
         seen: set[tuple[Outcome, ...]] = set()

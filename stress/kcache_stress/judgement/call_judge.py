@@ -7,7 +7,7 @@ import enum
 import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from kcache_model.call_program import CallProgram
@@ -35,7 +35,7 @@ from ..engine.strategy import Ending
 from ..engine.waits import standstill_text
 from .giving_up import GaveUp, given_up_in
 from .history import calls_of
-from .moments import Moments, moments_of_calls
+from .moments import Moments, at_their_moments, moments_of_calls
 
 _MOST_ORDERS: Final = 100
 """Most orders of beginnings and ends that are judged one by one: two threads of two calls have 70."""
@@ -138,7 +138,13 @@ class CallJudge:
         """Judge an execution in which a call was cancelled, by the order in which the calls happened."""
         observed = (marks_in_order(execution), outcomes, execution.final, execution.prefix)
         if observed not in self._verdicts:
-            verdict = self._decide(calls_of(self._program, execution, self._read_back(execution.final)))
+            calls = calls_of(self._program, execution, self._read_back(execution.final))
+            verdict = self._decide(calls)
+            no_earlier = getattr(self._specification, "no_earlier", None)
+            if verdict.status is Status.VIOLATION and execution.timeouts and no_earlier is not None:
+                specification = self._specification
+                called = [replace(one, operation=as_called(specification, one.operation, one.thread)) for one in calls]
+                verdict = self._decide(tuple(at_their_moments(execution, called, no_earlier)))
             kind = FindingKind.EXCEPTION if verdict.is_error else FindingKind.NONLINEARIZABLE
             is_wrong = verdict.status is Status.VIOLATION
             self._verdicts[observed] = Problem(kind, verdict.reason) if is_wrong else None

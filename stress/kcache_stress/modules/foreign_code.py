@@ -87,7 +87,7 @@ class ForeignCodeMonitor:
         is_needed: whether other actors can share what unknown code touches; if not, nothing is recorded.
         is_observed: whether an observer sees all executions. has_seen_doubts: whether it could replace a doubt.
         serves_loop: whether code serves the event loop of the running thread, or none: then it touches nothing that
-            other threads do.
+            other threads do. Its second argument tells whether instrumented code has called it.
         unknown_modules: names of the modules with unknown code in Python that threads ran.
     """
 
@@ -98,7 +98,7 @@ class ForeignCodeMonitor:
         self.reports = self.is_observed = self.has_seen_doubts = False
         self.is_needed = True
         self.facts = Facts()
-        self.serves_loop: Callable[[CodeType], bool] = lambda _: False
+        self.serves_loop: Callable[[CodeType, bool], bool] = lambda *_: False
         self.unknown_modules: set[str] = set()
         self._scheduler = scheduler
         self._instrumented = instrumented
@@ -128,7 +128,7 @@ class ForeignCodeMonitor:
     def is_known(self, function: types.FunctionType) -> bool:
         """Whether a function that is not instrumented is known: it makes no accesses that must be reported."""
         code = function.__code__
-        return self._kind(code, function.__globals__) == _KNOWN or self.serves_loop(code)
+        return self._kind(code, function.__globals__) == _KNOWN or self.serves_loop(code, True)
 
     def is_opaque(self, code: CodeType) -> bool:
         """Whether code of a module that is not private is unknown."""
@@ -137,7 +137,7 @@ class ForeignCodeMonitor:
     def kind_of(self, frame: FrameType) -> int:
         """Return whether a frame runs known, instrumented or unknown code: one of the three constants."""
         kind = self._kind(frame.f_code, frame.f_globals)
-        if kind == _OPAQUE and self.serves_loop(frame.f_code):
+        if kind == _OPAQUE and self.serves_loop(frame.f_code, self._is_called_by_own(frame)):
             return _KNOWN
         if kind == _OPAQUE and replaces(frame.f_code):
             item = next(iter(frame.f_locals.values()))  # its first parameter
@@ -146,6 +146,9 @@ class ForeignCodeMonitor:
             protocol = next(iter(frame.f_locals.values()))
             return _OPAQUE if type.__dict__["__dict__"].__get__(protocol).get("_is_protocol") else _KNOWN
         return kind
+
+    def _is_called_by_own(self, frame: FrameType) -> bool:
+        return frame.f_back is not None and id(frame.f_back.f_code) in self._instrumented
 
     def has_fixed_fields(self, item: object) -> bool:
         """Whether an object is of a dataclass whose fields no code changes after the object is created."""
@@ -256,7 +259,7 @@ class ForeignCodeMonitor:
         A function of the standard library touches what its arguments reach, and state of its module: two calls of it
         are tried in both orders. Any other function may share state with all unknown code.
         """
-        if module == "_asyncio" and self.serves_loop(_IN_C):
+        if module == "_asyncio" and self.serves_loop(_IN_C, True):
             return
         state = state_of(module)
         if state is not None:
@@ -320,7 +323,7 @@ class ForeignCodeMonitor:
         caller: FrameType | None = frame
         while caller is not None and caller.f_globals.get("__name__") in _USED_BY_LOOPS:
             caller = caller.f_back
-        return caller is not None and self.serves_loop(caller.f_code)
+        return caller is not None and self.serves_loop(caller.f_code, False)
 
     def _enter_python(self, frame: FrameType) -> None:
         asks, is_drawing = asks_outside(frame.f_code), draws(frame.f_code)

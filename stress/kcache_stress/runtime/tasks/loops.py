@@ -240,11 +240,15 @@ class EventLoops:
             running = self._current[self.scheduler.current] = self.new_event_loop()
         return running
 
-    def serves(self, code: CodeType) -> bool:
+    def serves(self, code: CodeType, is_called_by_own: bool) -> bool:
         """Whether code is of asyncio or of this package, and serves the loop of the current thread, or creates loops.
 
         Other threads reach a loop only by ``call_soon_threadsafe``, whose effect is an event. What else they call of it
         is not seen.
+
+        Args:
+            code: the code.
+            is_called_by_own: whether instrumented code has called it.
         """
         file, scheduler = code.co_filename, self.scheduler
         if file.startswith(_OWN_FOLDER):
@@ -254,7 +258,7 @@ class EventLoops:
         if scheduler.current in self._running:
             return True
         is_creating = runs_loops(file)
-        if self._running and not (is_creating and code.co_name in THREAD_SAFE):
+        if is_called_by_own and self._running and not (is_creating and code.co_name in THREAD_SAFE):
             name = "a method of a future or a task" if file == "_asyncio" else code.co_qualname
             scheduler.proof_obstacles[f"{name} {FROM_OTHER_THREAD}"] = None
         return is_creating
