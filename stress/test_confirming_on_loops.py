@@ -41,6 +41,17 @@ async def orders():
 
 async def test_input(): assert await orders() == [1, 2]
 
+async def test_made_once():
+    made, lock = [], asyncio.Lock()
+    async def get():
+        if IS_REPAIRED: await lock.acquire()
+        if not made:
+            await kt.io()
+            made.append(1)
+        if IS_REPAIRED: lock.release()
+    await asyncio.gather(get(), get())
+    assert len(made) == 1
+
 async def test_time():
     seen = []
     async def late():
@@ -91,7 +102,7 @@ class TestWithSetup:
 """
 )
 TESTS = [
-    *("test_input", "test_time", "test_error", "test_cancelled", "test_standstill", "test_own_loop"),
+    *("test_input", "test_made_once", "test_time", "test_error", "test_cancelled", "test_standstill", "test_own_loop"),
     "TestCase.test_case",
 ]
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from kcache_model.interleaved_program import InterleavedProgram
+from kcache_model.interleaved_program import InterleavedProgram, Timeouts
 from kcache_stress.engine.dpor import Dpor
 from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.engine.strategy import Coverage, Ending
 from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
-from kcache_stress.runtime.tasks.loops import FROM_OTHER_THREAD
+from kcache_stress.runtime.tasks.unsupported import FROM_OTHER_THREAD
 from kcache_stress.target.explore import ExploreOptions, explore
 
 Step = tuple[str, int]
@@ -193,13 +193,169 @@ async def unsafe_timer():
 """
 
 
-def outcome(folder: Path, call: str):
+ATTACKS = """
+import asyncio
+import concurrent.futures
+import contextvars
+import math
+import threading
+import time
+from kcache import testing as kt
+
+async def calls_soon():
+    loop = asyncio.get_running_loop()
+    future = loop.create_future()
+    thread = threading.Thread(target=loop.call_soon, args=(future.set_result, 1))
+    thread.start()
+    await future
+
+async def sets_through_c():
+    future = asyncio.get_running_loop().create_future()
+    threading.Thread(target=lambda: list(map(future.set_result, [1]))).start()
+    await future
+
+async def sets_from_another_loop():
+    event = asyncio.Event()
+    async def other(): event.set()
+    threading.Thread(target=asyncio.run, args=(other(),)).start()
+    await event.wait()
+
+async def an_executor_that_drops():
+    class Drops(concurrent.futures.Executor):
+        def submit(self, function, *arguments): return concurrent.futures.Future()
+    await asyncio.get_running_loop().run_in_executor(Drops(), int)
+
+async def two_loops():
+    seen, loop = [], asyncio.get_running_loop()
+    future = loop.create_future()
+    async def other():
+        loop.call_soon_threadsafe(seen.append, 1)
+        loop.call_soon_threadsafe(future.set_result, 1)
+    thread = threading.Thread(target=lambda: asyncio.run(other()))
+    thread.start()
+    loop.call_soon(seen.append, 2)
+    await future
+    thread.join()
+    assert seen == [2, 1]
+
+async def an_executor_that_runs_at_once():
+    class AtOnce(concurrent.futures.Executor):
+        def submit(self, function, *arguments):
+            self.calls = getattr(self, "calls", 0) + 1
+            future = concurrent.futures.Future()
+            future.set_result(function(*arguments))
+            return future
+    executor = AtOnce()
+    await asyncio.get_running_loop().run_in_executor(executor, int)
+    assert executor.calls == 1
+
+async def a_default_executor():
+    asyncio.get_running_loop().set_default_executor(concurrent.futures.ThreadPoolExecutor(1))
+    assert await asyncio.to_thread(int) == 0
+
+async def shut_down():
+    loop = asyncio.get_running_loop()
+    await loop.shutdown_default_executor()
+    try: await loop.run_in_executor(None, int)
+    except RuntimeError: return
+    assert False
+
+async def an_end_that_is_no_exception():
+    class Stop(BaseException): pass
+    def stop(): raise Stop
+    try: await asyncio.to_thread(stop)
+    except Stop: return
+    assert False
+
+async def a_cancellation_of_threads():
+    loop = asyncio.get_running_loop()
+    async def cancels(): raise asyncio.CancelledError
+    def work(): asyncio.run_coroutine_threadsafe(cancels(), loop).result()
+    try: await asyncio.to_thread(work)
+    except asyncio.CancelledError: return
+    assert False
+
+variable = contextvars.ContextVar("variable", default=0)
+
+def a_context_for_each_thread():
+    seen = []
+    def work():
+        seen.append(variable.get())
+        variable.set(2)
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [0]
+
+async def an_endless_wait():
+    task = asyncio.create_task(asyncio.sleep(math.inf))
+    await kt.io()
+    assert not task.done()
+    task.cancel()
+
+async def garbage_of_other_executions():
+    class Job:
+        def __init__(self, work): self.work, self.itself = work, self
+    done = []
+    async def work(number):
+        await kt.io()
+        done.append(number)
+    first, last = Job(work(1)), Job(work(2))
+    await asyncio.gather(first.work, kt.io())
+    await last.work
+    assert done == [1, 2]
+
+async def a_set_of_coroutines():
+    done = [await each for each in asyncio.as_completed([asyncio.sleep(2, "a"), asyncio.sleep(1, "b")])]
+    assert sorted(done) == ["a", "b"]
+
+async def a_short_sleep_and_a_long_timeout():
+    await asyncio.wait_for(asyncio.to_thread(time.sleep, 0.1), 60)
+"""
+
+
+def outcome(folder: Path, call: str, source: str = SUPPORT, program: InterleavedProgram | None = None):
     file = folder / "explored_beside.py"
-    is_async = f"async def {call.partition('(')[0]}(" in SUPPORT
+    is_async = f"async def {call.partition('(')[0]}(" in source
     body = f"async def test_it(): await {call}" if is_async else f"def test_it(): {call}"
-    file.write_text(f"{SUPPORT}\n{body}\n", encoding="utf-8")
+    file.write_text(f"{source}\n{body}\n", encoding="utf-8")
     options = ExploreOptions(executions=20_000, seconds=60.0, whole_seconds=60.0)
-    return explore(BodyExplorationTarget(f"{file}:test_it"), InterleavedProgram(), options)
+    return explore(BodyExplorationTarget(f"{file}:test_it"), program or InterleavedProgram(), options)
+
+
+@pytest.mark.parametrize("body", ["calls_soon", "sets_through_c", "sets_from_another_loop"])
+def test_a_wake_up_that_may_be_lost_is_no_proof(body: str, tmp_path: Path) -> None:
+    result = outcome(tmp_path, f"{body}()", ATTACKS)
+    assert result.coverage is not Coverage.EXHAUSTED
+    assert FROM_OTHER_THREAD in result.note
+
+
+@pytest.mark.parametrize("body", ["an_executor_that_drops", "two_loops"])
+def test_what_fails_on_the_real_loop_is_found(body: str, tmp_path: Path) -> None:
+    assert outcome(tmp_path, f"{body}()", ATTACKS).finding is not None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *("an_executor_that_runs_at_once", "a_default_executor", "shut_down", "an_end_that_is_no_exception"),
+        *("a_cancellation_of_threads", "a_context_for_each_thread", "an_endless_wait", "garbage_of_other_executions"),
+    ],
+)
+def test_what_passes_on_the_real_loop_is_not_accused(body: str, tmp_path: Path) -> None:
+    result = outcome(tmp_path, f"{body}()", ATTACKS)
+    assert (result.finding, result.note) == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("body", "program"),
+    [
+        ("a_set_of_coroutines", InterleavedProgram(cancellations=1)),
+        ("a_short_sleep_and_a_long_timeout", InterleavedProgram(timeouts=Timeouts.PATIENT)),
+    ],
+)
+def test_nor_is_it_with_cancellations_or_patience(body: str, program: InterleavedProgram, tmp_path: Path) -> None:
+    assert outcome(tmp_path, f"{body}()", ATTACKS, program).finding is None
 
 
 @pytest.mark.parametrize("body", ["in_threads", "in_thread_and_loop", "in_pool", "from_outside"])

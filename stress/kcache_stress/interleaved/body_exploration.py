@@ -327,7 +327,10 @@ class BodyExplorationTarget:
         del is_seen, strict_errors
         if self._is_on_loop and self._test(program).loop is LoopContract.ASYNCIO:
             return confirm_on_loops(self._test(program).called, self._orders, finding.kind, finding.summary)
-        if counterexample.execution.hurry or self._has_loop:
+        if self._has_loop:
+            why = "not tried with real threads: they cannot be paused beside an event loop"
+            return Confirmation(Answer.NOT_TRIED, why)
+        if counterexample.execution.hurry:
             return Confirmation(Answer.NOT_TRIED)  # it depends on the clock, and pauses of real threads take time
         if self._test(program).timeouts is Timeouts.ANY_TIME and any(
             one.is_early for one in counterexample.execution.timeouts

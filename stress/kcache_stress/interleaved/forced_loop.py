@@ -59,13 +59,16 @@ class ForcedLoop(asyncio.SelectorEventLoop):
         """Let arrive what has its place before the next iteration; later, what the loop waits for, in its order."""
         self.iteration += 1
         timers: Any = vars(self)["_scheduled"]
-        deadlines = [timer.when() for timer in timers if not timer.cancelled()]
+        deadlines = [timer.when() for timer in timers if not timer.cancelled() and timer.when() < math.inf]
         owed = [("input", number) for number, (future, _) in enumerate(self.inputs) if not future.done()]
         owed += [("time", 0) for when in deadlines if when >= self.now]
         rest = owed[:1] if timeout != 0 and not self.arrivals else []
         for what, number in self.arrivals.pop(self.iteration, rest):
+            later = [when for when in deadlines if when >= self.now]
             if what == "time":
-                self.now = math.nextafter(min(when for when in deadlines if when >= self.now), math.inf)
+                self.now = math.nextafter(min(later, default=self.now), math.inf)
+            elif number >= len(self.inputs if what == "input" else self.tasks):
+                continue  # code that was changed asks for less
             elif what == "input":
                 future, value = self.inputs[number]
                 self.call_soon(lambda one=future, value=value: one.done() or one.set_result(value))  # type: ignore[misc]

@@ -14,6 +14,7 @@ from kcache_model.places import file_name
 from ...engine.events import WRITE, Pending
 from ...engine.scheduling import HUB
 from ..threads.refusal import refuse
+from ..threads.virtual_thread import Timed
 from .cancellation import NOT_TOLERATED, TaskName
 from .served_loop import ServedLoop
 from .sources import (
@@ -35,6 +36,7 @@ from .sources import (
     step,
 )
 from .streams import ConnectingLoop
+from .unsupported import FROM_OTHER_THREAD
 from .virtual_loop import VirtualLoop, settle
 
 if TYPE_CHECKING:
@@ -155,6 +157,7 @@ class EventLoop(ConnectingLoop, VirtualLoop):  # type: ignore[misc]
     ) -> events.Handle:
         """Schedule a callback; if callbacks run in any order, its turn comes at any moment, as that of a completion."""
         self._check_closed()  # type: ignore[attr-defined]
+        self._require_own_thread("call_soon")
         handle = events.Handle(callback, args, self, context)
         if not self._loops.is_any_order or self._is_alone:
             self._append(handle)
@@ -177,6 +180,11 @@ class EventLoop(ConnectingLoop, VirtualLoop):  # type: ignore[misc]
         self._arrivals.came_from.append(self._scheduler.current)
         self._has_call_of_thread = True
         return handle
+
+    def _require_own_thread(self, used: str) -> None:
+        """Record that another thread calls the running loop, which then may not wake up."""
+        if self._thread_id is not None and self._loops.running is not self:  # type: ignore[attr-defined]
+            self._scheduler.proof_obstacles[f"{used} {FROM_OTHER_THREAD}"] = None
 
     def _append(self, handle: events.Handle) -> None:
         """Append a callback to those that are ready; its place among those that other threads append is an event."""
@@ -324,6 +332,7 @@ class EventLoop(ConnectingLoop, VirtualLoop):  # type: ignore[misc]
         A moment that has come is past, because a real clock would have gone on. For the same reason no two moments are
         the same: of two timers of the same length, the clock may have passed only the first.
         """
+        self._require_own_thread("call_at")
         now = self._scheduler.now
         is_long = self._loops.is_patient and when - now >= self._scheduler.longest
         if when > now or self._has_own_clock:
@@ -348,6 +357,8 @@ class EventLoop(ConnectingLoop, VirtualLoop):  # type: ignore[misc]
             self._arrivals.handles.append(timer)
 
         def may_ring() -> bool:
+            if timer.when() == math.inf:
+                return False
             if timer.cancelled() or not (is_long and (self._is_something_ready or self._others_can_go_on())):
                 return not timer.cancelled()
             self._scheduler.was_patient = True
@@ -368,7 +379,7 @@ class EventLoop(ConnectingLoop, VirtualLoop):  # type: ignore[misc]
 
     def _later_timer(self) -> events.TimerHandle | None:
         """Return the timer with the next deadline that the clock has not passed."""
-        later = [timer for timer in self._timers() if not self._is_due(timer)]
+        later = [timer for timer in self._timers() if not self._is_due(timer) and timer.when() < math.inf]
         return min(later, key=lambda timer: timer.when()) if later else None
 
     def _may_time_pass(self) -> bool:
@@ -378,7 +389,7 @@ class EventLoop(ConnectingLoop, VirtualLoop):  # type: ignore[misc]
         timer = self._later_timer()
         is_long = timer in self._patient
         if (is_long and self._is_something_ready) or (
-            (is_long or self._moves > _MOST_MOVES) and self._others_can_go_on()
+            (is_long or self._moves > _MOST_MOVES) and (self._others_can_go_on() or self._is_later_than_others(timer))
         ):
             self._scheduler.was_patient = True
             return False
@@ -390,6 +401,13 @@ class EventLoop(ConnectingLoop, VirtualLoop):  # type: ignore[misc]
             return True
         beside = self._scheduler.actors.keys() - self._loops.environment - {self._thread}
         return any(self._scheduler.actors[number].enabled for number in (*beside, *self._functions))
+
+    def _is_later_than_others(self, timer: events.TimerHandle | None) -> bool:
+        """Whether the wait of a thread beside the loop ends before a timer is due."""
+        if timer is None:
+            return False
+        waits = (actor.waits_for for actor in self._scheduler.actors.values() if not actor.finished)
+        return any(isinstance(wait, Timed) and wait.deadline < timer.when() for wait in waits)
 
     def _let_time_pass(self) -> None:
         """Move the clock just past the next deadline."""

@@ -8,6 +8,7 @@ the same code, with other names around it.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable
 from types import FunctionType, ModuleType
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ REAL: Final = "kcache_real"
 _OF_FUTURES: Final = ("_set_concurrent_future_state", "_copy_future_state", "_chain_future", "wrap_future")
 
 
-def bridges(concurrent: ModuleType) -> dict[str, FunctionType]:
+def bridges(concurrent: ModuleType) -> dict[str, Callable[..., Any]]:
     """Return the functions that connect futures of loops with futures of threads, by name.
 
     Args:
@@ -29,7 +30,17 @@ def bridges(concurrent: ModuleType) -> dict[str, FunctionType]:
     vars(own).update(for_futures)
     for_tasks = {**vars(modules["asyncio.tasks"]), "concurrent": concurrent, "futures": own}
     name = "run_coroutine_threadsafe"
-    return {"wrap_future": for_futures["wrap_future"], name: _copied(for_tasks[name], for_tasks)}
+
+    def as_completed(fs: Iterable[Any], **named: Any) -> Any:
+        """Make tasks of coroutines first: asyncio makes a set of them, which would have another order each time."""
+        tasks = modules["asyncio.tasks"]
+        return getattr(tasks.as_completed, REAL)([tasks.ensure_future(each) for each in fs], **named)
+
+    return {
+        "wrap_future": for_futures["wrap_future"],
+        name: _copied(for_tasks[name], for_tasks),
+        "as_completed": as_completed,
+    }
 
 
 def _copied(function: Any, names: dict[str, Any]) -> FunctionType:

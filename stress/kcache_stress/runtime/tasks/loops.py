@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import warnings as _warnings
@@ -19,6 +20,7 @@ from ..threads.refusal import refuse
 from ..threads.uncontrolled import FUTURE_BRIDGES, LOOP_ENTRIES, OTHER_LOOPS, WHY
 from .cancellation import Cancellations
 from .future_bridges import REAL, bridges
+from .unsupported import FROM_OTHER_THREAD
 
 if TYPE_CHECKING:
     from ..threads.scheduler import Scheduler
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 warnings: Final[Any] = _warnings
 NEVER_AWAITED: Final = "is called, but never awaited: what it does was not run"
 _OWN_FOLDER: Final = f"{os.path.dirname(__file__)}{os.sep}"
-FROM_OTHER_THREAD: Final = "is called by a thread that does not run the event loop: its effect on the loop is not seen"
+SEVERAL_LOOPS: Final = "threads run event loops beside each other: what one does to another is not seen"
 IN_ANY_ORDER: Final = "threads run beside an event loop whose callbacks run in any order: not all orders are tried"
 
 
@@ -40,6 +42,8 @@ class _Unawaited:
     """
 
     note: Callable[[Any], None] | None = None
+    is_collecting = False
+    """Whether the garbage collector runs: what it finds may be left over from an earlier execution."""
 
 
 def _listen_to_unawaited() -> None:
@@ -50,10 +54,15 @@ def _listen_to_unawaited() -> None:
 
     def report(coroutine: Any) -> None:
         if _Unawaited.note is not None:
-            _Unawaited.note(coroutine)
+            if not _Unawaited.is_collecting:
+                _Unawaited.note(coroutine)
         elif coroutine.cr_frame is None or HOOK_MARK not in coroutine.cr_frame.f_globals:
             real(coroutine)
 
+    def note_collection(phase: str, _: object) -> None:
+        _Unawaited.is_collecting = phase == "start"
+
+    gc.callbacks.append(note_collection)
     vars(report)["of_kcache"] = True
     warnings._warn_unawaited_coroutine = report
 
@@ -191,10 +200,10 @@ class EventLoops:
             scheduler.loading, scheduler.live = before
         return self._private("concurrent")
 
-    @property
-    def thread_pool(self) -> Any:
-        """The class of thread pools of the execution."""
-        return self._futures_of_threads().futures.ThreadPoolExecutor
+    def converted(self, error: BaseException) -> BaseException:
+        """Return the error that a future of asyncio gets: it has a type of its own for cancellations."""
+        cancelled = self._futures_of_threads().futures.CancelledError
+        return sys.modules["asyncio"].CancelledError(*error.args) if type(error) is cancelled else error
 
     def _refused(self, used: str) -> Callable[..., Any]:
         """Return a function in place of one that creates or runs a loop of another kind."""
@@ -282,6 +291,8 @@ class EventLoops:
 
     def enter(self, loop: VirtualLoop) -> None:
         """Record that the current thread runs a loop."""
+        if self._running.keys() - {self.scheduler.current} and not loop.is_served:
+            self.scheduler.proof_obstacles[SEVERAL_LOOPS] = None
         self._running[self.scheduler.current] = loop
         if self.scheduler.current != HUB:
             self._threads.add(self.scheduler.current)

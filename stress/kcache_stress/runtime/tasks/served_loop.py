@@ -101,6 +101,8 @@ class ServedLoop(VirtualLoop):
         loops: the loops of the execution.
     """
 
+    is_served = True
+
     def __init__(self, loops: EventLoops) -> None:
         super().__init__(loops)
         self._clock_resolution = _RESOLUTION

@@ -11,6 +11,7 @@ from ..threads.refusal import refuse
 if TYPE_CHECKING:
     from ..threads.scheduler import Scheduler
 
+FROM_OTHER_THREAD: Final = "is called by a thread that does not run the event loop: its effect on the loop is not seen"
 _UNSUPPORTED: Final = {
     "uses sockets or pipes of its event loop, which cannot be scheduled": (
         *("create_connection", "create_server", "create_datagram_endpoint", "create_unix_connection"),

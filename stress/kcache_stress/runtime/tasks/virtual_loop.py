@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextlib
 from asyncio import events
 from collections.abc import Callable, Iterator
@@ -72,7 +73,10 @@ class VirtualLoop(UnsupportedCalls, asyncio.BaseEventLoop):
 
     Attributes:
         is_over: whether the loop has ended.
+        is_served: whether the loop serves calls of other threads.
     """
+
+    is_served = False
 
     def __init__(self, loops: EventLoops) -> None:
         super().__init__()
@@ -83,6 +87,8 @@ class VirtualLoop(UnsupportedCalls, asyncio.BaseEventLoop):
         self._numbers = 0  # of futures and tasks
         self._functions: set[int] = set()  # numbers of the actors that run functions in executors
         self._last_function: asyncio.Future[None] | None = None  # done when the last one of them has ended
+        self._own_executor: Any = None
+        self._is_shut_down = False  # the default executor
         self._selector = _Selector(self)
         self.set_exception_handler(lambda *_: None)  # otherwise asyncio prints errors of tasks that no code awaits
 
@@ -188,11 +194,33 @@ class VirtualLoop(UnsupportedCalls, asyncio.BaseEventLoop):
             if place:
                 yield f"{getattr(task.get_coro(), '__qualname__', task.get_name())} awaits at {place}"
 
+    def set_default_executor(self, executor: Any) -> None:
+        """Set the executor of functions that name none.
+
+        Raises:
+            TypeError: it is no executor.
+        """
+        if not callable(getattr(executor, "submit", None)):
+            raise TypeError("executor must be ThreadPoolExecutor instance")
+        self._own_executor = executor
+
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:  # type: ignore[override]
-        """Run a function in a virtual thread: in one of the executor's, or in a new one."""
-        if executor is not None and isinstance(executor, self._loops.thread_pool):
+        """Run a function in a virtual thread: in one of the executor's, or in a new one.
+
+        Raises:
+            RuntimeError: the loop is closed, or its executor is shut down.
+        """
+        self._check_closed()  # type: ignore[attr-defined]
+        executor = executor or self._own_executor
+        if executor is None and self._is_shut_down:
+            raise RuntimeError("Executor shutdown has been called")
+        if executor is not None and not isinstance(executor, concurrent.futures.Executor):
+            # Those of real threads are left out: a function in them could not be scheduled.
             wrapped: asyncio.Future[Any] = self._loops.bridge("wrap_future")(executor.submit(func, *args), loop=self)
             return wrapped
+        return self._start_function(func, args)
+
+    def _start_function(self, func: Callable[..., Any], args: tuple[Any, ...]) -> asyncio.Future[Any]:
         future, job = self.create_future(), _Job()
 
         def look(_: object) -> None:
@@ -206,9 +234,12 @@ class VirtualLoop(UnsupportedCalls, asyncio.BaseEventLoop):
             if not job.is_cancelled:
                 try:
                     result = func(*args)
-                except Exception as raised:
-                    error = raised
-            self.call_soon_threadsafe(self._function_ends, future, result, error, self._scheduler.current)
+                except Aborted:
+                    raise
+                except BaseException as raised:  # the future gets it, as in a thread pool
+                    error = self._loops.converted(raised)
+            if not self.is_closed():
+                self.call_soon_threadsafe(self._function_ends, future, result, error, self._scheduler.current)
 
         future.add_done_callback(look)
         self._functions.add(self._scheduler.start(work))
@@ -225,6 +256,9 @@ class VirtualLoop(UnsupportedCalls, asyncio.BaseEventLoop):
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:
         """Wait until the functions in executors have ended, as ``asyncio.run`` does in the end."""
         del timeout
+        self._is_shut_down = True
+        if self._own_executor is not None:
+            await self._start_function(self._own_executor.shutdown, ())
         if self._functions:
             self._last_function = self.create_future()
             await self._last_function

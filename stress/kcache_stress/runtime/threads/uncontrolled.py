@@ -27,8 +27,12 @@ ABSENT: Final = frozenset({"gevent", "eventlet", "greenlet"})
 
 LOOP_ENTRIES: Final = ("new_event_loop", "set_event_loop", "get_event_loop")
 """Functions of asyncio by which code comes to an event loop."""
-FUTURE_BRIDGES: Final = {"wrap_future": "asyncio.futures", "run_coroutine_threadsafe": "asyncio.tasks"}
-"""Function of asyncio that connects futures of loops with futures of threads -> the module that defines it."""
+FUTURE_BRIDGES: Final = {
+    "wrap_future": "asyncio.futures",
+    "run_coroutine_threadsafe": "asyncio.tasks",
+    "as_completed": "asyncio.tasks",
+}
+"""Function of asyncio that connects futures of loops with others, or makes a set of coroutines -> its module."""
 OTHER_LOOPS: Final = {
     "uvloop": ("new_event_loop", "Loop"),
     "trio": ("run",),
