@@ -40,7 +40,8 @@ class GreenletPool:
         return created
 
     def give_back(self, idle: greenlet.greenlet) -> None:
-        """Put a greenlet back that has served its thread."""
+        """Put a greenlet back that has served its thread; the next one begins with an empty context, as threads do."""
+        idle.gr_context = None
         self._idle.append(idle)
 
     def _make(self) -> greenlet.greenlet:

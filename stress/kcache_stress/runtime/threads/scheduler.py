@@ -11,7 +11,6 @@ the work. If the hub has to wait, the target's own threads run until the wait is
 from __future__ import annotations
 
 import contextlib
-import contextvars
 import sys
 from collections.abc import Callable, Container, Sequence
 from math import inf
@@ -354,7 +353,6 @@ class Scheduler:
                 self._trace_on()
                 if not self.steps_are_events:
                     self.pause()  # otherwise its first accesses would belong to the step of the thread that starts it
-                greenlet.getcurrent().gr_context = contextvars.Context()  # like each new thread
                 thread.work()
             except Aborted:
                 pass
