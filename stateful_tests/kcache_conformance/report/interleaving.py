@@ -149,7 +149,8 @@ class _Lanes:
     def _header(self) -> str:
         line = ""
         for thread in range(self._narration.threads):
-            line = line.ljust(self._offset(thread)) + thread_label(self._narration, thread)
+            label = thread_label(self._narration, thread)
+            line = line.ljust(self._offset(thread)) + (_clipped(label, self._step - 1) if self._step > 1 else label)
         return line
 
     def _begin(self, call: InterleavedCall) -> Iterator[str]:
@@ -242,6 +243,8 @@ def _library_call(interleaving: Interleaving, event: InterleavingEvent, what: st
 def _waits(interleaving: Interleaving, what: str, holder: int | None) -> str:
     if what.endswith("()"):
         return f"waits in {what}"
+    if not what:
+        return "begins its next iteration"
     return f"waits for {what}" + (f", held by {thread_label(interleaving, holder)}" if holder is not None else "")
 
 

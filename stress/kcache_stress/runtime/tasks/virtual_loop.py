@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import weakref
 from asyncio import events
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from kcache_model.outcomes import error_text
 from kcache_model.places import file_name
 from kcache_model.suspended import suspended_at
 
@@ -85,6 +87,7 @@ class VirtualLoop(UnsupportedCalls, asyncio.BaseEventLoop):
         self._scheduler = loops.scheduler
         self._thread = loops.scheduler.current
         self._numbers = 0  # of futures and tasks
+        self._made: list[weakref.ref[Task]] = []
         self._functions: set[int] = set()  # numbers of the actors that run functions in executors
         self._last_function: asyncio.Future[None] | None = None  # done when the last one of them has ended
         self._own_executor: Any = None
@@ -153,6 +156,7 @@ class VirtualLoop(UnsupportedCalls, asyncio.BaseEventLoop):
             return super().create_task(coro, **named)
         self._check_closed()  # type: ignore[attr-defined]
         task = Task(coro, loop=self, **named)
+        self._made.append(weakref.ref(task))
         if not self.is_running():
             task.lane = self._scheduler.current  # the work for which the thread runs the loop
         return task
@@ -188,11 +192,14 @@ class VirtualLoop(UnsupportedCalls, asyncio.BaseEventLoop):
         """Wake the loop up: not needed, as its selector looks at the arrivals."""
 
     def waits(self) -> Iterator[str]:
-        """Yield for each task that has not ended where it waits."""
+        """Yield for each task that has not ended where it waits, and for each that has failed its error."""
         for task in sorted(asyncio.all_tasks(self), key=lambda task: task.get_name()):
             place = suspended_at(task.get_coro())
             if place:
-                yield f"{getattr(task.get_coro(), '__qualname__', task.get_name())} awaits at {place}"
+                yield f"{_work_of(task)} awaits at {place}"
+        for task in filter(None, (each() for each in self._made)):
+            if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+                yield f"{_work_of(task)} ended with {error_text(error)}"
 
     def set_default_executor(self, executor: Any) -> None:
         """Set the executor of functions that name none.
@@ -267,6 +274,10 @@ class VirtualLoop(UnsupportedCalls, asyncio.BaseEventLoop):
         task = asyncio.current_task(self)
         frames = [] if task is None else task.get_stack()
         return f"{file_name(frames[-1].f_code.co_filename)}:{frames[-1].f_lineno}" if frames else "?"
+
+
+def _work_of(task: asyncio.Task[Any]) -> str:
+    return getattr(task.get_coro(), "__qualname__", task.get_name())
 
 
 def settle(future: asyncio.Future[Any], value: object, error: BaseException | None) -> None:
