@@ -87,7 +87,7 @@ class VirtualLoop(UnsupportedCalls, asyncio.BaseEventLoop):
         self._scheduler = loops.scheduler
         self._thread = loops.scheduler.current
         self._numbers = 0  # of futures and tasks
-        self._made: list[weakref.ref[Task]] = []
+        self._known_tasks: list[weakref.ref[Task]] = []
         self._functions: set[int] = set()  # numbers of the actors that run functions in executors
         self._last_function: asyncio.Future[None] | None = None  # done when the last one of them has ended
         self._own_executor: Any = None
@@ -156,7 +156,7 @@ class VirtualLoop(UnsupportedCalls, asyncio.BaseEventLoop):
             return super().create_task(coro, **named)
         self._check_closed()  # type: ignore[attr-defined]
         task = Task(coro, loop=self, **named)
-        self._made.append(weakref.ref(task))
+        self._known_tasks.append(weakref.ref(task))
         if not self.is_running():
             task.lane = self._scheduler.current  # the work for which the thread runs the loop
         return task
@@ -197,7 +197,7 @@ class VirtualLoop(UnsupportedCalls, asyncio.BaseEventLoop):
             place = suspended_at(task.get_coro())
             if place:
                 yield f"{_work_of(task)} awaits at {place}"
-        for task in filter(None, (each() for each in self._made)):
+        for task in filter(None, (each() for each in self._known_tasks)):
             if task.done() and not task.cancelled() and (error := task.exception()) is not None:
                 yield f"{_work_of(task)} ended with {error_text(error)}"
 

@@ -1,0 +1,1 @@
+"""Testers for asyncio on the same programs."""
