@@ -14,9 +14,17 @@ The loop here is the one of ``asyncio`` (``BaseEventLoop``): only its selector a
 (:mod:`~.served_loop`). The search, the reduction, replays and reports are those of threads
 (:mod:`~kcache_stress.engine`). Code comes to these loops by the functions of asyncio (:mod:`~.loops`).
 
+A thread beside a loop reaches it by ``call_soon_threadsafe``, between any two callbacks. So the place of each callback
+in the ready queue is an event as soon as there is such a thread, and functions in executors are threads. Servers and
+clients connect in memory (:mod:`~.streams`): what arrives is a choice of the environment, too.
+
+Is it the loop of asyncio? The sequence of arrivals determines an execution. The unchanged code runs with the same
+sequence in asyncio's own loop (:mod:`~kcache_stress.interleaved.confirming_on_loops`): so findings are confirmed, and
+so a test compares all executions of random programs.
+
 Prior art: the testers simloom, simloop and detangle swap ready callbacks, which asyncio never does, or let timers fire
 only when nothing is ready, which hides what a slow callback shows.
 
-Open: callbacks of other threads at any event, functions in executors as parts of proofs, streams over virtual sockets,
-contracts of other loops, reduction by what callbacks touch.
+Open: reduction by what callbacks touch; several loops in threads of their own; threads of the default executor that
+are used again; splits of what a stream has written at once.
 """
