@@ -320,7 +320,9 @@ def outcome(folder: Path, call: str, source: str = SUPPORT, program: Interleaved
     body = f"async def test_it(): await {call}" if is_async else f"def test_it(): {call}"
     file.write_text(f"{source}\n{body}\n", encoding="utf-8")
     options = ExploreOptions(executions=20_000, seconds=60.0, whole_seconds=60.0)
-    return explore(BodyExplorationTarget(f"{file}:test_it"), program or InterleavedProgram(), options)
+    return explore(
+        BodyExplorationTarget(f"{file}:test_it"), InterleavedProgram() if program is None else program, options
+    )
 
 
 @pytest.mark.parametrize("body", ["calls_soon", "sets_through_c", "sets_from_another_loop"])
