@@ -238,6 +238,17 @@ async def two_loops():
     thread.join()
     assert seen == [2, 1]
 
+async def a_second_function_between():
+    seen, loop = [], asyncio.get_running_loop()
+    def twice():
+        seen.append(1)
+        seen.append(1)
+    def once(): seen.append(2)
+    loop.run_in_executor(None, twice).cancel()  # too late if it has begun
+    await asyncio.sleep(0)
+    await loop.run_in_executor(None, once)
+    assert seen[:2] != [1, 2]
+
 async def an_executor_that_runs_at_once():
     class AtOnce(concurrent.futures.Executor):
         def submit(self, function, *arguments):
@@ -332,7 +343,7 @@ def test_a_wake_up_that_may_be_lost_is_no_proof(body: str, tmp_path: Path) -> No
     assert FROM_OTHER_THREAD in result.note
 
 
-@pytest.mark.parametrize("body", ["an_executor_that_drops", "two_loops"])
+@pytest.mark.parametrize("body", ["an_executor_that_drops", "two_loops", "a_second_function_between"])
 def test_what_fails_on_the_real_loop_is_found(body: str, tmp_path: Path) -> None:
     assert outcome(tmp_path, f"{body}()", ATTACKS).finding is not None
 

@@ -211,14 +211,9 @@ class EventLoop(ConnectingLoop, VirtualLoop):  # type: ignore[misc]
         """The scheduler of the execution."""
         return self._scheduler
 
-    def deliver(self, callback: Callable[..., object], *args: Any) -> None:
+    def deliver(self, context: Context, callback: Callable[..., object], *args: Any) -> None:
         """Let a callback arrive with the next iteration."""
-        self._arrivals.handles.append(events.Handle(callback, args, self))
-
-    def start_once(self, what: str, deliver: Callable[[], object], origin: Origin | None) -> None:
-        """Let the environment deliver once, at any moment, what code has asked for at ``origin``."""
-        source = Source(self, what, deliver, lambda: True, lambda: origin, (COMPLETIONS,), is_once=True)
-        self._start(source, self._sources)
+        self._arrivals.handles.append(events.Handle(callback, args, self, context))
 
     def start_source(
         self, what: str, deliver: Callable[[], object], has_something: Callable[[], bool], origin: Origin | None

@@ -14,6 +14,7 @@ woken by each socket, with more events for the same orders. Open: datagrams, TLS
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import errno
 import functools
 import ipaddress
@@ -39,6 +40,7 @@ _FIRST_PORT: Final = 49152
 """The first port of those that servers get if they ask for port 0: the first one for this purpose by RFC 6335."""
 _HERE: Final = frozenset({None, "", "localhost", "0.0.0.0", "::"})
 NOT_HERE: Final = "connects to another machine, which cannot be scheduled"
+IN_MEMORY: Final = "streams connect in memory: not all that sockets of the system do is tried"
 NEEDS_SYSTEM: Final = "gives its event loop a socket, or TLS: only connections in memory can be scheduled"
 
 
@@ -100,16 +102,13 @@ class MemoryTransport(asyncio.Transport):
         self.other: MemoryTransport
         self.server: Any = None  # that has accepted it
         self.origin = origin
+        self.context = contextvars.copy_context()  # the callbacks of a connection run in that of its creator
         self._loop = loop
         self._protocol: Any = None
         self._incoming: list[bytes | OSError] = []  # empty bytes are the end
-        self._is_reading, self._is_closing, self._is_closing, self._has_ended, self._is_paused = (
-            True,
-            False,
-            False,
-            False,
-            False,
-        )
+        self._is_reading, self._is_closing, self._has_ended = True, False, False
+        self._is_paused = self._is_broken = False
+        self.is_connecting = True
         self._high, self._low = _MOST_BUFFERED, _MOST_BUFFERED // 4
 
     def open(self, protocol: Any) -> None:
@@ -129,23 +128,32 @@ class MemoryTransport(asyncio.Transport):
         first = self._incoming[0]
         if isinstance(first, OSError):
             self._incoming.clear()
-            self._loop.deliver(self._fail, first)
+            self._loop.deliver(self.context, self._fail, first)
         elif not first:
             del self._incoming[0]
-            self._loop.deliver(self._receive_end)
+            self._loop.deliver(self.context, self._receive_end)
         else:
             data = bytearray()
             while self._incoming and isinstance(self._incoming[0], bytes) and self._incoming[0]:
                 data += self._incoming.pop(0)  # type: ignore[arg-type]
-            self._loop.deliver(self._receive_data, bytes(data))
+            self._loop.deliver(self.context, self._receive_data, bytes(data))
             self.other._resume_writer()
 
     def _receive_data(self, data: bytes) -> None:
-        if self._is_closing:
-            return
+        if not self._is_reading and not self._is_closing:
+            self._incoming.insert(0, data)  # paused since: it is received later
+        elif not self._is_closing:
+            try:
+                self._pass_on(data)
+            except Exception as error:  # asyncio closes the connection then
+                self._end(error)
+
+    def _pass_on(self, data: bytes) -> None:
         if isinstance(self._protocol, asyncio.BufferedProtocol):
             while data:
                 buffer = self._protocol.get_buffer(len(data))
+                if not len(memoryview(buffer)):
+                    raise RuntimeError("get_buffer() returned an empty buffer")
                 size = min(len(memoryview(buffer)), len(data))
                 memoryview(buffer)[:size] = data[:size]
                 self._protocol.buffer_updated(size)
@@ -154,8 +162,15 @@ class MemoryTransport(asyncio.Transport):
             self._protocol.data_received(data)
 
     def _receive_end(self) -> None:
-        if not self._is_closing and not self._protocol.eof_received():
-            self.close()
+        if self._is_closing:
+            return
+        try:
+            keeps_open = self._protocol.eof_received()
+        except Exception as error:
+            self._end(error)
+        else:
+            if not keeps_open:
+                self.close()
 
     def _fail(self, error: OSError) -> None:
         self._incoming.clear()
@@ -167,7 +182,7 @@ class MemoryTransport(asyncio.Transport):
     def _resume_writer(self) -> None:
         if self._is_paused and self._size() <= self._low and not self._is_closing:
             self._is_paused = False
-            self._loop.call_soon(self._protocol.resume_writing)
+            self._loop.deliver(self.context, self._protocol.resume_writing)
 
     # What protocols and streams call.
 
@@ -180,12 +195,14 @@ class MemoryTransport(asyncio.Transport):
         """
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise TypeError(f"data argument must be a bytes-like object, not {type(data).__name__!r}")
-        if self._has_ended:
+        if self._has_ended and not self._is_closing:
             raise RuntimeError("Cannot call write() after write_eof()")
         if not data or self._is_closing:
             return
         if self.other._is_closing:
-            self._incoming.append(ConnectionResetError(errno.ECONNRESET, "Connection reset by peer"))
+            if self._is_broken:  # the first write after the end is sent in vain
+                self._incoming.append(BrokenPipeError(errno.EPIPE, "Broken pipe"))
+            self._is_broken = True
             return
         self.other._incoming.append(bytes(data))
         if self._size() > self._high and not self._is_paused:
@@ -216,12 +233,12 @@ class MemoryTransport(asyncio.Transport):
         self.other._incoming.clear()
         self._end(None)
 
-    def _end(self, error: OSError | None) -> None:
+    def _end(self, error: Exception | None) -> None:
         if not self._is_closing:
             self._is_closing = True
             self._loop.call_soon(self._lose, error)
 
-    def _lose(self, error: OSError | None) -> None:
+    def _lose(self, error: Exception | None) -> None:
         try:
             self._protocol.connection_lost(error)
         finally:
@@ -276,14 +293,16 @@ class Connections:
     def __init__(self, loop: EventLoop) -> None:
         self._loop = loop
         self._accepting: dict[Address, Callable[[MemoryTransport], None]] = {}
+        self._backlogs: dict[Address, list[MemoryTransport]] = {}
         self._ports = _FIRST_PORT
 
     def _address(self, host: Any, port: Any) -> tuple[str, int]:
         if host not in _HERE and not _is_loopback(host):
             refuse(self._loop.scheduler, f"{NOT_HERE}: {host}", sys._getframe(1))
-        return "127.0.0.1", int(port or 0)
+        return "127.0.0.1" if host == "localhost" else host or "0.0.0.0", int(port or 0)
 
     def _require_memory(self, options: dict[str, Any]) -> None:
+        self._loop.scheduler.proof_obstacles[IN_MEMORY] = None
         if options.get("ssl") or options.get("sock") is not None:
             refuse(self._loop.scheduler, NEEDS_SYSTEM, sys._getframe(1))
 
@@ -308,20 +327,26 @@ class Connections:
         return server
 
     def start(self, factory: Callable[[], Any], listener: MemorySocket, server: Any) -> None:
-        """Let a server accept connections."""
+        """Let a server accept connections, in the order in which they were made."""
+        backlog, context = self._backlogs.setdefault(listener.own, []), contextvars.copy_context()
 
         def accept(client: MemoryTransport) -> None:
             own, peer = client.get_extra_info("peername"), client.get_extra_info("sockname")
             transport = MemoryTransport(self._loop, own, peer, client.origin)
-            transport.other, client.other = client, transport
+            transport.other, client.other, transport.context = client, transport, context
+            backlog.append(transport)
 
             def deliver() -> None:
+                del backlog[0]
                 if listener.own in self._accepting:
-                    self._loop.deliver(self._open, transport, factory, server)
+                    self._loop.deliver(context, self._open, transport, factory, server)
                 else:
                     client._incoming.append(ConnectionResetError(errno.ECONNRESET, "Connection reset by peer"))
 
-            self._loop.start_once("accepts a connection", deliver, client.origin)
+            def is_next() -> bool:
+                return bool(backlog) and backlog[0] is transport
+
+            self._loop.start_source("accepts a connection", deliver, is_next, client.origin)
 
         self._accepting[listener.own] = accept
 
@@ -346,20 +371,26 @@ class Connections:
             ConnectionRefusedError: no server listens at the address.
         """
         self._require_memory(options)
-        address: Address = path if path is not None else self._address(host, port)
+        address: Address = path if path is not None else self._address(host or "localhost", port)
         connected = self._loop.create_future()
         own: Address = "" if path is not None else ("127.0.0.1", self._ports)
         self._ports += path is None
         client = MemoryTransport(self._loop, own, address, own_origin())
 
         def deliver() -> None:
-            accept = self._accepting.get(address)
+            client.is_connecting = False
+            accept = None if connected.cancelled() else self._accepting_at(address)
             if accept is not None:
                 accept(client)
-            self._loop.deliver(self._connected, connected, accept is not None, address)
+            self._loop.deliver(client.context, self._connected, connected, accept is not None, address)
 
-        self._loop.start_once("is connected", deliver, client.origin)
-        await connected
+        self._loop.start_source("is connected", deliver, lambda: client.is_connecting, client.origin)
+        try:
+            await connected
+        except asyncio.CancelledError:
+            if hasattr(client, "other"):
+                client.other._incoming.append(b"")  # its socket is closed
+            raise
         protocol = factory()
         waiter = self._loop.create_future()
         client.open(protocol)
@@ -371,8 +402,16 @@ class Connections:
             raise
         return client, protocol
 
+    def _accepting_at(self, address: Address) -> Callable[[MemoryTransport], None] | None:
+        everywhere: Address = ("0.0.0.0", address[1]) if isinstance(address, tuple) else address
+        return self._accepting.get(address) or self._accepting.get(everywhere)
+
     def _connected(self, connected: asyncio.Future[None], is_accepted: bool, address: Address) -> None:
-        refused = None if is_accepted else ConnectionRefusedError(errno.ECONNREFUSED, f"Connect call failed {address}")
+        refused: OSError | None = None
+        if not is_accepted and isinstance(address, str):
+            refused = FileNotFoundError(errno.ENOENT, "No such file or directory")
+        elif not is_accepted:
+            refused = ConnectionRefusedError(errno.ECONNREFUSED, f"Connect call failed {address}")
         settle(connected, None, refused)
 
 

@@ -5,29 +5,33 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+import functools
 import weakref
 from asyncio import events
 from collections.abc import Callable, Iterator
+from types import BuiltinMethodType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.outcomes import error_text
 from kcache_model.places import file_name
 from kcache_model.suspended import suspended_at
 
-from ...engine.events import WRITE
+from ...engine.events import SPAWN, WRITE
 from ..threads.virtual_thread import Aborted
 from .unsupported import UnsupportedCalls
 
 if TYPE_CHECKING:
     from .loops import EventLoops
 
+IN_C: Final = "runs in an executor, and is in C: its step is not seen"
+UNUSED: Final = "a loop that never ran is closed beside other threads: what they see of that is not tried"
 IN_EXECUTOR: Final = "runs a function in an executor: what asyncio shares with it is not seen"
 
 
 class _Job:
     """Function in an executor; it is not run if its future is cancelled before it begins."""
 
-    is_cancelled = False
+    is_cancelled = started = False
 
 
 class _Selector:
@@ -163,6 +167,8 @@ class VirtualLoop(UnsupportedCalls, asyncio.BaseEventLoop):
 
     def close(self) -> None:
         """Close the loop, and the coroutines that were not finished: a later collection would run code of them."""
+        if self._scheduler.live and self._loops.has_company and not self.has_run:
+            self._scheduler.proof_obstacles[UNUSED] = None
         self._close_coroutines()
         super().close()
         self.is_over = True
@@ -249,6 +255,11 @@ class VirtualLoop(UnsupportedCalls, asyncio.BaseEventLoop):
                 self.call_soon_threadsafe(self._function_ends, future, result, error, self._scheduler.current)
 
         future.add_done_callback(look)
+        called = args[0] if isinstance(func, functools.partial) and args else func
+        if isinstance(called, BuiltinMethodType) and not isinstance(called.__self__, ModuleType):
+            self._scheduler.proof_obstacles[f"{self._place()}: {called.__qualname__} {IN_C}"] = None
+        if self._scheduler.live:
+            self._scheduler.point(SPAWN, job, None)
         self._functions.add(self._scheduler.start(work))
         return future
 
