@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -36,8 +37,11 @@ WITHOUT_KCACHE = "import sys; sys.modules['kcache'] = None; import pytest; sys.e
 
 
 def run_without_kcache(file: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", WITHOUT_KCACHE, "-q", "-p", "no:cacheprovider", "-p", "no:kcache", str(file)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, cwd=file.parent)
+    command = [sys.executable, "-c", WITHOUT_KCACHE, "-q", "-p", "no:cacheprovider", str(file)]
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # an installed kcache is a plugin
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=60, cwd=file.parent, env=environment
+    )
 
 
 @pytest.mark.parametrize("place", ["test_alone.py", "elsewhere/test_alone.py"])
@@ -49,9 +53,11 @@ def test_it_fails_without_kcache_until_the_fault_is_repaired(place: str, folder:
     done = kcache("replay", word, "--standalone", str(file))
     assert (done.exit_code, done.stdout) == (0, f"wrote {file}\n"), done.output
     assert str(folder) not in file.read_text(encoding="utf-8")
-    assert run_without_kcache(file).returncode == 1
+    broken = run_without_kcache(file)
+    assert (broken.returncode, "1 failed" in broken.stdout) == (1, True), broken.stderr
     (folder / "test_bodies.py").write_text(BODY.replace("IS_REPAIRED = False", "IS_REPAIRED = True"), encoding="utf-8")
-    assert run_without_kcache(file).returncode == 0
+    repaired = run_without_kcache(file)
+    assert (repaired.returncode, "1 passed" in repaired.stdout) == (0, True), repaired.stdout + repaired.stderr
 
 
 def test_an_issue_contains_it(folder: Path) -> None:
