@@ -269,7 +269,7 @@ cancel_option = click.option(
     type=click.IntRange(0, 3),
     metavar="NUMBER",
     help="Of async tests and classes: cancel this number of tasks in each execution, at each of their awaits. A task "
-    "without which the others would wait or fail is not cancelled.   "
+    "without which the others would wait or fail is not cancelled.  "
     "[default: what the test declares, or 0; for check with a class 1]",
 )
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Final
 
 from kcache_model.finding import ENDLESS, Finding
+from kcache_stress.interleaved.texts import WAITS_FOR_EVER
 
 _FOLDER: Final = re.compile(r"^sys\.path\.insert\(0, '(.*)'\)\n", re.MULTILINE)
 _TRYING_SECONDS: Final = 60.0
 """Time limit for pytest: it runs one test once, but may have to load large packages."""
-_WAITS: Final = "the loop waits for ever"
 
 
 def shows_finding(finding: Finding) -> bool:
@@ -36,7 +36,7 @@ def shows_finding(finding: Finding) -> bool:
             )
         except subprocess.TimeoutExpired:
             return False
-    return ended.returncode == 1 and (_WAITS in ended.stdout) == (finding.kind in ENDLESS)
+    return ended.returncode == 1 and (WAITS_FOR_EVER in ended.stdout) == (finding.kind in ENDLESS)
 
 
 def placed_in(folder: Path, source: str) -> str:

@@ -19,11 +19,10 @@ from .. import interpreter
 from ..runtime.tasks.sources import OTHER, Arrival
 from ..target.confirmation import Answer, Confirmation
 from .forced_loop import ForcedLoop
-from .texts import is_same_failure
+from .texts import WAITS_FOR_EVER, is_same_failure
 
 _KINDS: Final = (FindingKind.FAILURE, FindingKind.EXCEPTION, FindingKind.DEADLOCK)
 _CLOCKS: Final = ("monotonic", "time", "perf_counter")
-_WAITS: Final = "the loop waits for ever"
 
 Orders = Sequence[Mapping[int, Sequence[tuple[str, int]]]]
 """For each loop: iteration -> what arrives before it, with its number."""
@@ -61,7 +60,7 @@ def confirm_on_loops(
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # such as the exception of pytest.fail
-        is_standstill = isinstance(error, AssertionError) and str(error).startswith(_WAITS)
+        is_standstill = isinstance(error, AssertionError) and str(error).startswith(WAITS_FOR_EVER)
         if is_standstill if kind in ENDLESS else is_same_failure(error, summary) and not is_standstill:
             where = "in asyncio's own loop, with the same arrivals in the same order"
             return Confirmation(

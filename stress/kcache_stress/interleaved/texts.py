@@ -16,6 +16,8 @@ from kcache_model.places import file_name, short_path
 
 FAILED_CHECK: Final = "the test fails: "
 """Beginning of the text of :func:`failed_check`."""
+WAITS_FOR_EVER: Final = "the loop waits for ever"
+"""Message of a forced loop in which nothing can go on. Its class has the text itself: tests contain the class."""
 
 _LONGEST: Final = 60
 _MOST_VALUES: Final = 4

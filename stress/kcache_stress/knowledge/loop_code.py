@@ -9,7 +9,7 @@ _FOLDER: Final = f"{os.path.dirname(os.__file__)}{os.sep}asyncio{os.sep}"
 _MODULES: Final = """
     runners events base_events unix_events selector_events coroutines base_futures futures base_tasks tasks timeouts
     """
-_RUNNING: Final = tuple(f"{_FOLDER}{name}.py" for name in _MODULES.split())
+_RUNNING: Final = frozenset(f"{_FOLDER}{name}.py" for name in _MODULES.split())
 _FUNCTIONS: Final = """
     run new_event_loop set_event_loop get_event_loop get_running_loop _get_running_loop get_event_loop_policy
     _get_event_loop_policy _init_event_loop_policy iscoroutine iscoroutinefunction isfuture wrap_future _chain_future

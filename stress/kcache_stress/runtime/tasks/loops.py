@@ -91,19 +91,8 @@ class EventLoops:
     """
 
     __slots__ = (
-        *(
-            "_bridges",
-            "_current",
-            "_former",
-            "_private",
-            "_numbers",
-            "_open",
-            "_replaced",
-            "_running",
-            "_threads",
-            "arrivals",
-        ),
-        *("cancellations", "environment", "has_loops", "has_threads", "is_any_order", "is_any_time"),
+        *("_bridges", "_current", "_former", "_numbers", "_open", "_private", "_replaced", "_running", "_threads"),
+        *("arrivals", "cancellations", "environment", "has_loops", "has_threads", "is_any_order", "is_any_time"),
         *("is_patient", "scheduler"),
     )
 

@@ -200,7 +200,7 @@ class MemoryTransport(asyncio.Transport):
         if not data or self._is_closing:
             return
         if self.other._is_closing:
-            if self._is_broken:  # the first write after the end is sent in vain
+            if self._is_broken:  # the system takes one write before it tells that the other end is closed
                 self._incoming.append(BrokenPipeError(errno.EPIPE, "Broken pipe"))
             self._is_broken = True
             return
