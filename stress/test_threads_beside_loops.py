@@ -348,6 +348,14 @@ def test_what_fails_on_the_real_loop_is_found(body: str, tmp_path: Path) -> None
     assert outcome(tmp_path, f"{body}()", ATTACKS).finding is not None
 
 
+@pytest.mark.parametrize("body", ["two_loops", "a_second_function_between"])
+def test_it_is_found_without_random_orders(body: str, tmp_path: Path) -> None:
+    file = tmp_path / "reduced_beside.py"
+    file.write_text(f"{ATTACKS}\nasync def test_it(): await {body}()\n", encoding="utf-8")
+    with BodyExplorationTarget(f"{file}:test_it").open_runner(InterleavedProgram()) as (runner, judge):
+        assert search(runner, Dpor(), judge, SearchLimits(3_000)).problem is not None
+
+
 @pytest.mark.parametrize(
     "body",
     [
