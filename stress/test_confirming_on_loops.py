@@ -166,6 +166,15 @@ def test_a_test_that_passes_in_asyncios_loop_is_not_confirmed() -> None:
     assert answer.answer is Answer.NOT_TRIED
 
 
+def test_an_order_that_does_not_fit_ends() -> None:
+    async def waits() -> None:
+        await asyncio.get_running_loop().create_future()
+
+    orders = [{2: [("cancel", 7)], 0: [("wait", 0), ("wait", 7)]}]
+    answer = confirm_on_loops(lambda: asyncio.run(waits()), orders, FindingKind.DEADLOCK, "no thread can go on")
+    assert answer.answer is Answer.CONFIRMED  # it waits for ever, whatever the order says
+
+
 def test_asyncios_own_loop_does_in_each_order_what_the_explorer_has_seen(tmp_path: Path) -> None:
     executions = 0
     for seed in range(16):

@@ -19,6 +19,7 @@ class ForcedLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         super().__init__()
         self.arrivals = self.ORDERS.pop(0) if self.ORDERS else {}
+        self.last = self.arrivals.pop(0, [])
         self.iteration, self.now, self._clock_resolution = 0, 0.0, 0.0
         self.tasks: list[Any] = []
         self.inputs: list[Any] = []
@@ -43,7 +44,8 @@ class ForcedLoop(asyncio.SelectorEventLoop):
         try:
             return super().run_until_complete(future)
         finally:
-            others = [self.tasks[number] for _, number in self.arrivals.pop(0, ())]
+            others = [self.tasks[number] for _, number in self.last if number < len(self.tasks)]
+            self.last = []
             if others:
                 super().run_until_complete(asyncio.wait(others))
 
