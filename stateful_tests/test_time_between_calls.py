@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from kcache_conformance.phases.suite_options import SuiteOptions
+from kcache_conformance.runs.suite import run_suite
 from kcache_conformance.targets.class_names import class_type_name
 from kcache_conformance.targets.target_types import target_type_named
 from kcache_model.history import Call
@@ -80,3 +82,31 @@ def test_real_threads_may_be_late(seconds: float, status: Status) -> None:
     ]
     assert check_calls(specification, specification.initial(ObjectProgram()), calls, created=0).status is status
     assert check_calls(specification, specification.initial(ObjectProgram()), calls).status is Status.VIOLATION
+
+
+LEASE = '''
+import time
+
+
+class Lease:
+    """It is valid for 30 microseconds: a real thread finds that it has expired, a virtual one that it has not."""
+
+    def __init__(self):
+        self._until = time.monotonic() + 3e-5
+
+    def is_valid(self):
+        return time.monotonic() < self._until
+
+    def renew(self):
+        self._until = time.monotonic() + 3e-5
+'''
+
+
+def test_the_speed_of_the_machine_decides_nothing(tmp_path: Path) -> None:
+    """Calls that read the clock are not compared with real threads, where they may be slower."""
+    (tmp_path / "lease.py").write_text(LEASE, encoding="utf-8")
+    spec = f"{tmp_path / 'lease.py'}:Lease"
+    kind = class_type_name(spec)
+    options = SuiteOptions(kind=kind, phases=("explorer",), programs=12, budget_seconds=600.0)
+    result = run_suite(spec, options)
+    assert (result.status, result.findings, result.methods.not_compared) == (Status.OK, (), ())

@@ -152,20 +152,28 @@ class Replay:
     def varies(self, calls: Calls) -> bool:
         """Whether the last call has varying results on real threads, where random numbers are real."""
         stage = self.stage(calls)
-        if stage is None or stage.outcomes[-1][0].waits or sum(stage.seconds) > _MOST_REAL_SECONDS:
+        if stage is None or not self._is_comparable(stage):
             return False
         return len({self.on_real_threads(calls) for _ in range(_REAL_REPETITIONS)}) > 1
 
     def _does_differ(self, calls: Calls, stage: Stage) -> bool:
         """Whether real threads have other, repeatable results: the class detects that its threads are virtual."""
         virtual = stage.outcomes[-1][0]
-        if virtual.waits or sum(stage.seconds) > _MOST_REAL_SECONDS or any(map(is_timed, calls)):
+        if not self._is_comparable(stage) or any(map(is_timed, calls)):
             return False
         real = self.on_real_threads(calls)
         if real in (virtual, WAITS) or real != self.on_real_threads(calls):
             return False
         again = self.stage(calls)
         return again is not None and again == self.stage(calls) and not self._may_be_late(calls, real)
+
+    def _is_comparable(self, stage: Stage) -> bool:
+        """Whether real threads must have the results of a replay; if it waits, that would take long.
+
+        If it reads the clock, its results may depend on the speed of the machine.
+        """
+        takes_time = stage.outcomes[-1][0].waits or sum(stage.seconds) > _MOST_REAL_SECONDS
+        return not (takes_time or (self._virtual is not None and self._virtual.reads_clock))
 
     def _may_be_late(self, calls: Calls, real: Outcome) -> bool:
         """Whether the last call may have an outcome because threads of the class are late; false if it starts none."""

@@ -73,6 +73,7 @@ class VirtualCalls:
         driver: the driver of the last replay, if it was kept.
         spinning: the names of calls that run endlessly without any event: they are not made again.
         starts_threads: whether in some replay there was a thread other than the callers.
+        reads_clock: whether the clock was read in the last replay.
     """
 
     def __init__(self, place: Place) -> None:
@@ -84,7 +85,7 @@ class VirtualCalls:
         self.driver: Driver | None = None
         self.keeps_driver = False
         self.spinning: set[str] = set()
-        self.starts_threads = False
+        self.starts_threads = self.reads_clock = False
         self._is_out_of_reach = False
 
     def replay(self, steps: Calls, driver: MakesDriver, *, elsewhere: int = 0) -> Stage | None:
@@ -204,6 +205,7 @@ class VirtualCalls:
                 scheduler.watcher = None
                 scheduler.explore([_nothing] * idle + director.works, director.choose, timeouts=0, ties=0)
                 is_lost = director.is_lost or bool(scheduler.proof_obstacles)
+                self.reads_clock = scheduler.polled > 0
                 self.starts_threads = self.starts_threads or sandbox.loops.threads_beside() > idle + len(callers)
             finally:
                 abandon_blocks(self._made, scheduler)
