@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 _CALLS: Final = "calls"
 """Slot of the arrivals: calls of threads, and cancellations of calls."""
+_MOST_CUTS: Final = 8
+"""Number of times in one execution that the loop's wait for its next timer may end although threads can go on. Small
+programs have fewer timers; a task that sleeps again and again has any number."""
 _RESOLUTION: Final = 1e-6
 """Seconds before its moment at which a timer is due: a wait ends at its deadline, or a rounding error before."""
 
@@ -30,8 +33,12 @@ _RESOLUTION: Final = 1e-6
 class _Bell(VirtualLock):
     """Lock that the loop waits for, and that is released for each call that arrives."""
 
-    __slots__ = ()
+    __slots__ = ("cuts_left",)
     may_deliver: ClassVar[bool] = False  # reports of a standstill leave the loop out
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cuts_left = _MOST_CUTS
 
     def ring(self) -> None:
         """Release the lock, whether or not it is held."""

@@ -440,8 +440,7 @@ class Scheduler:
         return following
 
     def _time_out(self, wait: Timed) -> None:
-        if self.timeouts_left > 0 and not (wait.is_due or wait.is_patient or wait.is_overdue):
-            self.timeouts_left -= 1
+        wait.count_cut()
         let_end_together(self, wait)  # before the write: from here on, any of these waits may end first
         # The clock is shared: a write, so that the search also tries earlier readings and waits after this timeout.
         self.touch(self, "now", WRITE)

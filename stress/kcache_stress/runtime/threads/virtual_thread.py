@@ -84,16 +84,34 @@ class Timed:
 
     @property
     def free(self) -> bool:
-        """Whether the wait is over, or may be cut short by a choice. Record that it was withheld if neither holds."""
+        """Whether the wait is over, or may be cut short by a choice.
+
+        If neither holds in an exploration, record that it was withheld. Before it, nobody may cut a wait short.
+        """
         if self.is_due or self.waitable.free or self.is_overdue:
             return True
         if self.is_patient:
             self.scheduler.was_patient = True
             return False
-        if self.scheduler.timeouts_left > 0:
+        if self._may_be_cut:
             return True
-        self.scheduler.timeouts_withheld = self.where
+        if self.scheduler.live:
+            self.scheduler.timeouts_withheld = self.where
         return False
+
+    @property
+    def _may_be_cut(self) -> bool:
+        own = getattr(self.waitable, "cuts_left", None)
+        return self.scheduler.timeouts_left > 0 if own is None else own > 0 and self.scheduler.live
+
+    def count_cut(self) -> None:
+        """Record that the wait has timed out; if it was cut short, one wait fewer may be."""
+        if not self._may_be_cut or self.is_due or self.is_patient or self.is_overdue:
+            return
+        if hasattr(self.waitable, "cuts_left"):
+            self.waitable.cuts_left -= 1
+        else:
+            self.scheduler.timeouts_left -= 1
 
     @property
     def is_overdue(self) -> bool:
