@@ -72,6 +72,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--kcache-test-seed", type=int, default=0, help="seed of all random choices")
     group.addoption("--kcache-test-timeouts", default="patient", help="when waits with a timeout may end")
     group.addoption("--kcache-test-cancel", type=int, default=0, help="cancellations of tasks in one execution")
+    group.addoption("--kcache-test-cancelled", default="usual", help="which tasks are cancelled")
     group.addoption("--kcache-test-instrument", action="append", default=[], help="instrument this package too")
 
 
@@ -256,6 +257,7 @@ class _Explorer:
 
     def _search(self, item: pytest.Item) -> _Search:
         from kcache_conformance.phases.suite_options import SuiteOptions
+        from kcache_model.call_program import Cancelled
         from kcache_model.interleaved_program import Timeouts
         from kcache_stress.interleaved.pytest_items import ARGUMENTS, arguments_of, positions_of
         from kcache_stress.modules.private_packages import HARNESS
@@ -278,6 +280,7 @@ class _Explorer:
             usual=tuple(sorted(self.started.failures)),
             timeouts=Timeouts(config_options.kcache_test_timeouts),
             cancel=config_options.kcache_test_cancel,
+            cancelled=Cancelled(config_options.kcache_test_cancelled),
         )
         return _Search(item, _spec(item), options, self.standstill, self.started.has_tasks)
 

@@ -42,6 +42,7 @@ from kcache_conformance.runs.suite import run_suite
 from kcache_conformance.targets.class_names import class_type_name
 from kcache_conformance.targets.target_type import TargetType
 from kcache_conformance.targets.target_types import target_type_named, trusted_type_of_token
+from kcache_model.call_program import Cancelled
 from kcache_model.errors import FormatError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import Call
@@ -133,6 +134,7 @@ def run_conformance(
     data_races: bool = False,
     timeouts: str | None = None,
     cancel: int | None = None,
+    cancelled: str | None = None,
     loop: str | None = None,
 ) -> SuiteResult:
     """Check an implementation; return only if there is no violation.
@@ -163,7 +165,10 @@ def run_conformance(
         parameters: for tests: parameter -> position of its value in the list that the test is parametrized with.
         data_races: let the explorer report data races as well: as advice, or as violations under the strict contract.
         timeouts: for tests: see :func:`interleaved`; by default, what the test declares.
-        cancel: for tests: see :func:`interleaved`; by default, what the test declares.
+        cancel: for tests: see :func:`interleaved`; by default, what the test declares. For classes with async methods:
+            the number of calls that are cancelled in one execution, by default one.
+        cancelled: ``"any"``, for tests: see :func:`interleaved`. ``"strict"``, for classes: a call that is cancelled
+            must have had no effect.
         loop: for tests: see :func:`interleaved`; by default, what the test declares.
 
     Returns:
@@ -195,6 +200,7 @@ def run_conformance(
         data_races=data_races,
         timeouts=None if timeouts is None else Timeouts(timeouts),
         cancel=cancel,
+        cancelled=None if cancelled is None else Cancelled(cancelled),
         loop=None if loop is None else LoopContract(loop),
     )
     unknown = set(options.phases) - set(known)
@@ -227,6 +233,7 @@ def interleaved(
     data_races: bool = False,
     timeouts: str = "usual",
     cancel: int = 0,
+    cancelled: str = "usual",
     loop: str = "asyncio",
     patience_seconds: float = 3.0,
 ) -> Any:
@@ -253,6 +260,7 @@ def interleaved(
             any-time for the timers of an event loop.
         cancel: number of cancellations in one execution of an async test: each task that the test itself makes is
             cancelled at each of its awaits, unless the test fails without that task.
+        cancelled: ``"any"`` if tasks that packages make for themselves are cancelled, too.
         loop: the order in which ready callbacks of an event loop run: that of ``"asyncio"``, or any order
             (``"any-loop"``), also of timers (``"ideal"``).
         patience_seconds: the time that one execution may take without an event that the explorer sees.
@@ -262,7 +270,12 @@ def interleaved(
         InconclusiveError: raised by the test: it cannot be explored, or ``exhaustive`` is set and there is no proof.
         TargetError: raised by the test: it has other parameters, or cannot be imported by name.
     """
-    declares = {"timeouts": Timeouts(timeouts), "cancellations": cancel, "loop": LoopContract(loop)}
+    declares = {
+        "timeouts": Timeouts(timeouts),
+        "cancellations": cancel,
+        "cancelled": Cancelled(cancelled),
+        "loop": LoopContract(loop),
+    }
 
     def decorated(body: Any) -> Any:
         @functools.wraps(body)

@@ -16,9 +16,13 @@ from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.runs.suite import run_suite
 from kcache_conformance.targets.class_names import class_type_name
 from kcache_conformance.targets.target_types import target_type_named
+from kcache_conformance.verification.verify import verify
+from kcache_model.bound import parse_bound
+from kcache_model.call_program import Cancelled
 from kcache_model.object_types.awaiting_driver import AwaitingDriver
 from kcache_model.object_types.method_call import Form, MethodCall
 from kcache_model.outcomes import CANCELLED, NOT_BEGUN
+from kcache_model.progress import NoProgress
 from kcache_model.verdict import Status
 from kcache_stress.engine.dpor import Dpor
 from kcache_stress.engine.granularity import Granularity
@@ -202,6 +206,7 @@ def explored(
     *threads: str,
     before: str = "",
     cancel: int = 0,
+    cancelled: Cancelled = Cancelled.USUAL,
     strategy: Callable[[], Strategy] = Dpor,
     most: int = 3_000,
 ) -> tuple[Any, set[Any]]:
@@ -218,7 +223,7 @@ def explored(
     prefix, *calls = (
         tuple(_call(one.strip("-"), is_async=one[0] != "-") for one in own.split()) for own in (before, *threads)
     )
-    program = replace(program, prefix=prefix, threads=tuple(calls), cancellations=cancel)
+    program = replace(program, prefix=prefix, threads=tuple(calls), cancellations=cancel, cancelled=cancelled)
     outcomes: set[Any] = set()
     with target.open_runner(program) as (runner, judge):
         result = search(
@@ -254,6 +259,84 @@ def test_a_waiter_that_is_cancelled_after_it_was_woken_is_found() -> None:
     sound, outcomes = explored(Limiter, "acquire -release", "acquire -release", cancel=1)
     assert (sound.problem, sound.coverage, sound.note) == (None, Coverage.EXHAUSTED, "")
     assert {CANCELLED, NOT_BEGUN} <= outcomes
+
+
+class Naps:
+    """Its calls wait for the time."""
+
+    def __init__(self) -> None:
+        self._naps = 0
+
+    async def nap(self) -> int:
+        await asyncio.sleep(0.01)
+        self._naps += 1
+        return self._naps
+
+
+def test_timers_may_be_due_at_any_moment_also_after_a_call_that_waited_for_one() -> None:
+    """Each call has a timer of its own: more than the two waits of threads that may be cut short in one execution."""
+    result, outcomes = explored(Naps, "nap nap", "nap nap", before="nap")
+    assert (result.problem, result.coverage, result.note) == (None, Coverage.EXHAUSTED, "")
+    assert {outcome.value for outcome in outcomes} == {2, 3, 4, 5}
+
+
+def test_a_verification_names_what_it_takes_for_granted() -> None:
+    options = SuiteOptions(kind=class_type_name(_name(WholeSteps)), cancel=1, cancelled=Cancelled.STRICT)
+    tally = verify(_name(WholeSteps), parse_bound("2x1"), replace(options, budget_seconds=600.0)).tally
+    assert (tally.finding, tally.exhausted) == (None, tally.programs)
+    assert tally.assumes == (
+        "callbacks run in the order in which they became ready, as in asyncio, and at most 1 call is cancelled from "
+        "outside, which then must have no effect"
+    )
+
+
+class Steps:
+    """Its calls count their beginning: one that is cancelled may have had this effect."""
+
+    def __init__(self) -> None:
+        self._steps = 0
+
+    async def step(self) -> None:
+        self._steps += 1
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+    def steps(self) -> int:
+        return self._steps
+
+
+class WholeSteps(Steps):
+    """Its calls count their end: one that is cancelled has had no effect."""
+
+    async def step(self) -> None:
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        self._steps += 1
+
+
+def test_a_cancelled_call_must_have_had_no_effect_if_the_user_says_so() -> None:
+    for kind, cancelled in ((Steps, Cancelled.USUAL), (WholeSteps, Cancelled.USUAL), (WholeSteps, Cancelled.STRICT)):
+        sound, outcomes = explored(kind, "step", "step", cancel=1, cancelled=cancelled)
+        assert (sound.problem, sound.coverage) == (None, Coverage.EXHAUSTED)
+        assert CANCELLED in outcomes
+    found, _ = explored(Steps, "step", "step", cancel=1, cancelled=Cancelled.STRICT)
+    assert found.problem is not None
+    assert "steps()" in found.problem.summary
+
+
+def test_strict_cancellation_is_checked_and_replayed() -> None:
+    kind = class_type_name(_name(Steps))
+    strict = SuiteOptions(
+        kind=kind, phases=("explorer",), programs=20, budget_seconds=600.0, cancelled=Cancelled.STRICT, most_findings=1
+    )
+    usual = replace(strict, cancelled=None)
+    assert run_suite(_name(Steps), usual).status is Status.OK
+    assert run_suite(_name(WholeSteps), replace(strict, kind=class_type_name(_name(WholeSteps)))).status is Status.OK
+    (finding,) = run_suite(_name(Steps), strict).findings
+    target_type, watch = target_type_named(kind), NoProgress()
+    token = target_type.tokens.decode(finding.schedule or "")
+    assert token.program.cancelled is Cancelled.STRICT
+    assert target_type.replay(token, watch).status is Status.VIOLATION
 
 
 def test_a_cancelled_call_that_cancels_another_one_is_found() -> None:

@@ -63,6 +63,7 @@ class Desk:
 """
 """Only two threads that draw tickets can go wrong; their programs come last."""
 
+_OF_RUN = ("instrument", "strict_errors", "budget_seconds", "cancel")
 RIGHT, WRONG = "with self._lock:", "if True:"
 
 
@@ -77,7 +78,7 @@ def desk(folder: Path, lock: str = RIGHT) -> str:
 
 
 def verified(target: str, kind: str = "", bound: str = "2x1", **options: Any) -> Certificate:
-    of_run = {name: options.pop(name) for name in ("instrument", "strict_errors", "budget_seconds") if name in options}
+    of_run = {name: options.pop(name) for name in _OF_RUN if name in options}
     suite_options = replace(WITHOUT_LIMIT, kind=kind or class_type_name(target), **of_run)
     return verify(target, parse_bound(bound), suite_options, **options)
 
@@ -180,6 +181,7 @@ def test_edited_sources_are_refused(begun: Certificate, tmp_path: Path) -> None:
         ({"options": ExploreOptions(executions=7)}, "executions was 20000, but is now 7"),
         ({"strict_errors": True}, "strict errors was no, but is now yes"),
         ({"instrument": ("string",)}, "instrument was nothing, but is now string"),
+        ({"cancel": 1}, "cancellations was nothing, but is now 1"),
     ],
 )
 def test_another_setting_is_refused(options: dict[str, Any], message: str, begun: Certificate, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kcache_model.call_program import Cancelled
 from kcache_model.interleaved_program import InterleavedProgram
 from kcache_model.progress import NoProgress
 from kcache_model.verdict import Status
@@ -140,6 +141,51 @@ def test_tasks_that_a_package_makes_for_itself_are_not_cancelled(tmp_path: Path)
 """
     result = explored(tmp_path, body)
     assert (result.problem, result.coverage.value, result.note) == (None, "exhausted", "")
+
+
+OWN_WORKER = """
+import asyncio
+
+
+class Worker:
+    def __init__(self, is_careful):
+        self.is_careful, self.held = is_careful, 0
+        self.task = asyncio.ensure_future(self.run())
+
+    async def run(self):
+        self.held += 1
+        try:
+            await asyncio.sleep(0.01)
+        except asyncio.CancelledError:
+            self.held -= self.is_careful
+            raise
+        self.held -= 1
+"""
+
+
+@pytest.mark.parametrize("is_careful", [False, True])
+@pytest.mark.parametrize("cancelled", [None, Cancelled.ANY])
+def test_tasks_of_packages_are_cancelled_if_the_user_says_so(
+    cancelled: Cancelled | None, is_careful: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "careful_worker.py").write_text(OWN_WORKER, encoding="utf-8")
+    body = f"""    from careful_worker import Worker
+    worker = Worker({is_careful})
+    await asyncio.wait([worker.task])
+    assert worker.held == 0
+"""
+    file = tmp_path / "explored_worker.py"
+    file.write_text(f"{SUPPORT}\nasync def test_it():\n{body}", encoding="utf-8")
+    target, program = BodyExplorationTarget(f"{file}:test_it"), InterleavedProgram(cancellations=1, cancelled=cancelled)
+    explored = explore(target, program, ExploreOptions())
+    if cancelled is None or is_careful:
+        assert (explored.finding, explored.coverage) == (None, Coverage.EXHAUSTED)
+        assert ("of a package" in explored.assumes) == (cancelled is Cancelled.ANY)
+    else:
+        assert explored.finding is not None
+        token = TOKENS.decode(explored.finding.schedule or "")
+        assert token.program.cancelled is Cancelled.ANY
+        assert follow(target, token, NoProgress(), []).status is Status.VIOLATION
 
 
 def test_two_cancellations_show_what_one_does_not(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from .exits import EXIT_CODES, INTERRUPTED, USAGE, clear_errors, exit_code
 from .options import (
     CommandRequest,
     budget_option,
-    cancel_option,
+    cancel_options,
     contract_option,
     data_races_option,
     instrument_option,
@@ -106,7 +106,7 @@ class _Run:
 @jobs_option("How many targets are checked at the same time; the phases of one target run one after another.")
 @data_races_option
 @timeouts_option
-@cancel_option
+@cancel_options
 @loop_option
 @instrument_option
 @leave_out_option

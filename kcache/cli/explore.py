@@ -31,7 +31,7 @@ from .explorer_report import progress, text_of_tested_code
 from .options import (
     CommandRequest,
     budget_option,
-    cancel_option,
+    cancel_options,
     data_races_option,
     executor,
     explorer_options,
@@ -125,7 +125,7 @@ class Generator(enum.StrEnum):
 @seed_option("Seed of all random choices.")
 @data_races_option
 @timeouts_option
-@cancel_option
+@cancel_options
 @loop_option
 @explorer_options
 @verbosity_options

@@ -56,6 +56,7 @@ def print_certificate(console: Console, certificate: Certificate, target_type: T
     if certificate.status is Status.OK:
         tally, bound = certificate.tally, certificate.bound
         proof = proved_text(tally.exhausted, bound.threads, bound.operations)
+        proof += f", if {tally.assumes}" if tally.assumes else ""
         console.print(Text("verified", style="bold green") + Text(f": {proof}"), soft_wrap=True)
     elif certificate.tally.finding is None:
         console.print(Text(f"not verified: {certificate.missing}", style="bold yellow"), soft_wrap=True)

@@ -21,6 +21,7 @@ from kcache_conformance.runs.guessed_type import type_of_target
 from kcache_conformance.targets.class_names import CLASS, PREFIX, parse_class_type_name
 from kcache_conformance.targets.target_type import TargetType
 from kcache_conformance.targets.target_types import SPECIFIED, TARGET_TYPES, target_type_named
+from kcache_model.call_program import Cancelled
 from kcache_model.errors import TargetError
 from kcache_model.interleaved_program import LoopContract, Timeouts
 from kcache_model.object_types.plain import plain_value
@@ -274,6 +275,35 @@ cancel_option = click.option(
 )
 
 
+def _cancelled_option(name: str, cancelled: Cancelled, text: str) -> Callable[[F], F]:
+    return click.option(
+        name,
+        "cancelled",
+        flag_value=cancelled.value,
+        default=None,
+        callback=lambda _context, _parameter, value: None if value is None else Cancelled(value),
+        help=text,
+    )
+
+
+cancel_any_option = _cancelled_option(
+    "--cancel-any", Cancelled.ANY, "With --cancel, for tests: also cancel the tasks that packages make for themselves."
+)
+_cancel_strict_option = _cancelled_option(
+    "--cancel-strict",
+    Cancelled.STRICT,
+    "With --cancel, for classes: a call that is cancelled must have had no effect. Without this, it may have had its "
+    "effect or none.",
+)
+
+
+def cancel_options(function: F) -> F:
+    """Add the options about cancellations of commands for tests and classes."""
+    for option in (_cancel_strict_option, cancel_any_option, cancel_option):
+        function = option(function)
+    return function
+
+
 loop_option = click.option(
     "--loop",
     type=click.Choice([contract.value for contract in LoopContract]),
@@ -395,6 +425,8 @@ class CommandRequest:
             "contract": self.options.is_strict and not self.options.data_races,
             "timeouts": self.options.timeouts not in (None, Timeouts.USUAL),
             "cancel": bool(self.options.cancel),
+            "cancel-any": self.options.cancelled is Cancelled.ANY,
+            "cancel-strict": self.options.cancelled is Cancelled.STRICT,
             "loop": self.options.loop not in (None, LoopContract.ASYNCIO),
         }
         for name in (name for name, is_given in changes.items() if is_given and name not in self.target_type.knows):

@@ -9,9 +9,10 @@ import sys
 
 import click
 
+from kcache_model.call_program import Cancelled
 from kcache_model.interleaved_program import Timeouts
 
-from .options import cancel_option, duration, instrument_option, seed_option, timeouts_option
+from .options import cancel_any_option, cancel_option, duration, instrument_option, seed_option, timeouts_option
 
 _PLUGIN = "kcache.pytest_interleaving"
 
@@ -38,6 +39,7 @@ _PLUGIN = "kcache.pytest_interleaving"
 @seed_option("Seed of the first samples.")
 @timeouts_option
 @cancel_option
+@cancel_any_option
 @instrument_option
 def run(
     program: str,
@@ -47,6 +49,7 @@ def run(
     seed: int,
     timeouts: Timeouts | None,
     cancel: int | None,
+    cancelled: Cancelled | None,
     instrument: tuple[str, ...],
 ) -> None:
     """Run a test suite as it is: kcache run pytest -- ARGUMENTS of pytest.
@@ -63,6 +66,7 @@ def run(
     command += [f"--kcache-test-patience={patience}", f"--kcache-test-seed={seed}"]
     # Patient, because suites have timeouts that are not meant to end, which other tests need not have.
     command += [f"--kcache-test-timeouts={timeouts or Timeouts.PATIENT}", f"--kcache-test-cancel={cancel or 0}"]
+    command += [f"--kcache-test-cancelled={cancelled or Cancelled.USUAL}"]
     command += [f"--kcache-test-instrument={package}" for package in instrument]
     command += arguments
     if os.name == "nt":  # on Windows, exec starts another process and ends this one

@@ -25,7 +25,7 @@ from .explorer_report import print_certificate, progress
 from .options import (
     CommandRequest,
     budget_option,
-    cancel_option,
+    cancel_options,
     executor,
     explorer_options,
     takes_request,
@@ -88,7 +88,7 @@ def _bound(_context: click.Context, _parameter: click.Parameter, value: str) -> 
     metavar="FILE",
     help="Explore nothing: check FILE, which an earlier run wrote with --certificate, and run its executions again.",
 )
-@cancel_option
+@cancel_options
 @explorer_options
 @verbosity_options
 @outputs_option
@@ -191,6 +191,7 @@ def _report(certificate: Certificate, title: str, options: SuiteOptions) -> RunR
         counts,
         certificate.missing if tally.finding is None else "",
         no_proof=tally.note,
+        assumes=tally.assumes,
         not_tested=(*certificate.description.unsupported, *certificate.description.left_out),
         seconds=certificate.seconds,
         is_interrupted=tally.is_interrupted,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import os
 from collections.abc import Iterator
 from typing import Any, Final, Generic, TypeVar
@@ -23,6 +24,17 @@ def own_hash_seed() -> int:
     """Return the hash seed of this process; 0 if ``PYTHONHASHSEED`` is not set to a number."""
     seed = os.environ.get(HASH_SEED, "")
     return int(seed) if seed.isdecimal() else 0
+
+
+class Cancelled(enum.StrEnum):
+    """The contract about cancellations: of which tasks they are, and what may come of them."""
+
+    USUAL = "usual"
+    """Only tasks that the test itself makes are cancelled; a call that is cancelled may have taken effect."""
+    ANY = "any"
+    """Tasks that packages make for themselves are cancelled, too."""
+    STRICT = "strict"
+    """A call that is cancelled must have had no effect, as trio promises for its own operations."""
 
 
 Op_co = TypeVar("Op_co", covariant=True)

@@ -43,7 +43,7 @@ class Call(Generic[Op]):
         operation: the operation with its arguments.
         invoked: the time of the invocation, on any integer clock that all threads share.
         returned: the time of the response; ``None`` for a pending call, which may or may not have taken effect.
-        outcome: the result or error; ``None`` for a pending call.
+        outcome: the result or error; ``None`` for a pending call, or ``CANCELLED`` if it must have had no effect.
     """
 
     thread: int

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from .call_program import HASH_SEEDS, CallProgram
+from .call_program import HASH_SEEDS, CallProgram, Cancelled
 from .decoding import is_integer
 from .errors import FormatError
 
-_FIELDS: Final = frozenset({"hash_seed", "parameters", "path", "usual", "divisor", "timeouts", "cancel", "loop"})
+_FIELDS: Final = frozenset(
+    {"hash_seed", "parameters", "path", "usual", "divisor", "timeouts", "cancel", "cancelled", "loop"}
+)
 
 
 class Timeouts(enum.StrEnum):
@@ -45,14 +47,19 @@ LOOP_CONTRACTS: Final[Mapping[LoopContract, str]] = {
 """Contract -> the assumption of a proof about event loops."""
 
 
-def cancelled_text(number: int, what: str) -> str:
+def cancelled_text(number: int, what: str, cancelled: Cancelled = Cancelled.USUAL) -> str:
     """Return the assumption of a proof about cancellations from outside: ``no task is cancelled from outside``.
 
     Args:
         number: the number of cancellations in one execution.
         what: what is cancelled: ``task`` or ``call``.
+        cancelled: which of them are cancelled, and what may come of it.
     """
-    return f"{f'at most {number}' if number else 'no'} {what} is cancelled from outside"
+    if not number:
+        return f"no {what} is cancelled from outside"
+    effect = ", which then must have no effect" if cancelled is Cancelled.STRICT else ""
+    which = ", of the test or of a package," if cancelled is Cancelled.ANY else ""
+    return f"at most {number} {what}{which} is cancelled from outside{effect}"
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,7 @@ class InterleavedProgram(CallProgram[Any]):
         divisor: the number by which the counts in the test are divided; 1 leaves the test as it is written.
         timeouts: when waits with a timeout may end; ``None`` for what the test declares.
         cancellations: number of cancellations of tasks in one execution; ``None`` for what the test declares.
+        cancelled: which tasks are cancelled; ``None`` for what the test declares.
         loop: the order in which ready callbacks of an event loop run; ``None`` for what the test declares.
     """
 
@@ -79,6 +87,7 @@ class InterleavedProgram(CallProgram[Any]):
     divisor: int = 1
     timeouts: Timeouts | None = None
     cancellations: int | None = None
+    cancelled: Cancelled | None = None
     loop: LoopContract | None = None
 
     def with_hash_seed(self, seed: int) -> InterleavedProgram:
@@ -95,7 +104,12 @@ def encode_program(program: InterleavedProgram) -> dict[str, Any]:
         "usual": list(program.usual),
         "divisor": program.divisor if program.divisor > 1 else 0,
     }
-    set_by_the_user = {"timeouts": program.timeouts, "cancel": program.cancellations, "loop": program.loop}
+    set_by_the_user = {
+        "timeouts": program.timeouts,
+        "cancel": program.cancellations,
+        "cancelled": program.cancelled,
+        "loop": program.loop,
+    }
     return {name: value for name, value in data.items() if value} | {
         name: value for name, value in set_by_the_user.items() if value is not None
     }
@@ -111,17 +125,19 @@ def decode_program(data: Any) -> InterleavedProgram:
     known: dict[str, Any] = data if is_known else {"hash_seed": None}
     seed, parameters = known.get("hash_seed", 0), known.get("parameters", {})
     path, usual, divisor = known.get("path", []), known.get("usual", []), known.get("divisor", 1)
-    timeouts, cancellations, loop = known.get("timeouts"), known.get("cancel"), known.get("loop")
+    timeouts, cancellations, cancelled = known.get("timeouts"), known.get("cancel"), known.get("cancelled")
+    loop = known.get("loop")
     is_named = isinstance(parameters, dict) and all(map(is_integer, parameters.values()))
     are_texts = all(isinstance(some, list) and all(isinstance(one, str) for one in some) for some in (path, usual))
     are_numbers = is_integer(seed) and 0 <= seed < HASH_SEEDS and is_integer(divisor) and divisor > 0
     are_numbers = are_numbers and (cancellations is None or (is_integer(cancellations) and cancellations >= 0))
     are_contracts = timeouts in [None, *Timeouts] and loop in [None, *LoopContract]
+    are_contracts = are_contracts and cancelled in [None, *Cancelled]
     if not (are_numbers and is_named and are_texts and are_contracts):
         raise FormatError(
             "the program of a test holds only a hash seed, the positions of its parameters, an import path, the usual "
-            "ends of its threads, a divisor of its counts, a number of cancellations, and contracts about timeouts and "
-            "loops"
+            "ends of its threads, a divisor of its counts, a number of cancellations, and contracts about timeouts, "
+            "cancellations and loops"
         )
     return InterleavedProgram(
         hash_seed=seed,
@@ -131,5 +147,6 @@ def decode_program(data: Any) -> InterleavedProgram:
         divisor=divisor,
         timeouts=None if timeouts is None else Timeouts(timeouts),
         cancellations=cancellations,
+        cancelled=None if cancelled is None else Cancelled(cancelled),
         loop=None if loop is None else LoopContract(loop),
     )

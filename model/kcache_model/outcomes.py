@@ -117,9 +117,15 @@ ANYTHING = _Anything()
 
 
 class _Ended(Outcome):
-    """The outcome of a call that the environment has cut short; its error is a sentence about it."""
+    """The outcome of a call that the environment has cut short; its error is a sentence about it.
+
+    It agrees with no response of the object: a pending call with this outcome has had no effect.
+    """
 
     __slots__ = ()
+
+    def agrees_with(self, expected: Outcome, *, strict_errors: bool = False) -> bool:  # noqa: ARG002
+        return False
 
     def __str__(self) -> str:
         return str(self.error)

@@ -38,3 +38,10 @@ class Verdict:
     reason: str = ""
     steps: int = 0
     anomaly: Anomaly | None = None
+
+
+def all_assumed(first: str, second: str) -> str:
+    """Return what two proofs together take for granted: the assumptions of both, each once."""
+    if first in second or second in first:
+        return max(first, second, key=len)
+    return f"{first} and {second}"

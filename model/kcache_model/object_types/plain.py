@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..call_program import CallProgram
+from ..call_program import CallProgram, Cancelled
 from ..codec import Codec
 from ..decoding import Json, fields_of, is_integer, list_of, member_of, shown, text_of, texts_of
 from ..errors import FormatError, TargetError
@@ -52,6 +52,8 @@ class ObjectProgram(CallProgram[MethodCall]):
     threads: tuple[tuple[MethodCall, ...], ...] = ()
     cancellations: int = 0
     """Number of calls that the environment may cancel in one execution, if the calls are awaited."""
+    cancelled: Cancelled = Cancelled.USUAL
+    """Whether a call that is cancelled must have had no effect."""
 
 
 def method(
@@ -282,6 +284,8 @@ def _encode(program: ObjectProgram) -> Json:
         return list(map(_encode_operation, operations))
 
     data: Json = {"prefix": calls(program.prefix), "threads": [calls(thread) for thread in program.threads]}
+    if program.cancelled is not Cancelled.USUAL:
+        data["cancelled"] = program.cancelled.value
     return {**data, "cancel": program.cancellations} if program.cancellations else data
 
 
@@ -301,12 +305,15 @@ def _decode(decode_operation: Callable[[Any], MethodCall], data: Any) -> ObjectP
     def calls(data: Any) -> tuple[MethodCall, ...]:
         return tuple(map(decode_operation, list_of(data)))
 
-    fields = fields_of(data, "a program", {"prefix", "threads"}, {"cancel"})
+    fields = fields_of(data, "a program", {"prefix", "threads"}, {"cancel", "cancelled"})
     threads = tuple(map(calls, list_of(fields["threads"])))
     cancellations = fields.get("cancel", 0)
     if not is_integer(cancellations) or cancellations < 0:
         raise FormatError(f"{shown(cancellations)} is no number of cancellations")
-    return ObjectProgram(calls(fields["prefix"]), threads, cancellations)
+    cancelled = fields.get("cancelled", Cancelled.USUAL)
+    if cancelled not in [*Cancelled]:
+        raise FormatError(f"{shown(cancelled)} is no contract about cancellations")
+    return ObjectProgram(calls(fields["prefix"]), threads, cancellations, Cancelled(cancelled))
 
 
 def _decode_operation(

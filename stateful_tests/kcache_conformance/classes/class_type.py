@@ -168,7 +168,7 @@ def _whole_type(name: str) -> TargetType:
 
 
 def _known_options(kind: Any) -> frozenset[str]:
-    return frozenset({"cancel"} if isinstance(kind, type) and is_async_class(kind) else ())
+    return frozenset({"cancel", "cancel-strict"} if isinstance(kind, type) and is_async_class(kind) else ())
 
 
 def _not_replayed(_: object) -> Outcome:

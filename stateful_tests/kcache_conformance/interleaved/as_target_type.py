@@ -51,6 +51,7 @@ def _program(options: SuiteOptions) -> InterleavedProgram:
         usual=options.usual,
         timeouts=options.timeouts,
         cancellations=options.cancel,
+        cancelled=options.cancelled,
         loop=options.loop,
     )
 
@@ -106,6 +107,6 @@ TEST = TargetType(
         walk=WALK,
     ),
     replay=_replay,
-    knows=frozenset({"timeouts", "cancel", "loop"}),
+    knows=frozenset({"timeouts", "cancel", "cancel-any", "loop"}),
     hash_seed=hash_seed,
 )

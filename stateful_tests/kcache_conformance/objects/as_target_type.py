@@ -108,11 +108,11 @@ def _exploring(object_type: ObjectType) -> Exploring:
     def random(target: Any, seed: int, shape: tuple[int, int], options: SuiteOptions) -> Any:
         rng = Random(seed)
         sizes = tuple(rng.randint(1, shape[1]) for _ in range(rng.randint(2, shape[0])))
-        return with_cancellations(object_type, random_program(seed, object_type, target, (sizes,)), options.cancel)
+        return with_cancellations(object_type, random_program(seed, object_type, target, (sizes,)), options)
 
     def scope(bound: Bound, target: Any, options: SuiteOptions, deadline: float) -> Iterator[Any]:
         for program in small_scope(object_type, target, bound, deadline):
-            yield with_cancellations(object_type, program, options.cancel)
+            yield with_cancellations(object_type, program, options)
 
     def count(bound: Bound, target: Any, _: SuiteOptions, deadline: float) -> int | None:
         number = sum(1 for _ in small_scope(object_type, target, bound, deadline))

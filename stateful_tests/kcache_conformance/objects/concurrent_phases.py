@@ -81,11 +81,9 @@ def explorer(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
     scope = _Scope(object_type, context, exhaustive)
     first = [program for program in _each_call(object_type, context) if program not in context.exhausted]
 
-    cancel = 1 if context.options.cancel is None else context.options.cancel
-
     def searches(_: str) -> Iterator[Search]:
         for search in programs(_):
-            yield replace(search, program=with_cancellations(object_type, search.program, cancel))
+            yield replace(search, program=with_cancellations(object_type, search.program, context.options, usual=1))
 
     def programs(_: str) -> Iterator[Search]:
         exploration_target = ObjectExplorationTarget(object_type, context.target, context.options.instrument)

@@ -14,6 +14,7 @@ from operator import eq
 from typing import Any, Final
 
 from kcache_model.bound import Bound
+from kcache_model.call_program import Cancelled
 from kcache_model.errors import TargetError
 from kcache_model.object_types.method_call import MethodCall
 from kcache_model.object_types.object_type import ObjectTarget, ObjectType
@@ -21,6 +22,8 @@ from kcache_model.object_types.specification import Specification, States, follo
 from kcache_model.object_types.vocabulary import OperationTemplate, alphabet, random_operation, same_keys
 from kcache_model.thread_time import own_seconds
 from kcache_stress.interruption import is_interrupted
+
+from ..phases.suite_options import SuiteOptions
 
 SHAPES: Final = ((1, 1), (1, 1), (2, 1), (1, 2), (2, 2), (1, 1, 1))
 """Shapes of small programs: the number of calls of each thread."""
@@ -357,6 +360,16 @@ def _may_wait_for_ever(object_type: ObjectType, program: Any, is_late: Callable[
     return may_wait_for_ever(object_type.specification(program), program, is_late)
 
 
-def with_cancellations(object_type: ObjectType, program: Any, number: int | None) -> Any:
-    """Return the program with a number of cancellations in each execution, if its calls are awaited."""
-    return replace(program, cancellations=number) if number and object_type.is_on_loop else program
+def with_cancellations(object_type: ObjectType, program: Any, options: SuiteOptions, usual: int = 0) -> Any:
+    """Return the program with the cancellations of the options in each execution, if its calls are awaited.
+
+    Args:
+        object_type: of the target.
+        program: the program.
+        options: the options of the run.
+        usual: the number of cancellations if the options have none.
+    """
+    number = usual if options.cancel is None else options.cancel
+    if not number or not object_type.is_on_loop:
+        return program
+    return replace(program, cancellations=number, cancelled=options.cancelled or Cancelled.USUAL)

@@ -12,7 +12,7 @@ from typing import Any, Final
 from kcache_model.errors import CannotExploreError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.progress import ProgressListener
-from kcache_model.verdict import Status
+from kcache_model.verdict import Status, all_assumed
 from kcache_stress.target.excluded_faults import ExcludedFaults
 from kcache_stress.target.exploration_target import ExplorationTarget
 from kcache_stress.target.explore import Explored, ExploreOptions, explore
@@ -136,7 +136,7 @@ def explorer_phase(
             counts.update(programs=1, executions=explored.executions, exhausted=explored.is_exhausted)
             if explored.excluded and any(one.status is Status.VIOLATION for one in context.known.findings):
                 context.met["known"] += 1
-            no_proof, assumes = no_proof or explored.no_proof, assumes or explored.assumes
+            no_proof, assumes = no_proof or explored.no_proof, all_assumed(assumes, explored.assumes)
             if explored.finding is not None:
                 finding = alone(explored.finding.program) or explored.finding
                 if not context.is_known(finding):

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from kcache_model.finding import Finding
 from kcache_model.progress import NoProgress, ProgressListener
-from kcache_model.verdict import Status
+from kcache_model.verdict import Status, all_assumed
 
 from .budget_slices import work_steps
 from .suite_options import SuiteOptions
@@ -121,7 +121,7 @@ class PhaseOutcome:
             later.sample or self.sample,
             self.no_proof or later.no_proof,
             later.proved or self.proved,
-            self.assumes or later.assumes,
+            all_assumed(self.assumes, later.assumes),
         )
 
     @property

@@ -9,6 +9,7 @@ from math import inf
 from typing import Any, Final
 
 from kcache import Semantics
+from kcache_model.call_program import Cancelled
 from kcache_model.interleaved_program import LoopContract, Timeouts
 from kcache_model.rules import Contract
 
@@ -61,6 +62,8 @@ class SuiteOptions:
         usual: exceptions that end threads of a test although the test passes, each with its place.
         timeouts: when waits with a timeout may end; for tests. ``None`` for what the test declares.
         cancel: the number of cancellations in one execution of an async test or class; ``None`` for the usual one.
+        cancelled: which tasks of a test are cancelled, and whether a call of a class may then have had an effect;
+            ``None`` for what the test declares.
         loop: the order in which ready callbacks of an event loop run; for tests. ``None`` for what the test declares.
     """
 
@@ -88,6 +91,7 @@ class SuiteOptions:
     usual: tuple[str, ...] = ()
     timeouts: Timeouts | None = None
     cancel: int | None = None
+    cancelled: Cancelled | None = None
     loop: LoopContract | None = None
 
     @property
@@ -111,6 +115,7 @@ _ENUMS: Final[Mapping[str, type[Enum]]] = {
     "semantics": Semantics,
     "contract": Contract,
     "timeouts": Timeouts,
+    "cancelled": Cancelled,
     "loop": LoopContract,
 }
 

@@ -35,6 +35,7 @@ def certificate_rows(certificate: Certificate, methods: MethodsReport | None = N
         "executions": str(tally.executions),
         "audited": f"{tally.audited.executions} of them, of unchanged code; threads interrupted at {tally.audited}",
         **({"no proof": "; ".join(tally.notes)} if tally.notes else {}),
+        **({"assumes": tally.assumes} if tally.assumes else {}),
         **sources,
         "made with": f"kcache {tools['kcache']}, {tools['implementation']} {tools['python']}",
         **_when(certificate),
@@ -62,6 +63,7 @@ def encode_certificate(certificate: Certificate, methods: MethodsReport | None =
         "executions": tally.executions,
         "audited": tally.audited.to_json(),
         "no_proof": list(tally.notes),
+        "assumes": tally.assumes,
         "not_tested": [*description.unsupported, *description.left_out],
         **({"methods": encode_methods(methods)} if methods else {}),
         "sources": {

@@ -12,7 +12,7 @@ from kcache import Semantics
 from kcache_model.audited import NOT_AUDITED, Audited
 from kcache_model.bound import Bound
 from kcache_model.finding import Finding
-from kcache_model.verdict import Status
+from kcache_model.verdict import Status, all_assumed
 
 from ..phases.symptoms import KnownFindings
 
@@ -113,7 +113,7 @@ class Tally:
             self.sources | other.sources,
             self.is_interrupted or other.is_interrupted,
             self.lost or other.lost,
-            self.assumes or other.assumes,
+            all_assumed(self.assumes, other.assumes),
             self.contended or other.contended,
         )
 

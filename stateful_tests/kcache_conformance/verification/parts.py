@@ -30,15 +30,17 @@ _ANEW: Final = "or start again without --resume"
 
 def setting_of(batch: Batch, bound: Bound, description: Description) -> Mapping[str, str]:
     """Return all inputs of programs and their verdicts except the sources: name -> text."""
+    options = batch.suite_options
     return {
         "target": batch.target,
         "type": batch.type,
         "bound": str(bound),
-        "semantics": batch.suite_options.semantics.value,
+        "semantics": options.semantics.value,
         "granularity": batch.options.granularity.value,
-        "instrument": ", ".join(sorted(batch.suite_options.instrument)),
+        "instrument": ", ".join(sorted(options.instrument)),
         "executions": str(batch.options.executions),
-        "strict errors": "yes" if batch.suite_options.strict_errors else "no",
+        "strict errors": "yes" if options.strict_errors else "no",
+        "cancellations": " ".join(str(one) for one in (options.cancel, options.cancelled) if one),
         "not tested": ", ".join(sorted({*description.unsupported, *description.left_out})),
         "kcache": kcache.__version__,
         "python": f"{platform.python_implementation()} {'.'.join(platform.python_version_tuple()[:2])}",
@@ -72,7 +74,7 @@ def read_part(file: Path, setting: Mapping[str, str], loaded: Sources) -> Part:
     if changed:
         raise FormatError(f"{name} cannot be continued: {', '.join(changed)} changed since; undo the change, {_ANEW}")
     for key, now in setting.items():
-        before = part.setting.get(key)
+        before = part.setting.get(key, "")
         if before != now:
             differs = f"{key} was {before or 'nothing'}, but is now {now or 'nothing'}"
             raise FormatError(f"{name} cannot be continued: {differs}; restore it, {_ANEW}")
@@ -146,6 +148,7 @@ def _decoded(data: Any) -> Part:
         notes=tuple(texts_of(data["no_proof"])),
         audited=Audited.from_json(data["audited"]),
         sources=_files(data["sources"]["files"]),
+        assumes=text_of(data.get("assumes", "")),
     )
     explored = joined((_count(start), _count(stop)) for start, stop in list_of(resume["done"]))
     ends = [number for both in explored for number in both]

@@ -159,7 +159,7 @@ class BodyExplorationTarget:
     def assumes(self, program: InterleavedProgram) -> str:
         """Return what proofs about the program take for granted: the contract, and the number of cancellations."""
         test = self._test(program)
-        assumed = f"{LOOP_CONTRACTS[test.loop]}, and {cancelled_text(test.cancellations, 'task')}"
+        assumed = f"{LOOP_CONTRACTS[test.loop]}, and {cancelled_text(test.cancellations, 'task', test.cancelled)}"
         return assumed if self._has_loop else ""
 
     @property
@@ -357,6 +357,7 @@ class BodyExplorationTarget:
             divisor=program.divisor,
             timeouts=program.timeouts or test.timeouts,
             cancellations=test.cancellations if program.cancellations is None else program.cancellations,
+            cancelled=program.cancelled or test.cancelled,
             loop=program.loop or test.loop,
         )
 

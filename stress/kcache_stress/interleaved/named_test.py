@@ -15,6 +15,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
+from kcache_model.call_program import Cancelled
 from kcache_model.errors import TargetError
 from kcache_model.interleaved_program import LoopContract, Timeouts
 
@@ -55,8 +56,9 @@ class InterleavedTest:
         divisor: divisor of the counts in the module of the test; see :mod:`~.counts`.
         timeouts: when waits with a timeout may end.
         cancellations: number of cancellations of tasks in one execution.
+        cancelled: which tasks are cancelled.
         loop: the order in which ready callbacks of an event loop run. What the decorator of the test says of these
-            three holds unless the program says otherwise.
+            four holds unless the program says otherwise.
         is_async: whether the test is a coroutine function: it runs in an event loop.
         path: the file of the test.
         unsupported: always empty; all targets have this attribute.
@@ -75,6 +77,7 @@ class InterleavedTest:
     divisor: int = 1
     timeouts: Timeouts = Timeouts.USUAL
     cancellations: int = 0
+    cancelled: Cancelled = Cancelled.USUAL
     loop: LoopContract = LoopContract.ASYNCIO
     is_async: bool = False
     path: str = ""

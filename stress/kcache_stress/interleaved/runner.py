@@ -13,6 +13,7 @@ from types import CodeType, FrameType, FunctionType, MethodType, ModuleType, Sim
 from typing import Any, Final, NoReturn
 from unittest import SkipTest
 
+from kcache_model.call_program import Cancelled
 from kcache_model.errors import CannotExploreError
 from kcache_model.finding import FindingKind
 from kcache_model.interleaved_program import LoopContract, Timeouts
@@ -247,7 +248,8 @@ class InterleavedRunner(ScenarioRunner):
         if not self._test.cancellations:
             return Cancellations()
         tolerated = self._shape.tolerated or frozenset()
-        return Cancellations(self._test.cancellations, self._test.path, tolerated, self._at_birth)
+        path = "" if self._test.cancelled is Cancelled.ANY else self._test.path
+        return Cancellations(self._test.cancellations, path, tolerated, self._at_birth)
 
     def _learn_tolerated(self) -> None:
         """Run the test with tasks cancelled before they begin, and store the tasks without which it passes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from kcache_model.call_program import CallProgram
+from kcache_model.call_program import CallProgram, Cancelled
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
 from kcache_model.outcomes import CANCELLED, NOT_BEGUN, Outcome
 
@@ -23,7 +23,7 @@ def calls_of(
 ) -> tuple[Call[Op], ...]:
     """Return the calls of an execution in the order of their beginnings, including calls before and after the threads.
 
-    A call that was cancelled is pending: it may or may not have taken effect.
+    A call that was cancelled is pending: it may have taken effect or not. If it must not, its outcome says so.
 
     Args:
         program: the operations.
@@ -41,7 +41,8 @@ def calls_of(
     ticks = {mark: begun + tick for tick, mark in enumerate(marks_in_order(execution) if marks is None else marks)}
     for position, (thread, operation, outcome) in enumerate(threads):
         if outcome == CANCELLED:
-            calls.append(Call(thread, operation, ticks[position + 1], None, None))
+            is_strict = getattr(program, "cancelled", Cancelled.USUAL) is Cancelled.STRICT
+            calls.append(Call(thread, operation, ticks[position + 1], None, CANCELLED if is_strict else None))
         elif outcome != NOT_BEGUN:
             calls.append(Call(thread, operation, ticks[position + 1], ticks[-position - 1], outcome))
     calls += _alone(FINAL_THREAD, final, execution.final, begun + len(ticks))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from kcache_model.call_program import own_hash_seed
+from kcache_model.call_program import Cancelled, own_hash_seed
 from kcache_model.errors import CannotExploreError, TargetError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.history import Call
@@ -281,7 +281,10 @@ class ObjectExplorationTarget:
         """Return what proofs about the program take for granted: the contract, and the number of cancellations."""
         if not self._object_type.is_on_loop:
             return ""
-        return f"{self.contract(program)}, and {cancelled_text(getattr(program, 'cancellations', 0), 'call')}"
+        cancelled = getattr(program, "cancelled", Cancelled.USUAL)
+        return (
+            f"{self.contract(program)}, and {cancelled_text(getattr(program, 'cancellations', 0), 'call', cancelled)}"
+        )
 
     def announce(self, program: Any, watch: ProgressListener) -> None:
         """Notify ``watch`` that a program is about to run."""

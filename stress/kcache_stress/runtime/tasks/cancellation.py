@@ -11,7 +11,9 @@ If the test itself is cancelled, because it waited for the task, the other tasks
 Prior art: trio's rule that a cancelled operation either has happened or has not (checkpoints); the model checker
 simloom injects ``cancel()`` at awaits, too, but leaves it to the test to know what is right then.
 
-Open: tasks that a package makes for itself; cancellation between two callbacks of one iteration, which needs another
+Tasks that a package makes for itself are cancelled only if the user says so: who else has a hold of them?
+
+Open: cancellation between two callbacks of one iteration, which needs another
 thread or a signal.
 """
 
@@ -53,7 +55,8 @@ class Cancellations:
 
     Attributes:
         most: number of cancellations in one execution.
-        path: the file of the test: its own are the tasks that it makes, or whose coroutine is defined there.
+        path: the file of the test: its own are the tasks that it makes, or whose coroutine is defined there. Empty if
+            the tasks that packages make may be cancelled, too.
         tolerated: the sets of tasks without which the test passes.
         at_birth: tasks that are cancelled before they begin.
         cancelled: the tasks that were cancelled.
@@ -73,9 +76,9 @@ class Cancellations:
         return Cancellations(self.most, self.path, self.tolerated, self.at_birth)
 
     def name_of(self, task: asyncio.Task[Any], origin: Origin | None) -> TaskName | None:
-        """Return the name of a new task if it is the test's own; ``None`` for other tasks."""
+        """Return the name of a new task if it may be cancelled; ``None`` for other tasks."""
         paths = [code.co_filename for code in _codes(task.get_coro())]
-        if origin is None or self.path not in (origin.path, *paths):
+        if origin is None or (self.path and self.path not in (origin.path, *paths)):
             return None
         work = getattr(task.get_coro(), "__qualname__", "?")
         place = (origin.path, origin.line, work)
