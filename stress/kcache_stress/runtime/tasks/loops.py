@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 warnings: Final[Any] = _warnings
 NEVER_AWAITED: Final = "is called, but never awaited: what it does was not run"
+_THREADS_HAVE_TASKS: Final = sys.version_info >= (3, 14)
 _OWN_FOLDER: Final = f"{os.path.dirname(__file__)}{os.sep}"
 SEVERAL_LOOPS: Final = "threads run event loops beside each other: what one does to another is not seen"
 IN_ANY_ORDER: Final = "threads run beside an event loop whose callbacks run in any order: not all orders are tried"
@@ -91,7 +92,8 @@ class EventLoops:
     """
 
     __slots__ = (
-        *("_bridges", "_current", "_former", "_numbers", "_open", "_private", "_replaced", "_running", "_threads"),
+        *("_bridges", "_current", "_former", "_numbers", "_open", "_private", "_replaced", "_running", "_shown"),
+        *("_tasks", "_threads"),
         *("arrivals", "cancellations", "environment", "has_loops", "has_threads", "is_any_order", "is_any_time"),
         *("is_patient", "scheduler"),
     )
@@ -103,6 +105,8 @@ class EventLoops:
         self.cancellations = Cancellations()
         self.has_loops = self.has_threads = self.is_any_order = self.is_any_time = self.is_patient = False
         self._replaced: list[tuple[Any, str, Any]] = []
+        self._shown = HUB  # the thread whose loop asyncio sees
+        self._tasks: dict[int, Any] = {}  # thread -> the task that it runs, while asyncio sees another thread
         self.start_over()
 
     def start_over(self) -> None:
@@ -117,7 +121,9 @@ class EventLoops:
         self._threads: set[int] = set()
         if self.scheduler.on_switch is not None:
             self.scheduler.on_switch = None
-            sys.modules["asyncio.events"]._set_running_loop(None)  # an aborted execution may have left one
+            self._show_running()  # none: an aborted execution may have left one
+        self._shown = HUB
+        self._tasks.clear()
 
     def __enter__(self) -> None:
         modules = sys.modules
@@ -285,7 +291,7 @@ class EventLoops:
         self._running[self.scheduler.current] = loop
         if self.scheduler.current != HUB:
             self._threads.add(self.scheduler.current)
-        self.scheduler.on_switch = self._show_running
+        self.scheduler.on_switch, self._shown = self._show_running, self.scheduler.current
 
     def leave(self, loop: VirtualLoop) -> None:
         """Record that a loop has stopped."""
@@ -328,9 +334,18 @@ class EventLoops:
                 loop.close()
 
     def _show_running(self) -> None:
-        """Let asyncio see the loop of the thread that goes on: for asyncio, all virtual threads are one thread."""
-        asyncio: Any = sys.modules["asyncio.events"]
-        asyncio._set_running_loop(self.running)
+        """Let asyncio see the loop of the thread that goes on: for asyncio, all virtual threads are one thread.
+
+        Since Python 3.14, a thread has one running task; before, each loop has one.
+        """
+        asyncio: Any = sys.modules["asyncio"]
+        thread, shown, running = self.scheduler.current, asyncio._get_running_loop(), self.running
+        if _THREADS_HAVE_TASKS and shown is not None:
+            self._tasks[self._shown] = asyncio.tasks._swap_current_task(shown, None)
+        asyncio._set_running_loop(running)
+        task, self._shown = self._tasks.pop(thread, None), thread
+        if task is not None and running is not None:
+            asyncio.tasks._swap_current_task(running, task)
 
 
 def _policy() -> Any:

@@ -482,6 +482,7 @@ class Scheduler:
                     continue
                 self.live, self.left, self._aborted_events, self._starter = True, 0, 0, None
                 self.current = thread.number
+                (self.on_switch or bool)()
                 running.throw(Aborted)
                 self.live, self.current = False, HUB
                 if not thread.finished:
