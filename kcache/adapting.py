@@ -15,7 +15,6 @@ import importlib.util
 import inspect
 import itertools
 import sys
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, MappingView, Set
 from typing import Any, Final, Unpack, cast
 
@@ -35,6 +34,7 @@ from .adapting_calls import (
     name_of,
     planned,
 )
+from .adapting_loop import AdapterLoop, collected, settled
 from .interfaces import Indexer, Indexers, KeyFunc
 
 _MISSING_KEY: Final = "no such key"
@@ -129,7 +129,7 @@ class AdaptedFactory:
         """
         cache, loop = self._called({"key_func": key_func, "indexers": indexers, "semantics": semantics}), None
         if inspect.isawaitable(cache):
-            loop = _EventLoop(self._wishes.importer)
+            loop = AdapterLoop(self._wishes.importer)
             cache = loop.run(cache)
         kind = self._classes.get(type(cache))
         if kind is None:
@@ -161,87 +161,16 @@ class AdaptedFactory:
         return f"adapt({name_of(self._make)})"
 
 
-class _EventLoop:
-    """An event loop in a daemon thread; it ends with the adapter that has it."""
-
-    def __init__(self, importer: Callable[[str], Any]) -> None:
-        self._asyncio = importer("asyncio")
-        loop = self._asyncio.new_event_loop()
-        self._is_virtual = hasattr(loop, "served")  # in the explorer, whose threads must not wait for real locks
-        self._loop = loop.served() if self._is_virtual else loop
-        threads = importer("threading")
-        self._thread = threads.Thread(target=_run_loop, args=(self._loop, self._asyncio), daemon=True)
-        self._thread.start()
-        call, stop = self._loop.call_soon_threadsafe, self._loop.stop
-        self._stop: Callable[[], object] = (
-            functools.partial(call, stop) if self._is_virtual else weakref.finalize(self, call, stop)
-        )
-
-    def run(self, awaitable: Any) -> Any:
-        """Run an awaitable in the loop, wait for it, and return its result."""
-        if self._is_virtual:
-            return self._run_virtually(awaitable)
-        task = _awaited(awaitable)
-        try:
-            future = self._asyncio.run_coroutine_threadsafe(task, self._loop)
-        except BaseException:  # the explorer refuses: neither coroutine will be awaited, so close both
-            task.close()
-            getattr(awaitable, "close", lambda: None)()
-            raise
-        return future.result()
-
-    def _run_virtually(self, awaitable: Any) -> Any:
-        completion, ended = self._loop.completion(lambda: "an async method"), []
-
-        def begin() -> None:
-            task = self._loop.create_task(_awaited(awaitable))
-            task.add_done_callback(end)
-
-        def end(task: Any) -> None:
-            ended.append(task)
-            completion.release()
-
-        self._loop.call_soon_threadsafe(begin)
-        completion.acquire()
-        return ended[0].result()
-
-    def close(self) -> None:
-        """End the thread."""
-        self._stop()
-        self._thread.join(1.0)
-
-
-async def _awaited(awaitable: Any) -> Any:
-    return await awaitable
-
-
 async def _run_to_its_end(function: Callable[..., Any], arguments: tuple[Any, ...], *, is_kept: bool) -> Any:
     result = function(*arguments)
     if hasattr(type(result), "__aiter__"):
-        return await _collected(result)
+        return await collected(result)
     result = await result if inspect.isawaitable(result) else result
     if is_kept:
         return result
     if isinstance(result, Mapping):
         return {**result}
     return list(cast("Any", result)) if isinstance(result, (MappingView, Iterator)) else result
-
-
-async def _collected(results: Any) -> list[Any]:
-    return [result async for result in results]
-
-
-def _run_loop(loop: Any, asyncio: Any) -> None:
-    try:
-        loop.run_forever()
-    finally:
-        tasks = asyncio.all_tasks(loop)
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            loop.run_until_complete(asyncio.wait(tasks))
-        loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.close()
 
 
 class _Adapted:
@@ -257,11 +186,11 @@ class _Adapted:
     pairs: bool
     is_async: bool
 
-    def __init__(self, cache: Any, key_func: KeyFunc[Any], tombstone: Any, loop: _EventLoop | None) -> None:
+    def __init__(self, cache: Any, key_func: KeyFunc[Any], tombstone: Any, loop: AdapterLoop | None) -> None:
         self._cache, self._key_func, self._tombstone = cache, key_func, tombstone
         self._deletions = itertools.count()
         if loop is None and self.is_async:
-            loop = _EventLoop(self.wishes.importer)
+            loop = AdapterLoop(self.wishes.importer)
         self._loops = {} if loop is None else {0: loop}
 
     def close(self) -> None:
@@ -306,15 +235,7 @@ class _Adapted:
         return sorted(result) if operation == "index_keys" and isinstance(result, Set) else _listed(result)
 
     def _settled(self, result: Any) -> Any:
-        if hasattr(type(result), "__aiter__"):
-            result = _collected(result)
-        if not inspect.isawaitable(result):
-            return result
-        if not self._loops:  # two threads may be here at once: the second loop is closed again
-            loop = _EventLoop(self.wishes.importer)
-            if self._loops.setdefault(0, loop) is not loop:
-                loop.close()
-        return self._loops[0].run(result)
+        return settled(result, self._loops, self.wishes.importer)
 
     def _write(self, operation: str, obj: Any, key: Any, argument: Any) -> None:
         takes = self.plan[operation].takes
@@ -387,7 +308,7 @@ def _listed(result: Any) -> Any:
     return list(result) if is_other else result
 
 
-def _class_for(cache: Any, loop: _EventLoop | None, wishes: Wishes) -> tuple[type[_Adapted], _EventLoop | None]:
+def _class_for(cache: Any, loop: AdapterLoop | None, wishes: Wishes) -> tuple[type[_Adapted], AdapterLoop | None]:
     """Create the adapter class for a cache's class, in the cache's module: the explorer instruments that module."""
     plan = planned(cache, wishes)
     lacking = set(SYNONYMS.keys() - plan.keys())

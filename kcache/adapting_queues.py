@@ -4,7 +4,8 @@ from kcache.adapting_queues import adapt_queue     # kcache.testing exports it a
 
 new_queue = adapt_queue(MyQueue)                   # kcache check --type delta-fifo mypackage.queues:new_queue
 
-An adapter has no lock of its own. Each of its operations is one call of the queue.
+An adapter has no lock of its own. Each of its operations is one call of the queue. If any of its methods is ``async
+def``, all run in an event loop: plain methods rely on nothing else running there meanwhile.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, Final
 
 from .adapting import packages_of
 from .adapting_calls import name_of, names_of
+from .adapting_loop import AdapterLoop, settled
 
 SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
     "add": ("put", "push", "enqueue", "on_add"),
@@ -86,8 +88,10 @@ def adapt_queue(
     if unknown:
         known = ", ".join((*SYNONYMS, *OPTIONS))
         raise TypeError(f"unknown operation or option {', '.join(unknown)}; known are: {known}")
+    caller = sys._getframe(1)
+    importer = caller.f_builtins["__import__"]  # the user's, which the explorer controls
     return AdaptedQueueFactory(
-        make, frozenset(unsupported), dict(options or {}), operations, sys._getframe(1).f_globals
+        make, frozenset(unsupported), dict(options or {}), operations, caller.f_globals, importer
     )
 
 
@@ -105,7 +109,9 @@ class AdaptedQueueFactory:
         options: Mapping[str, str],
         operations: Mapping[str, str | Callable[..., Any]],
         namespace: Mapping[str, Any],
+        importer: Callable[[str], Any],
     ) -> None:
+        self._importer = importer
         self._make, self._operations, self._unsupported = make, operations, unsupported
         self._classes: dict[type, type[_AdaptedQueue]] = {}
         self._takes_key_func, self._options = _taken(make, options)
@@ -136,7 +142,7 @@ class AdaptedQueueFactory:
         queue = self._make(key_func, **arguments) if self._takes_key_func else self._make(**arguments)
         if type(queue) not in self._classes:
             self._classes[type(queue)] = _class_for(queue, self._operations, self._unsupported)
-        return self._classes[type(queue)](queue)
+        return self._classes[type(queue)](queue, self._importer)
 
     def __repr__(self) -> str:
         return f"adapt_queue({name_of(self._make)})"
@@ -145,14 +151,26 @@ class AdaptedQueueFactory:
 class _AdaptedQueue:
     """A queue behind client-go's methods. Each class of queues gets its own subclass with the methods it supports."""
 
-    def __init__(self, queue: Any) -> None:
-        self._queue = queue
+    is_async: bool
+
+    def __init__(self, queue: Any, importer: Callable[[str], Any]) -> None:
+        self._queue, self._importer = queue, importer
+        self._loops = {0: AdapterLoop(importer)} if self.is_async else dict[int, AdapterLoop]()
+
+    def _settled(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        result = _called(function, arguments) if self.is_async else function(*arguments)
+        return settled(result, self._loops, self._importer)
+
+
+async def _called(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    result = function(*arguments)
+    return await result if inspect.isawaitable(result) else result
 
 
 def _class_for(
     queue: Any, operations: Mapping[str, str | Callable[..., Any]], spared: frozenset[str]
 ) -> type[_AdaptedQueue]:
-    methods: dict[str, Any] = {}
+    methods: dict[str, Any] = {"is_async": False}
     for name in SYNONYMS:
         source = operations.get(name) or next(
             (method for other in (name, *SYNONYMS[name]) for method in names_of(other) if hasattr(queue, method)),
@@ -161,6 +179,8 @@ def _class_for(
         if isinstance(source, str) and source and not hasattr(queue, source):
             raise TypeError(f"{name_of(type(queue))} has no method {source} for {name}")
         if source:
+            function = getattr(queue, source, None) if isinstance(source, str) else source
+            methods["is_async"] |= inspect.iscoroutinefunction(function)
             methods["__len__" if name == "len" else name] = _method(name, source)
         elif name not in _MAY_BE_MISSING | spared:
             raise TypeError(
@@ -181,10 +201,12 @@ def _method(operation: str, source: str | Callable[..., Any]) -> Callable[..., A
         return attribute(*arguments) if callable(attribute) else attribute
 
     if operation == "pop":
-        return lambda self, process: call(self._queue, lambda item, *first: process(item, bool(first and first[0])))
+        return lambda self, process: self._settled(
+            call, self._queue, lambda item, *first: process(item, bool(first and first[0]))
+        )
     if operation in ("is_closed", "has_synced", "len", "key_of", "pop_batch"):
-        return lambda self, *arguments: call(self._queue, *arguments)
-    return lambda self, *arguments: _nothing(call(self._queue, *arguments))
+        return lambda self, *arguments: self._settled(call, self._queue, *arguments)
+    return lambda self, *arguments: _nothing(self._settled(call, self._queue, *arguments))
 
 
 def _nothing(_: object) -> None:
