@@ -15,6 +15,7 @@ from ..decoding import Json, fields_of, is_integer, list_of, member_of, shown, t
 from ..errors import FormatError, TargetError
 from ..history import FINAL_THREAD
 from ..outcomes import Outcome, error_text, raised, returned
+from ..render import printable_line
 from ..target_name import target_name
 from .method_call import RESULTS, Form, LateArgument, MethodCall, ResultOf, result_name
 from .object_type import ObjectType, ReadBack, Remarks
@@ -257,7 +258,7 @@ def _target(factory: Any, name: str, vocabulary: Vocabulary) -> PlainTarget:
     except ValueError:
         pass
     try:
-        made = factory()
+        made = _made(factory)
     except (Exception, SystemExit) as error:
         raise TargetError(f"{name}() raised {error_text(error)}; it must return a new object") from error
     missing = {template.name for template in vocabulary if not _offers(made, template)}
@@ -265,6 +266,22 @@ def _target(factory: Any, name: str, vocabulary: Vocabulary) -> PlainTarget:
     if required:
         raise TargetError(f"the {type(made).__name__} that {name} returned has no {', '.join(required)}")
     return PlainTarget(name, factory, frozenset(missing))
+
+
+def _made(factory: Callable[[], Any]) -> Any:
+    """Return a new object; if its class needs a running event loop, of one."""
+    try:
+        return factory()
+    except RuntimeError as error:
+        if "event loop" not in str(error):
+            raise
+
+    async def make() -> Any:
+        return factory()
+
+    import asyncio  # most classes do not need it
+
+    return asyncio.run(make())
 
 
 def _offers(made: Any, template: OperationTemplate) -> bool:
@@ -372,7 +389,7 @@ def _lines(program: ObjectProgram, target: str, remarks: Remarks) -> Iterator[st
     needed = {name for operation in program.operations() for name in operation.needs}
 
     def line(thread: int, position: int, operation: MethodCall) -> str:
-        remark = remarks.get((thread, position), "")
+        remark = printable_line(remarks.get((thread, position), ""))
         code = f"{result_name(operation.name)} = {operation.code()}" if operation.name in needed else operation.code()
         return f"{code}  # {remark}" if remark else code
 
@@ -385,7 +402,9 @@ def _lines(program: ObjectProgram, target: str, remarks: Remarks) -> Iterator[st
     making = [made.format(f"{found}{call or '()'}") for made in first.making]
     before = [*making, *(line(-1, position, operation) for position, operation in enumerate(program.prefix))]
     threads = [[line(number, *call) for call in enumerate(own)] for number, own in enumerate(program.threads)]
-    after = [f"# then: {remark}" for (thread, _), remark in sorted(remarks.items()) if thread == FINAL_THREAD]
+    after = [
+        f"# then: {printable_line(remark)}" for (thread, _), remark in sorted(remarks.items()) if thread == FINAL_THREAD
+    ]
     if is_async:
         yield from _task_lines(before, threads, after)
         return

@@ -43,9 +43,9 @@ class Replay:
 
     Each replay differs from the previous replay in everything that no result may depend on: thread identities, the
     time, and random numbers; a replay with a call at a given time does not. The virtual clock is the clock of
-    executions: waits and sleeps take no time, and a wait with a timeout ends as in an execution. On real threads, a
-    call that does not return is abandoned. Waiting for it takes time, so the calls are remembered, unless they were
-    the calls that returned last.
+    executions: waits and sleeps take no time, and a wait with a timeout ends as in an execution. Calls that real
+    threads answer otherwise are named; they are not compared. On real threads, a call that does not return is
+    abandoned. Waiting for it takes time, so the calls are remembered, unless they were the calls that returned last.
 
     Args:
         name: of the class or model.
@@ -55,6 +55,7 @@ class Replay:
 
     Attributes:
         driver: as passed; a replacement must wait in the same cases.
+        differing: names of the calls whose results differ on real threads: they show that the threads are virtual.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class Replay:
         self._virtual: VirtualCalls | None = None
         self._elsewhere = 0
         self._real: Driver | None = None
-        self._differs = False
+        self.differing: set[str] = set()
         self._compared: set[Calls] = set()
         self._callers: dict[int, PatientCaller] = {}
         self._others: dict[int, PatientCaller] = {}
@@ -85,10 +86,9 @@ class Replay:
             return WAITS if stage is None else stage.outcomes[-1][0]
         if stage is not None and len(self._compared) < _MOST_COMPARED and calls not in self._compared:
             self._compared.add(calls)
-            self._differs = self._does_differ(calls, stage)
-        if stage is None or self._differs:
-            return self.on_real_threads(calls)
-        return stage.outcomes[-1][0]
+            if self._does_differ(calls, stage):
+                self.differing.add(calls[-1].name)
+        return self.on_real_threads(calls) if stage is None else stage.outcomes[-1][0]
 
     def result(self, calls: Calls) -> object:
         """Return the result of the last call as an object; ``None`` if it did not return. Only for plain drivers."""
@@ -120,8 +120,6 @@ class Replay:
 
     def stage(self, steps: Calls) -> Stage | None:
         """Return the outcomes of steps on a new object; ``None`` if virtual threads cannot decide them."""
-        if self._differs:
-            return None
         if self._virtual is None:
             self._virtual = self._virtual_calls()
         last = steps[-1].call if isinstance(steps[-1], Begun) else steps[-1]
@@ -136,7 +134,7 @@ class Replay:
 
     def explains(self, history: History, pulse: Callable[[], None]) -> bool | None:
         """Whether the calls may have their results, if threads of the class run at any time; ``None`` if unknown."""
-        if self._differs or self._virtual is None:
+        if self._virtual is None:
             return None
         is_made = [call.operation.name not in self._invariants for call in history.calls]
         calls, idle_before = (

@@ -12,6 +12,8 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from ..phases.symptoms import IS_LEFT_OUT
+
 _LOCK_NAME: Final = re.compile(r"lock|mutex|cond", re.IGNORECASE)
 _LOCK_CLASSES: Final = frozenset({"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "allocate_lock"})
 _SAYS_SO: Final = re.compile(
@@ -87,5 +89,5 @@ def advice_of_left_out(left_out: Iterable[str]) -> dict[str, str]:
     for text in left_out:
         name, _, reason = text.partition(" (")
         if reason and " " not in name:  # ``what NAME returns (...)`` is called, so it is not included
-            advice[name] = f"is left out: {reason.removesuffix(')')}"
+            advice[name] = f"{IS_LEFT_OUT}: {reason.removesuffix(')')}"
     return advice

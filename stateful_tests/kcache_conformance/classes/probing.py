@@ -48,7 +48,7 @@ class Probed:
 
     Attributes:
         first: the first call of each template -> its outcome on a new object, after the calls that it needs.
-        unsteady: the names of the calls whose results vary: they return times or random numbers.
+        unsteady: the names of calls whose results vary: times, random numbers, what only virtual threads have.
         untried: the names of the calls that were not tried because they are slow; they cannot be compared.
         returns_objects: whether some call returns an object with an identity.
     """
@@ -66,7 +66,7 @@ class Probed:
             if not outcome.waits and outcome.error is None
         )
         self.untried: set[str] = set()
-        self.unsteady = frozenset(self._unsteady())
+        self.unsteady = frozenset(self._unsteady()) | frozenset(getattr(tries, "differing", ()))
         for call in self.first:  # a call comes after the calls whose results it takes
             if self.untried.intersection((*call.needs, *_begun(call))):
                 self.untried.add(call.name)

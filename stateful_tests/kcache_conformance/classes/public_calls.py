@@ -37,6 +37,10 @@ _OWN_OPERATORS: Final = frozenset(
 )
 """Further operators, called only if the class itself defines them: those of containers take containers like themselves,
 and others, such as comparisons and sums, create new objects."""
+_OPERANDS: Final = {"__setitem__": 2} | dict.fromkeys(
+    ("__getitem__", "__delitem__", "__contains__", *(name for name in _OWN_OPERATORS if name.startswith("__i"))), 1
+)
+"""Special method -> the number of arguments that its operator passes, whatever defaults the method declares."""
 _ASYNC_OPERATORS: Final = frozenset({"__aenter__", "__aiter__", "__anext__", "__await__"})
 _READS: Final = frozenset({"__len__", "__contains__", "__bool__"})
 """Methods that change nothing in any class. Other reads may change something: a cache counts its lookups."""
@@ -179,7 +183,7 @@ def _calls_of(kind: type, name: str, declared: Any) -> Iterator[PublicCall]:
         elif is_descriptor and callable(getattr(kind, name, None)):
             yield PublicCall(name, Form.CALL, required_parameters(getattr(kind, name)))
         return
-    known = _parameters(declared)
+    known = _operands(name, _parameters(declared))
     parameters, optional = _required(known), _optional(known)
     is_async = _is_async(declared)
     if name in ("__enter__", "__aenter__") or _makes_context(declared):
@@ -195,6 +199,14 @@ def _calls_of(kind: type, name: str, declared: Any) -> Iterator[PublicCall]:
         yield PublicCall(name, Form.ITERATE, parameters, optional=optional)
     else:
         yield PublicCall(name, Form.CALL, parameters, is_write=name not in _READS, optional=optional)
+
+
+def _operands(name: str, parameters: list[inspect.Parameter] | None) -> list[inspect.Parameter] | None:
+    """Return the parameters of a method; of an operator those that it passes, all of them required."""
+    count = _OPERANDS.get(name)
+    if count is None or parameters is None:
+        return parameters
+    return [one.replace(default=one.empty) for one in parameters[:count]]
 
 
 def _starts_loop(kind: type, name: str) -> bool:

@@ -19,6 +19,8 @@ _DESCRIBES: Final = re.compile(
 )
 """Names of calls that describe an object and promise nothing: documentation calls their results approximate."""
 
+IS_LEFT_OUT: Final = "is left out"
+"""Beginning of the advice about findings with calls that were left out."""
 _ENDS: Final = (FindingKind.HANG, FindingKind.CRASH)
 """Kinds of findings that end the whole process."""
 
@@ -202,7 +204,11 @@ def with_severity(
     rule = rules.get(finding.rule)
     is_advice = rule is not None and rule.severity(options.contract) is Severity.ADVICE
     names = [_name(operation) for thread in getattr(finding.program, "threads", ()) for operation in thread]
-    name = next((name for name in names if name in advised_against), None)
+    # A call that raised for all values before the run, and returned in it, was left out wrongly.
+    outcomes = ((_name(call.operation), call.outcome) for call in finding.calls)
+    returned = {name for name, outcome in outcomes if outcome is not None and not (outcome.error or outcome.waits)}
+    excused = {name for name in returned if advised_against.get(name, "").startswith(IS_LEFT_OUT)}
+    name = next((name for name in names if name in advised_against and name not in excused), None)
     is_blocked_by_itself = finding.kind in _STANDSTILLS and len(names) == 1  # such a call is wrong
     if name is not None and not is_blocked_by_itself:
         finding, is_advice = replace(finding, advice=f"{name}() {advised_against[name]}"), True
