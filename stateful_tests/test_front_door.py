@@ -12,7 +12,7 @@ from kcache_conformance.results.events import SuiteResult
 from kcache_conformance.runs.suite import run_suite
 from kcache_conformance.targets.class_names import class_type_name
 from kcache_model.verdict import Status
-from stateful_tests.material.front_door import afterwards, giving_up, kinds, newcomers, optional, own_threads
+from stateful_tests.material.front_door import afterwards, giving_up, kinds, newcomers, optional, own_threads, uncommon
 
 KINDS = Path(kinds.__file__)
 MODULES = (newcomers, giving_up, optional, own_threads, afterwards)
@@ -110,6 +110,31 @@ def test_calls_that_are_made_after_the_threads_accuse_no_right_class(name: str, 
     assert checked(f"Good{name}", 12, phases=(phase,), file=file).status is Status.OK
     if phase == "explorer":
         assert checked(f"Bad{name}", 60, file=file).status is Status.VIOLATION
+
+
+UNCOMMON = [name.removeprefix("Bad") for name in vars(uncommon) if name.startswith("Bad")]
+
+
+@pytest.mark.parametrize("name", UNCOMMON)
+def test_an_uncommon_class_is_found_with_an_example_that_is_python_and_its_twin_is_not_accused(name: str) -> None:
+    file = Path(str(uncommon.__file__))
+    (finding,) = checked(f"Bad{name}", 60, file=file).findings
+    assert (finding.unconfirmed, finding.is_advice) == ("", False)
+    assert finding.script
+    compile(finding.script, "example", "exec")
+    assert not checked(f"Good{name}", 12, file=file).findings
+
+
+def test_what_only_virtual_threads_have_is_not_compared() -> None:
+    assert checked("GoodHost", 6, file=Path(str(uncommon.__file__))).methods.not_compared == (
+        ("host", "it differs from run to run"),
+    )
+
+
+def test_objects_whose_methods_nobody_calls_are_named() -> None:
+    result = checked("Shelf", 6, file=Path(str(uncommon.__file__)))
+    assert (result.status, result.findings) == (Status.OK, ())
+    assert result.methods.not_compared == (("book", "Book: its methods are not called"),)
 
 
 def test_who_waits_for_what_may_have_been_before_is_not_forgotten() -> None:

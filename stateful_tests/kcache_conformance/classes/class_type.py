@@ -39,6 +39,7 @@ from .call_replay import Replay
 from .called_under_lock import advice_of_left_out, methods_called_under_lock
 from .probing import Probed
 from .public_calls import PublicCall, class_calls, is_async_class, method_name, public_calls
+from .returned_contexts import with_blocks
 from .sparing import Allowance, Sparing
 from .vocabulary_choice import ClassVocabulary, vocabulary_of
 
@@ -240,6 +241,9 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
     replay = Replay(model or target, _loaded(model)[1] if model else makes, driver)
     allowance = Allowance()
     words = vocabulary_of(offered, Sparing(replay, allowance))
+    blocks = with_blocks(offered, words.templates, replay, is_async=driver is AwaitingDriver)
+    if blocks != offered:
+        offered, words = blocks, vocabulary_of(blocks, Sparing(replay, allowance))
     if not any(hasattr(kind, next(template.smallest(0)).attribute) for template in words.templates):
         reasons = (*left_out, *words.left_out)
         what = f"; left out: {', '.join(reasons)}" if reasons else ""
@@ -253,6 +257,7 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
         *(f"{name} (it is too slow to be tried often enough)" for name in sorted(probed.untried)),
         *words.left_out,
         *(f"what {name} returns (it differs from run to run)" for name in sorted(probed.unsteady)),
+        *(f"what {name} returns ({of}: its methods are not called)" for name, of in probed.with_methods(kind)),
         *(f"{name} (it never returned in one thread)" for name in probed.endless()),
         *(f"{name} (it raised {error} for all values that were tried)" for name, error in probed.refused()),
     )
@@ -262,7 +267,7 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
     replayed = ReplaySpecification(replay, is_of_target=not model, timing=timing if model else None)
     # What a thread of the class does may be read before it is done: then the calls decide, which can wait for it.
     reads = frozenset() if replay.starts_threads else frozenset(probed.reads())
-    return _Calls(templates, named, replay.driver, replayed, bool(model), probed.returns_objects, reads)
+    return _Calls(templates, named, replay.driver, replayed, bool(model), bool(probed.objects), reads)
 
 
 def _calls_of_shared_state(kind: type, makes: Callable[[], Any], target: str) -> list[PublicCall]:

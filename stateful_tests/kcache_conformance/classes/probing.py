@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from types import FunctionType
 from typing import Final
 
 from kcache_model.errors import TargetError
@@ -32,6 +34,7 @@ _LEAST_TRIED: Final = 4
 """The number of calls that are kept however slow all are: the quickest calls."""
 _MOST_READS: Final = 6
 """Calls that read the object at the end of each execution: each of them prolongs all executions."""
+_OF_BLOCKS: Final = frozenset({"__enter__", "__aenter__"})
 _MOST_WRITES: Final = 12
 """Calls that are made on other objects to see whether objects share state."""
 _REPETITIONS: Final = 12
@@ -50,7 +53,7 @@ class Probed:
         first: the first call of each template -> its outcome on a new object, after the calls that it needs.
         unsteady: the names of calls whose results vary: times, random numbers, what only virtual threads have.
         untried: the names of the calls that were not tried because they are slow; they cannot be compared.
-        returns_objects: whether some call returns an object with an identity.
+        objects: call -> the class of the object with an identity that it returns.
     """
 
     def __init__(self, templates: Vocabulary, tries: CountingTries, allowance: Allowance) -> None:
@@ -60,11 +63,12 @@ class Probed:
         self._firsts = {template.name: next(template.smallest(0)) for template in templates}
         self._seconds: dict[MethodCall, float] = {}
         self.first: dict[MethodCall, Outcome] = {call: self._first_try(call) for call in self._firsts.values()}
-        self.returns_objects = any(
-            has_identity(tries.result(self._with_needed(call)))
+        results = {
+            call.name: tries.result(self._with_needed(call))
             for call, outcome in self.first.items()
             if not outcome.waits and outcome.error is None
-        )
+        }
+        self.objects = {name: type(result) for name, result in results.items() if has_identity(result)}
         self.untried: set[str] = set()
         self.unsteady = frozenset(self._unsteady()) | frozenset(getattr(tries, "differing", ()))
         for call in self.first:  # a call comes after the calls whose results it takes
@@ -104,6 +108,19 @@ class Probed:
             outcomes = (sparing((*earlier, *self._with_needed(call))) for earlier, call in tried)
             if all(outcome.error is not None for outcome in outcomes) and not self._succeeds_beside(own[0], own):
                 yield own[0].name, str(first.error)
+
+    def with_methods(self, kind: type) -> Iterator[tuple[str, str]]:
+        """Yield the calls that return objects of other classes than ``kind``, whose methods nobody calls; and these.
+
+        A result that another call takes, as ``release`` takes that of ``acquire``, is used.
+        """
+        used = {name for call in self._firsts.values() for name in call.needs}
+        for name, of in self.objects.items():
+            # Results are of private copies of classes, so these are compared by their names.
+            is_other = (kind.__module__, kind.__qualname__) not in ((b.__module__, b.__qualname__) for b in of.__mro__)
+            is_other = is_other and of.__module__.partition(".")[0] not in sys.stdlib_module_names
+            if is_other and name not in used and any(one[:1] != "_" or one in _OF_BLOCKS for one in _methods(of)):
+                yield name, of.__name__
 
     def reads(self) -> Iterator[str]:
         """Yield properties, and the calls without arguments that only read, as far as trials show.
@@ -164,7 +181,7 @@ class Probed:
         steady: list[MethodCall] = []
         quick_ones_first = sorted(self.first, key=self._seconds.__getitem__)
         least = {*quick_ones_first[:_LEAST_TRIED], RESULTS}
-        for call in (*quick_ones_first, *([RESULTS] if self.returns_objects else [])):
+        for call in (*quick_ones_first, *([RESULTS] if self.objects else [])):
             is_slow = self._allowance.is_spent_twice or self._seconds.get(call, 0.0) > _SLOW_SECONDS
             if is_slow and call not in least:
                 self.untried |= {call.name, *_begun(call)}
@@ -262,3 +279,9 @@ def _is_same(one: Outcome, other: Outcome) -> bool:
 
 def _begun(call: MethodCall) -> tuple[str, ...]:
     return (f"{call.attribute}.enter",) if call.form is Form.EXIT else ()
+
+
+def _methods(kind: type) -> Iterator[str]:
+    """Yield the names of the functions of a class and its bases."""
+    for base in kind.__mro__:
+        yield from (name for name, value in vars(base).items() if isinstance(value, FunctionType))

@@ -124,14 +124,18 @@ class _Choice:
 
     def with_results(self) -> None:
         """Offer results of other calls to calls whose names belong together, or if the results are not plain data."""
+        takes = {call.name for call in self._calls if call.parameters}
         for producer, returned in self._producers():
             for call in self._calls:
                 if call.name == producer or not call.parameters or call.form not in (Form.CALL, Form.ITERATE):
                     continue
                 is_pair = belong_together(producer, call.name)
                 is_plain = issubclass(type(returned), _PLAIN)
+                # `get(key)` and `put(key, value)` of a table are no pair like those of a pool: the key is a value, too.
+                is_looked_up = is_plain and producer in takes and call.name in self._returns
                 if is_pair or not is_plain:
-                    self._offer(call, ResultOf(producer), returned, is_only=is_pair or call.name not in self._returns)
+                    is_only = (is_pair and not is_looked_up) or call.name not in self._returns
+                    self._offer(call, ResultOf(producer), returned, is_only=is_only)
 
     def others(self) -> None:
         """Choose other values for calls that raised with all values so far, or have none.

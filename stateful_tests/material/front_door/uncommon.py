@@ -1,0 +1,229 @@
+"""Classes with uncommon signatures, results and constructors, each once buggy and once right."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from typing import Any
+
+
+class BadHost:
+    """The name of the host, and a counter; virtual threads have another host."""
+
+    def __init__(self) -> None:
+        self._host, self._count = socket.gethostname(), 0
+
+    def host(self) -> str:
+        return self._host
+
+    def count(self) -> int:
+        self._count += 1
+        return self._count
+
+
+class GoodHost(BadHost):
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+
+    def count(self) -> int:
+        with self._lock:
+            return super().count()
+
+
+class BadRing:
+    """``__setitem__`` has a default for the value, which no assignment uses."""
+
+    def __init__(self) -> None:
+        self._added = 0
+
+    def __setitem__(self, key: str, value: Any = None) -> None:
+        self._added += 1
+
+    def added(self) -> int:
+        return self._added
+
+
+class GoodRing(BadRing):
+    """``__getitem__`` has a further parameter, which no subscript uses, and a fault that nobody meets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock, self._items = threading.Lock(), [1, 2]
+
+    def __setitem__(self, key: str, value: Any = None) -> None:
+        with self._lock:
+            super().__setitem__(key, value)
+
+    def __getitem__(self, key: str, pop: bool = False) -> int:
+        if not pop:
+            return 0
+        item = self._items[-1]
+        self._items = self._items[:-1]
+        return item
+
+
+class BadLines:
+    """Its results have line breaks."""
+
+    def __init__(self) -> None:
+        self._lines = 0
+
+    def add(self) -> str:
+        self._lines += 1
+        return "line\n" * self._lines
+
+
+class GoodLines(BadLines):
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+
+    def add(self) -> str:
+        with self._lock:
+            return super().add()
+
+
+class BadGate:
+    """Its constructor needs the running loop."""
+
+    def __init__(self) -> None:
+        self._loop, self._is_free = asyncio.get_running_loop(), True
+
+    async def take(self) -> bool:
+        if self._is_free:
+            await asyncio.sleep(0)
+            self._is_free = False
+            return True
+        return False
+
+
+class GoodGate(BadGate):
+    async def take(self) -> bool:
+        is_free, self._is_free = self._is_free, False
+        await asyncio.sleep(0)
+        return is_free
+
+
+class BadSpans:
+    """``add`` raises unless its first argument is less than its second."""
+
+    def __init__(self) -> None:
+        self._spans: list[tuple[int, int]] = []
+
+    def add(self, begin: int, end: int) -> None:
+        if begin >= end:
+            raise ValueError("null interval")
+        self._spans.append((begin, end))
+
+    def drop(self, begin: int, end: int) -> None:
+        for index, span in enumerate(self._spans):
+            if span == (begin, end):
+                del self._spans[index]
+                return
+        raise ValueError("no such span")
+
+
+class GoodSpans(BadSpans):
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+
+    def add(self, begin: int, end: int) -> None:
+        with self._lock:
+            super().add(begin, end)
+
+    def drop(self, begin: int, end: int) -> None:
+        with self._lock:
+            super().drop(begin, end)
+
+
+class _Block:
+    """Nothing happens before the block begins."""
+
+    def __init__(self, owner: BadHall) -> None:
+        self._owner = owner
+
+    def __enter__(self) -> int:
+        return self._owner._enter()
+
+    def __exit__(self, *_: object) -> None:
+        self._owner._leave()
+
+
+class BadHall:
+    """A method returns an object for a ``with`` block; two may be inside."""
+
+    def __init__(self) -> None:
+        self._inside = 0
+
+    def _enter(self) -> int:
+        if self._inside:
+            raise RuntimeError("it is full")
+        self._inside += 1
+        return self._inside
+
+    def _leave(self) -> None:
+        self._inside -= 1
+
+    def visit(self) -> _Block:
+        return _Block(self)
+
+
+class GoodHall(BadHall):
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+
+    def _enter(self) -> int:
+        self._lock.acquire()
+        return super()._enter()
+
+    def _leave(self) -> None:
+        super()._leave()
+        self._lock.release()
+
+
+class Shelf:
+    """A method returns an object with methods of its own, which nobody calls."""
+
+    class Book:
+        """An object with a method."""
+
+        def read(self) -> str:
+            return "text"
+
+    def book(self) -> Book:
+        return self.Book()
+
+    def copy(self) -> Shelf:
+        return Shelf()
+
+
+class BadTable:
+    """``get`` and ``put`` of a table take a key each: ``put`` does not take what ``get`` returns."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+
+    def get(self, key: str) -> int:
+        return self._counts.get(key, 0)
+
+    def put(self, key: str, value: int) -> None:
+        old = self._counts.get(key, 0)
+        self._counts[key] = old + value
+
+
+class GoodTable(BadTable):
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+
+    def get(self, key: str) -> int:
+        with self._lock:
+            return super().get(key)
+
+    def put(self, key: str, value: int) -> None:
+        with self._lock:
+            super().put(key, value)
