@@ -262,3 +262,81 @@ class TestDeclarations:
     def test_an_unknown_one_is_refused(self) -> None:
         with pytest.raises(Exception, match="kcache_unsupported names typo; known are:"):
             conforms(declared(FIFO, "typo"))
+
+
+ASYNC_BOX = '''
+import asyncio
+from collections import OrderedDict
+from kcache.adapting_queues import adapt_queue
+
+
+class Box:
+    """The newest object of each key; its methods are awaited."""
+
+    def __init__(self, keyFunc):
+        self._key_func, self._changed, self._things = keyFunc, asyncio.Condition(), OrderedDict()
+        self._is_shut = False
+
+    async def put(self, thing):
+        key = self._key_func(thing)
+        async with self._changed:
+            self._things[key] = thing
+            self._changed.notify()
+
+    async def remove(self, thing):
+        key = self._key_func(thing)
+        async with self._changed:
+            if key in self._things:
+                self._things[key] = None
+
+    async def reset(self, things, version=""):
+        things = {self._key_func(thing): thing for thing in things}
+        async with self._changed:
+            self._things = OrderedDict(things)
+            self._changed.notify_all()
+
+    async def take(self, process):
+        async with self._changed:
+            while True:
+                while not self._things:
+                    if self._is_shut:
+                        raise EOFError("the box is shut")
+                    await self._changed.wait()
+                key, thing = self._things.popitem(last=False)
+                if thing is not None:
+                    process(thing)
+                    return
+
+    async def shutdown(self):
+        async with self._changed:
+            self._is_shut = True
+            self._changed.notify_all()
+
+
+class Hasty(Box):
+    """Two that take may look at the same thing."""
+
+    async def take(self, process):
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._things or self._is_shut)
+        if not self._things:
+            raise EOFError("the box is shut")
+        thing = next(iter(self._things.values()))
+        await asyncio.sleep(0)
+        self._things.clear()
+        process(thing)
+
+
+OTHERWISE = ["initial_list", "pop_result", "has_synced", "is_closed", "resync"]
+right = adapt_queue(Box, pop="take", unsupported=OTHERWISE)
+wrong = adapt_queue(Hasty, pop="take", unsupported=OTHERWISE)
+'''
+
+
+def test_a_queue_with_async_methods_is_checked(tmp_path: Path) -> None:
+    file = tmp_path / "async_boxes.py"
+    file.write_text(ASYNC_BOX, encoding="utf-8")
+    phases = ("smoke", "stateful", "explorer")
+    assert run_conformance(f"{file}:right", type="fifo", programs=3, phases=phases).phases
+    with pytest.raises(ConformanceError, match=r"queue\.pop"):
+        run_conformance(f"{file}:wrong", type="fifo", programs=60, phases=("explorer",), most_findings=1)

@@ -258,7 +258,7 @@ def _target(factory: Any, name: str, vocabulary: Vocabulary) -> PlainTarget:
     except ValueError:
         pass
     try:
-        made = _made(factory)
+        made = _new_object(factory)
     except (Exception, SystemExit) as error:
         raise TargetError(f"{name}() raised {error_text(error)}; it must return a new object") from error
     missing = {template.name for template in vocabulary if not _offers(made, template)}
@@ -268,7 +268,7 @@ def _target(factory: Any, name: str, vocabulary: Vocabulary) -> PlainTarget:
     return PlainTarget(name, factory, frozenset(missing))
 
 
-def _made(factory: Callable[[], Any]) -> Any:
+def _new_object(factory: Callable[[], Any]) -> Any:
     """Return a new object; if its class needs a running event loop, of one."""
     try:
         return factory()

@@ -92,7 +92,17 @@ class EventLoops:
     """
 
     __slots__ = (
-        *("_bridges", "_current", "_former", "_numbers", "_open", "_private", "_replaced", "_running", "_shown"),
+        *(
+            "_bridges",
+            "_current",
+            "_former",
+            "_numbers",
+            "_open",
+            "_private",
+            "_replaced",
+            "_running",
+            "_visible_thread",
+        ),
         *("_tasks", "_threads"),
         *("arrivals", "cancellations", "environment", "has_loops", "has_threads", "is_any_order", "is_any_time"),
         *("is_patient", "scheduler"),
@@ -105,7 +115,7 @@ class EventLoops:
         self.cancellations = Cancellations()
         self.has_loops = self.has_threads = self.is_any_order = self.is_any_time = self.is_patient = False
         self._replaced: list[tuple[Any, str, Any]] = []
-        self._shown = HUB  # the thread whose loop asyncio sees
+        self._visible_thread = HUB  # the thread whose loop asyncio sees
         self._tasks: dict[int, Any] = {}  # thread -> the task that it runs, while asyncio sees another thread
         self.start_over()
 
@@ -122,7 +132,7 @@ class EventLoops:
         if self.scheduler.on_switch is not None:
             self.scheduler.on_switch = None
             self._show_running()  # none: an aborted execution may have left one
-        self._shown = HUB
+        self._visible_thread = HUB
         self._tasks.clear()
 
     def __enter__(self) -> None:
@@ -291,7 +301,7 @@ class EventLoops:
         self._running[self.scheduler.current] = loop
         if self.scheduler.current != HUB:
             self._threads.add(self.scheduler.current)
-        self.scheduler.on_switch, self._shown = self._show_running, self.scheduler.current
+        self.scheduler.on_switch, self._visible_thread = self._show_running, self.scheduler.current
 
     def leave(self, loop: VirtualLoop) -> None:
         """Record that a loop has stopped."""
@@ -339,11 +349,11 @@ class EventLoops:
         Since Python 3.14, a thread has one running task; before, each loop has one.
         """
         asyncio: Any = sys.modules["asyncio"]
-        thread, shown, running = self.scheduler.current, asyncio._get_running_loop(), self.running
-        if _THREADS_HAVE_TASKS and shown is not None:
-            self._tasks[self._shown] = asyncio.tasks._swap_current_task(shown, None)
+        thread, loop, running = self.scheduler.current, asyncio._get_running_loop(), self.running
+        if _THREADS_HAVE_TASKS and loop is not None:
+            self._tasks[self._visible_thread] = asyncio.tasks._swap_current_task(loop, None)
         asyncio._set_running_loop(running)
-        task, self._shown = self._tasks.pop(thread, None), thread
+        task, self._visible_thread = self._tasks.pop(thread, None), thread
         if task is not None and running is not None:
             asyncio.tasks._swap_current_task(running, task)
 
