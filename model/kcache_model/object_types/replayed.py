@@ -13,6 +13,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Final, Protocol
 
 from ..history import PREFIX_THREAD, Call
@@ -80,6 +81,20 @@ class ReplaySpecification:
         self._known: dict[Calls, Outcome] = {}
         self._stages: dict[Calls, Stage | None] = {}
         self._explained: dict[object, bool | None] = {}
+
+    @cached_property
+    def of_explorer(self) -> ReplaySpecification:
+        """The specification of executions of the explorer, whose threads are virtual."""
+        replay = getattr(self._replay, "of_explorer", None)
+        if replay is None:
+            return self
+        timing = getattr(self._timing, "of_explorer", None) if self._timing is not self._replay else None
+        return ReplaySpecification(replay, is_of_target=self.is_of_target, timing=timing)
+
+    @property
+    def differing(self) -> frozenset[str]:
+        """The names of calls whose results differ on real threads."""
+        return frozenset(getattr(self._replay, "differing", ()))
 
     @property
     def spinning(self) -> frozenset[str]:
@@ -359,9 +374,6 @@ class ReplaySpecification:
     def _replayed(self, calls: Calls) -> Outcome:
         first = self._replay(calls)
         name = str(getattr(calls[-1], "name", calls[-1]))
-        if name in getattr(self._replay, "differing", ()):
-            self.unsteady.add(name)
-            return first if first.waits else ANYTHING
         if any(map(is_timed, calls)):  # a call at an exact moment: microseconds may change its outcome
             return ANYTHING if name in self.unsteady else first
         if first.waits:  # waiting takes long to detect, and the calls before it were already replayed twice

@@ -6,6 +6,7 @@ import importlib
 import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from kcache_model.history import PREFIX_THREAD, Call
@@ -43,9 +44,10 @@ class Replay:
 
     Each replay differs from the previous replay in everything that no result may depend on: thread identities, the
     time, and random numbers; a replay with a call at a given time does not. The virtual clock is the clock of
-    executions: waits and sleeps take no time, and a wait with a timeout ends as in an execution. Calls that real
-    threads answer otherwise are named; they are not compared. On real threads, a call that does not return is
-    abandoned. Waiting for it takes time, so the calls are remembered, unless they were the calls that returned last.
+    executions: waits and sleeps take no time, and a wait with a timeout ends as in an execution. If
+    real threads have other results, real threads make the calls; the explorer asks :attr:`of_explorer`. There, a call
+    that does not return is abandoned. Waiting for it takes time, so the calls are remembered, unless they were the
+    calls that returned last.
 
     Args:
         name: of the class or model.
@@ -88,7 +90,7 @@ class Replay:
             self._compared.add(calls)
             if self._does_differ(calls, stage):
                 self.differing.add(calls[-1].name)
-        return self.on_real_threads(calls) if stage is None else stage.outcomes[-1][0]
+        return self.on_real_threads(calls) if stage is None or self.differing else stage.outcomes[-1][0]
 
     def result(self, calls: Calls) -> object:
         """Return the result of the last call as an object; ``None`` if it did not return. Only for plain drivers."""
@@ -118,8 +120,17 @@ class Replay:
         outcomes = (stage.outcomes[0][0] for stage in stages if stage is not None)
         return any(not outcome.waits and outcome.error is None for outcome in outcomes)
 
+    @cached_property
+    def of_explorer(self) -> ExplorerReplay:
+        """The replays with which executions of the explorer are compared."""
+        return ExplorerReplay(self, self._invariants)
+
     def stage(self, steps: Calls) -> Stage | None:
         """Return the outcomes of steps on a new object; ``None`` if virtual threads cannot decide them."""
+        return None if self.differing else self.virtual_stage(steps)
+
+    def virtual_stage(self, steps: Calls) -> Stage | None:
+        """Return the outcomes of steps on virtual threads, whatever real threads do; ``None`` if they are not known."""
         if self._virtual is None:
             self._virtual = self._virtual_calls()
         last = steps[-1].call if isinstance(steps[-1], Begun) else steps[-1]
@@ -134,6 +145,10 @@ class Replay:
 
     def explains(self, history: History, pulse: Callable[[], None]) -> bool | None:
         """Whether the calls may have their results, if threads of the class run at any time; ``None`` if unknown."""
+        return None if self.differing else self.explains_virtually(history, pulse)
+
+    def explains_virtually(self, history: History, pulse: Callable[[], None]) -> bool | None:
+        """Whether virtual threads may have the results of the calls; ``None`` if unknown."""
         if self._virtual is None:
             return None
         is_made = [call.operation.name not in self._invariants for call in history.calls]
@@ -210,6 +225,44 @@ class Replay:
                 return outcome
         self._returned = calls
         return outcome
+
+
+class ExplorerReplay:
+    """Replays for the explorer: on virtual threads, also if real threads have other results, as executions are there.
+
+    Args:
+        replay: makes the calls.
+        invariants: names of calls that are not made.
+    """
+
+    def __init__(self, replay: Replay, invariants: frozenset[str]) -> None:
+        self._replay = replay
+        self._invariants = invariants
+        self.stage, self.explains = replay.virtual_stage, replay.explains_virtually
+
+    def __call__(self, calls: Calls) -> Outcome:
+        """Make the calls one after another, and return the outcome of the last call."""
+        if calls[-1].name in self._invariants:
+            return Outcome()
+        stage = self.stage(calls)
+        if stage is not None:
+            return stage.outcomes[-1][0]
+        return WAITS if any(isinstance(step, _FURTHER) for step in calls) else self._replay.on_real_threads(calls)
+
+    @property
+    def spinning(self) -> frozenset[str]:
+        """See :attr:`Replay.spinning`."""
+        return self._replay.spinning
+
+    @property
+    def starts_threads(self) -> bool:
+        """See :attr:`Replay.starts_threads`."""
+        return self._replay.starts_threads
+
+    @property
+    def differing(self) -> set[str]:
+        """See :attr:`Replay.differing`."""
+        return self._replay.differing
 
 
 def _has_caller(step: Any) -> bool:

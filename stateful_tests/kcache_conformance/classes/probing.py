@@ -51,7 +51,7 @@ class Probed:
 
     Attributes:
         first: the first call of each template -> its outcome on a new object, after the calls that it needs.
-        unsteady: the names of calls whose results vary: times, random numbers, what only virtual threads have.
+        unsteady: the names of the calls whose results vary: they return times or random numbers.
         untried: the names of the calls that were not tried because they are slow; they cannot be compared.
         objects: call -> the class of the object with an identity that it returns.
     """
@@ -70,7 +70,7 @@ class Probed:
         }
         self.objects = {name: type(result) for name, result in results.items() if has_identity(result)}
         self.untried: set[str] = set()
-        self.unsteady = frozenset(self._unsteady()) | frozenset(getattr(tries, "differing", ()))
+        self.unsteady = frozenset(self._unsteady())
         for call in self.first:  # a call comes after the calls whose results it takes
             if self.untried.intersection((*call.needs, *_begun(call))):
                 self.untried.add(call.name)

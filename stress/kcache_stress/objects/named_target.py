@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -96,3 +96,13 @@ def place_named(name: str, packages: Set[str]) -> Place:
     if own == "asyncio":  # its loop runs the calls, and callbacks of a loop need not be instrumented
         return Place(location, named, tuple(sorted(packages)), folder)
     return Place(location, named, tuple(sorted({*packages, own})), folder)
+
+
+def of_explorer(object_type: ObjectType) -> ObjectType:
+    """Return the type with the specification of executions, if that of real threads is another one."""
+
+    def specification(program: Any) -> Any:
+        of_threads = object_type.specification(program)
+        return getattr(of_threads, "of_explorer", of_threads)
+
+    return replace(object_type, specification=specification)

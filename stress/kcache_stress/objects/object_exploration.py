@@ -52,7 +52,7 @@ from ..trace.setup_deadlock import waits_for_ever
 from .direct_access import report_direct_access, report_foreign_method
 from .findings import Setting, call_in, concurrent_finding
 from .kept_locks import KeepingCalls
-from .named_target import close_driver, new_object, place_of
+from .named_target import close_driver, new_object, of_explorer, place_of
 from .open_blocks import abandon_blocks
 from .real_run import reproduction_of
 
@@ -232,7 +232,7 @@ class ObjectExplorationTarget:
         self.granularity = granularity
         # Callbacks of a loop are never interrupted, so an audit at opcodes would show nothing.
         self.share = AuditShare(0) if object_type.is_on_loop else AuditShare()
-        self._object_type = object_type
+        self._object_type = of_explorer(object_type)
         self.target = target
         self._instrument = instrument
         self._built_on = _made_of(object_type, target, self._roots)
@@ -414,6 +414,23 @@ class ObjectExplorationTarget:
         strict_errors: bool,
     ) -> Confirmation:
         """Try to confirm a finding: run its program with real threads."""
+        confirmation = self._confirmation(program, finding, counterexample, watch, is_seen, strict_errors)
+        specification = self._object_type.specification(program)
+        differing: frozenset[str] = getattr(specification, "differing", frozenset())
+        named = next((call.name for call in program.operations() if getattr(call, "name", "") in differing), "")
+        if confirmation.answer is Answer.NOT_TRIED and named:
+            return Confirmation(Answer.NOT_CONFIRMED, f"{named} has other results on real threads than on virtual ones")
+        return confirmation
+
+    def _confirmation(
+        self,
+        program: Any,
+        finding: Finding,
+        counterexample: Counterexample[Any],
+        watch: ProgressListener,
+        is_seen: bool,
+        strict_errors: bool,
+    ) -> Confirmation:
         if is_seen and not self._object_type.confirms_seen:
             return Confirmation(Answer.NOT_TRIED)
         assert finding.interleaving is not None
