@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from math import inf
 from types import FrameType
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import greenlet
 
@@ -108,8 +108,9 @@ class Timed:
         """Record that the wait has timed out; if it was cut short, one wait fewer may be."""
         if not self._may_be_cut or self.is_due or self.is_patient or self.is_overdue:
             return
-        if hasattr(self.waitable, "cuts_left"):
-            self.waitable.cuts_left -= 1
+        waitable: Any = self.waitable
+        if hasattr(waitable, "cuts_left"):
+            waitable.cuts_left -= 1
         else:
             self.scheduler.timeouts_left -= 1
 
