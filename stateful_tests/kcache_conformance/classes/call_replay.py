@@ -44,10 +44,10 @@ class Replay:
 
     Each replay differs from the previous replay in everything that no result may depend on: thread identities, the
     time, and random numbers; a replay with a call at a given time does not. The virtual clock is the clock of
-    executions: waits and sleeps take no time, and a wait with a timeout ends as in an execution. If
-    real threads have other results, real threads make the calls; the explorer asks :attr:`of_explorer`. There, a call
-    that does not return is abandoned. Waiting for it takes time, so the calls are remembered, unless they were the
-    calls that returned last.
+    executions: waits and sleeps take no time, and a wait with a timeout ends as in an execution. If real threads have
+    other results, real threads make the calls; the explorer asks :attr:`of_explorer`. On real threads, a call that does
+    not return is abandoned. Waiting for it takes time, so the calls are remembered, unless they were the calls that
+    returned last.
 
     Args:
         name: of the class or model.
