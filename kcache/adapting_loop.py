@@ -64,8 +64,7 @@ def settled(result: Any, loops: dict[int, AdapterLoop], importer: Callable[[str]
 
     Args:
         result: what the method has returned.
-        loops: 0 -> the loop of the adapter; empty until it is needed. It is no attribute of the adapter, because the
-            explorer treats these as shared state.
+        loops: 0 -> the loop of the adapter; empty until a loop is needed.
         importer: imports a module by its name.
     """
     if hasattr(type(result), "__aiter__"):

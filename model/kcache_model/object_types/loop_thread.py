@@ -17,6 +17,16 @@ from ..suspended import suspended_at
 from .object_type import Load
 
 
+def created_in_loop(factory: Callable[[], Any]) -> Any:
+    """Return a new object, created while an event loop runs: its constructor may need the loop."""
+    import asyncio  # most classes do not need it
+
+    async def create() -> Any:
+        return factory()
+
+    return asyncio.run(create())
+
+
 class CallCancelledError(UnwindError):
     """The environment has cancelled a call, and the call has ended with an exception."""
 

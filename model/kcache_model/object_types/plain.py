@@ -17,6 +17,7 @@ from ..history import FINAL_THREAD
 from ..outcomes import Outcome, error_text, raised, returned
 from ..render import printable_line
 from ..target_name import target_name
+from .loop_thread import created_in_loop
 from .method_call import RESULTS, Form, LateArgument, MethodCall, ResultOf, result_name
 from .object_type import ObjectType, ReadBack, Remarks
 from .plain_driver import PlainDriver, plain_value
@@ -275,13 +276,7 @@ def _new_object(factory: Callable[[], Any]) -> Any:
     except RuntimeError as error:
         if "event loop" not in str(error):
             raise
-
-    async def make() -> Any:
-        return factory()
-
-    import asyncio  # most classes do not need it
-
-    return asyncio.run(make())
+    return created_in_loop(factory)
 
 
 def _offers(made: Any, template: OperationTemplate) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from kcache_model.errors import TargetError
 from kcache_model.object_types.awaiting_driver import AwaitingDriver
 from kcache_model.object_types.callbacks import decode_callback
+from kcache_model.object_types.loop_thread import created_in_loop
 from kcache_model.object_types.object_type import MakeDriver
 from kcache_model.object_types.plain import (
     Applies,
@@ -240,8 +241,9 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
         return _specified(instance, target, model)
     replay = Replay(model or target, _loaded(model)[1] if model else makes, driver)
     allowance = Allowance()
-    words = vocabulary_of(offered, Sparing(replay, allowance))
-    blocks = with_blocks(offered, words.templates, replay, is_async=driver is AwaitingDriver)
+    tries = Sparing(replay, allowance)
+    words = vocabulary_of(offered, tries)
+    blocks = with_blocks(offered, words.templates, tries, is_async=driver is AwaitingDriver)
     if blocks != offered:
         offered, words = blocks, vocabulary_of(blocks, Sparing(replay, allowance))
     if not any(hasattr(kind, next(template.smallest(0)).attribute) for template in words.templates):
@@ -332,14 +334,7 @@ def _loaded(name: str) -> tuple[type, Callable[[], Any]]:
 
 def _created(driver: type[PlainDriver], makes: Callable[[], Any]) -> object:
     """Create an object as calls of the driver need it: in an event loop if its methods are async."""
-    if driver is PlainDriver:
-        return makes()
-    import asyncio  # most classes do not need it
-
-    async def create() -> object:
-        return makes()
-
-    return asyncio.run(create())
+    return makes() if driver is PlainDriver else created_in_loop(makes)
 
 
 def _create(makes: Callable[[], Any], name: str, what: str = "an object") -> object:

@@ -110,9 +110,10 @@ class Probed:
                 yield own[0].name, str(first.error)
 
     def with_methods(self, kind: type) -> Iterator[tuple[str, str]]:
-        """Yield the calls that return objects of other classes than ``kind``, whose methods nobody calls; and these.
+        """Yield each call that returns an object of another class, and the name of this class.
 
-        A result that another call takes, as ``release`` takes that of ``acquire``, is used.
+        The methods of such an object are not called. Objects of ``kind`` itself are left out, and so are results that
+        another call takes, as ``release`` takes that of ``acquire``.
         """
         used = {name for call in self._firsts.values() for name in call.needs}
         for name, of in self.objects.items():

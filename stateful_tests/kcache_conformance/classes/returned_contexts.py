@@ -9,14 +9,14 @@ from kcache_model.object_types.method_call import Form
 from kcache_model.object_types.vocabulary import OperationTemplate
 
 from .public_calls import PublicCall
-from .sparing import CountingTries
+from .sparing import Sparing
 
 _BLOCKS = (("__enter__", "__exit__", False), ("__aenter__", "__aexit__", True))
 """The methods of an object for a block, and whether the block is asynchronous."""
 
 
 def with_blocks(
-    calls: Sequence[PublicCall], templates: Iterable[OperationTemplate], tries: CountingTries, *, is_async: bool
+    calls: Sequence[PublicCall], templates: Iterable[OperationTemplate], tries: Sparing, *, is_async: bool
 ) -> list[PublicCall]:
     """Return the calls; those that return an object that is good for nothing but a block as the two ends of that block.
 
@@ -25,7 +25,7 @@ def with_blocks(
     Args:
         calls: the calls of a class.
         templates: their vocabulary.
-        tries: makes calls.
+        tries: makes calls, as long as there is time.
         is_async: whether the calls are awaited, so that blocks may be asynchronous.
     """
     blocks: dict[str, bool] = {}

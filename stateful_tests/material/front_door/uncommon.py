@@ -46,7 +46,7 @@ class BadRing:
 
 
 class GoodRing(BadRing):
-    """``__getitem__`` has a further parameter, which no subscript uses, and a fault that nobody meets."""
+    """``__getitem__`` has a second parameter. Only a call that passes it meets the race, and no subscript passes it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -186,7 +186,7 @@ class GoodHall(BadHall):
 
 
 class Shelf:
-    """A method returns an object with methods of its own, which nobody calls."""
+    """A method returns an object that has methods."""
 
     class Book:
         """An object with a method."""

@@ -281,10 +281,8 @@ class ObjectExplorationTarget:
         """Return what proofs about the program take for granted: the contract, and the number of cancellations."""
         if not self._object_type.is_on_loop:
             return ""
-        cancelled = getattr(program, "cancelled", Cancelled.USUAL)
-        return (
-            f"{self.contract(program)}, and {cancelled_text(getattr(program, 'cancellations', 0), 'call', cancelled)}"
-        )
+        number, cancelled = getattr(program, "cancellations", 0), getattr(program, "cancelled", Cancelled.USUAL)
+        return f"{self.contract(program)}, and {cancelled_text(number, 'call', cancelled)}"
 
     def announce(self, program: Any, watch: ProgressListener) -> None:
         """Notify ``watch`` that a program is about to run."""
@@ -414,29 +412,21 @@ class ObjectExplorationTarget:
         strict_errors: bool,
     ) -> Confirmation:
         """Try to confirm a finding: run its program with real threads."""
-        confirmation = self._confirmation(program, finding, counterexample, watch, is_seen, strict_errors)
+        if is_seen and not self._object_type.confirms_seen:
+            return self._doubted(program, Confirmation(Answer.NOT_TRIED))
+        assert finding.interleaving is not None
+        setting = Setting(self._object_type, self.target.name, strict_errors)
+        reproduction = reproduction_of(setting, self.target, program, finding.kind, counterexample.execution.seconds)
+        return self._doubted(program, confirm(reproduction, finding.interleaving, finding.kind, watch.alive))
+
+    def _doubted(self, program: Any, confirmation: Confirmation) -> Confirmation:
+        """Return the confirmation; a doubt if none was tried, and a call has other results on real threads."""
         specification = self._object_type.specification(program)
         differing: frozenset[str] = getattr(specification, "differing", frozenset())
         named = next((call.name for call in program.operations() if getattr(call, "name", "") in differing), "")
         if confirmation.answer is Answer.NOT_TRIED and named:
             return Confirmation(Answer.NOT_CONFIRMED, f"{named} has other results on real threads than on virtual ones")
         return confirmation
-
-    def _confirmation(
-        self,
-        program: Any,
-        finding: Finding,
-        counterexample: Counterexample[Any],
-        watch: ProgressListener,
-        is_seen: bool,
-        strict_errors: bool,
-    ) -> Confirmation:
-        if is_seen and not self._object_type.confirms_seen:
-            return Confirmation(Answer.NOT_TRIED)
-        assert finding.interleaving is not None
-        setting = Setting(self._object_type, self.target.name, strict_errors)
-        reproduction = reproduction_of(setting, self.target, program, finding.kind, counterexample.execution.seconds)
-        return confirm(reproduction, finding.interleaving, finding.kind, watch.alive)
 
     def _checked(self, program: Any, calls: Sequence[Call[Any]], strict_errors: bool) -> CallsVerdict | None:
         verdict = self._object_type.judged(program, calls, strict_errors=strict_errors)

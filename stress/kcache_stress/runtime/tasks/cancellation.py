@@ -11,10 +11,9 @@ If the test itself is cancelled, because it waited for the task, the other tasks
 Prior art: trio's rule that a cancelled operation either has happened or has not (checkpoints); the model checker
 simloom injects ``cancel()`` at awaits, too, but leaves it to the test to know what is right then.
 
-Tasks that a package makes for itself are cancelled only if the user says so: who else has a hold of them?
+Tasks that a package makes for itself are cancelled only if the user says so, because users cannot reach such tasks.
 
-Open: cancellation between two callbacks of one iteration, which needs another
-thread or a signal.
+Open: cancellation between two callbacks of one iteration, which needs another thread or a signal.
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 warnings: Final[Any] = _warnings
 NEVER_AWAITED: Final = "is called, but never awaited: what it does was not run"
 _THREADS_HAVE_TASKS: Final = sys.version_info >= (3, 14)
+"""Whether asyncio keeps one running task for each thread of the process, instead of one for each loop."""
 _OWN_FOLDER: Final = f"{os.path.dirname(__file__)}{os.sep}"
 SEVERAL_LOOPS: Final = "threads run event loops beside each other: what one does to another is not seen"
 IN_ANY_ORDER: Final = "threads run beside an event loop whose callbacks run in any order: not all orders are tried"
@@ -92,18 +93,8 @@ class EventLoops:
     """
 
     __slots__ = (
-        *(
-            "_bridges",
-            "_current",
-            "_former",
-            "_numbers",
-            "_open",
-            "_private",
-            "_replaced",
-            "_running",
-            "_visible_thread",
-        ),
-        *("_tasks", "_threads"),
+        *("_bridges", "_current", "_former", "_numbers", "_open", "_private", "_replaced", "_running", "_tasks"),
+        *("_threads", "_visible_thread"),
         *("arrivals", "cancellations", "environment", "has_loops", "has_threads", "is_any_order", "is_any_time"),
         *("is_patient", "scheduler"),
     )
@@ -344,10 +335,7 @@ class EventLoops:
                 loop.close()
 
     def _show_running(self) -> None:
-        """Let asyncio see the loop of the thread that goes on: for asyncio, all virtual threads are one thread.
-
-        Since Python 3.14, a thread has one running task; before, each loop has one.
-        """
+        """Let asyncio see the loop and the task of the thread that goes on: for asyncio, all are one thread."""
         asyncio: Any = sys.modules["asyncio"]
         thread, loop, running = self.scheduler.current, asyncio._get_running_loop(), self.running
         if _THREADS_HAVE_TASKS and loop is not None:

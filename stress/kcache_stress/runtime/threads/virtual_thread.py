@@ -86,7 +86,7 @@ class Timed:
     def free(self) -> bool:
         """Whether the wait is over, or may be cut short by a choice.
 
-        If neither holds in an exploration, record that it was withheld. Before it, nobody may cut a wait short.
+        If neither holds in an exploration, record that it was withheld. Outside an exploration, no choice is made.
         """
         if self.is_due or self.waitable.free or self.is_overdue:
             return True
