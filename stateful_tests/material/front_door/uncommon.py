@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import threading
 from typing import Any
@@ -227,3 +228,17 @@ class GoodTable(BadTable):
     def put(self, key: str, value: int) -> None:
         with self._lock:
             super().put(key, value)
+
+
+class OnlyVirtual:
+    """Its race exists on virtual threads alone, where the host has another name. Its results differ there, too."""
+
+    def __init__(self) -> None:
+        self._is_virtual, self._count = socket.gethostname() != os.uname().nodename, 0
+
+    async def add(self) -> tuple[bool, int]:
+        before = self._count
+        if self._is_virtual:
+            await asyncio.sleep(0)
+        self._count = before + 1
+        return self._is_virtual, self._count

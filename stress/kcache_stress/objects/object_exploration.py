@@ -232,7 +232,7 @@ class ObjectExplorationTarget:
         self.granularity = granularity
         # Callbacks of a loop are never interrupted, so an audit at opcodes would show nothing.
         self.share = AuditShare(0) if object_type.is_on_loop else AuditShare()
-        self._object_type = of_explorer(object_type)
+        self._object_type, self._type_on_real_threads = of_explorer(object_type), object_type
         self.target = target
         self._instrument = instrument
         self._built_on = _made_of(object_type, target, self._roots)
@@ -415,7 +415,7 @@ class ObjectExplorationTarget:
         if is_seen and not self._object_type.confirms_seen:
             return self._doubted(program, Confirmation(Answer.NOT_TRIED))
         assert finding.interleaving is not None
-        setting = Setting(self._object_type, self.target.name, strict_errors)
+        setting = Setting(self._type_on_real_threads, self.target.name, strict_errors)
         reproduction = reproduction_of(setting, self.target, program, finding.kind, counterexample.execution.seconds)
         return self._doubted(program, confirm(reproduction, finding.interleaving, finding.kind, watch.alive))
 
