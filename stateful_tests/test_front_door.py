@@ -147,3 +147,20 @@ def test_who_waits_for_what_may_have_been_before_is_not_forgotten() -> None:
     result = checked("Signal", 12, file=Path(str(newcomers.__file__)))
     assert not result.findings
     assert [name for name, _ in result.methods.missing] == ["wait"]
+
+
+def test_calls_that_threads_do_not_make_are_named() -> None:
+    result = checked("Names", 6, file=Path(str(uncommon.__file__)))
+    assert result.status is Status.OK
+    reasons = dict(result.methods.not_by_threads)
+    assert reasons["pop"] == "dict defines it, without the class's locks"
+    assert "register" not in reasons
+
+
+def test_sync_methods_of_an_async_class_are_called_by_threads_if_its_async_ones_are_left_out() -> None:
+    file = Path(str(uncommon.__file__))
+    in_a_loop = checked("Tally", 12, file=file)
+    assert in_a_loop.status is Status.OK, in_a_loop.reasons
+    ((name, reason),) = in_a_loop.methods.not_by_threads
+    assert (name, "--leave-out add_soon" in reason) == ("add", True)
+    assert checked("Tally", 12, file=file, leave_out=("add_soon",)).status is Status.VIOLATION

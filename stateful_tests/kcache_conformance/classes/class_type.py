@@ -6,7 +6,7 @@ import contextlib
 import difflib
 import functools
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -15,6 +15,7 @@ from kcache_model.errors import TargetError
 from kcache_model.object_types.awaiting_driver import AwaitingDriver
 from kcache_model.object_types.callbacks import decode_callback
 from kcache_model.object_types.loop_thread import created_in_loop
+from kcache_model.object_types.method_call import Form
 from kcache_model.object_types.object_type import MakeDriver
 from kcache_model.object_types.plain import (
     Applies,
@@ -39,7 +40,7 @@ from ..targets.target_type import TargetType
 from .call_replay import Replay
 from .called_under_lock import advice_of_left_out, methods_called_under_lock
 from .probing import Probed
-from .public_calls import PublicCall, class_calls, is_async_class, method_name, public_calls
+from .public_calls import PublicCall, async_methods, class_calls, defining_class, method_name, public_calls
 from .returned_contexts import with_blocks
 from .sparing import Allowance, Sparing
 from .vocabulary_choice import ClassVocabulary, vocabulary_of
@@ -170,7 +171,7 @@ def _whole_type(name: str) -> TargetType:
 
 
 def _known_options(kind: Any) -> frozenset[str]:
-    return frozenset({"cancel", "cancel-strict"} if isinstance(kind, type) and is_async_class(kind) else ())
+    return frozenset({"cancel", "cancel-strict"} if isinstance(kind, type) and async_methods(kind) else ())
 
 
 def _not_replayed(_: object) -> Outcome:
@@ -229,7 +230,8 @@ def _of_machine(kind: Any, target: str, model: str) -> _Calls:
 
 def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, leave_out: Sequence[str] = ()) -> _Calls:
     shared_states(makes)  # recorded before the first object is created
-    driver = AwaitingDriver if is_async_class(kind) else PlainDriver
+    awaited = [name for name in async_methods(kind) if name not in leave_out]
+    driver = AwaitingDriver if awaited else PlainDriver
     instance = _create(partial(_created, driver, makes), target)
     _create(partial(_created, driver, makes), target, "a second object")
     everything = public_calls(kind, instance)
@@ -265,11 +267,23 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
     )
     inherited = {call.name for call in offered if call.is_inherited}
     named = tuple(text for text in named if method_name(text) not in inherited)
+    named += tuple(_not_by_threads(kind, offered, awaited))
     timing = Replay(target, makes, driver)
     replayed = ReplaySpecification(replay, is_of_target=not model, timing=timing if model else None)
     # What a thread of the class does may be read before it is done: then the calls decide, which can wait for it.
     reads = frozenset() if replay.starts_threads else frozenset(probed.reads())
     return _Calls(templates, named, replay.driver, replayed, bool(model), bool(probed.objects), reads)
+
+
+def _not_by_threads(kind: type, offered: Sequence[PublicCall], awaited: Sequence[str]) -> Iterator[str]:
+    """Yield the calls that several threads do not make at once, each with the reason."""
+    for call in offered:
+        name = method_name(call.name)
+        if call.is_inherited and not call.weight:
+            yield f"{name} by threads ({defining_class(kind, name).__name__} defines it, without the class's locks)"
+        elif awaited and not call.is_async and not call.is_inherited and call.form is not Form.READ:
+            options = " ".join(f"--leave-out {each}" for each in awaited)
+            yield f"{name} by threads (the class is async, so one loop makes all calls; threads make them with {options})"
 
 
 def _calls_of_shared_state(kind: type, makes: Callable[[], Any], target: str) -> list[PublicCall]:
@@ -311,7 +325,7 @@ def _specified(instance: object, target: str, name: str) -> _Calls:
     if not offered:
         calls = ", ".join(template.name for template in known) or "none; add a vocabulary to it"
         raise TargetError(f"{target} has none of the calls of {name}: {calls}")
-    driver = AwaitingDriver if is_async_class(type(instance)) else PlainDriver
+    driver = AwaitingDriver if async_methods(type(instance)) else PlainDriver
     return _Calls(offered, (), driver, specification, has_checks=True)
 
 

@@ -110,17 +110,18 @@ def _own_first(kind: type, calls: list[PublicCall]) -> list[PublicCall]:
         return calls
     weighted = []
     for call in inherited:
-        is_of_container = _owner(kind, method_name(call.name)).__module__ in ("builtins", "collections")
+        is_of_container = defining_class(kind, method_name(call.name)).__module__ in ("builtins", "collections")
         weighted.append(replace(call, weight=0.0 if is_of_container else _INHERITED_WEIGHT, is_inherited=True))
     return [*own, *weighted]
 
 
-def _owner(kind: type, name: str) -> type:
+def defining_class(kind: type, name: str) -> type:
+    """Return the class that defines a method of ``kind``: ``kind`` or one of its bases."""
     return next(base for base in kind.__mro__ if name in vars(base))
 
 
 def _is_inherited(kind: type, name: str) -> bool:
-    owner = _owner(kind, name)
+    owner = defining_class(kind, name)
     module = owner.__module__.partition(".")[0]
     is_mixin = module in _MIXINS or (module == "collections" and owner.__name__.startswith("User"))
     return module in sys.stdlib_module_names and not is_mixin and not kind.__module__.startswith(f"{module}.")
@@ -156,9 +157,9 @@ def _members(kind: type) -> Iterator[tuple[str, Any]]:
             yield name, declared
 
 
-def is_async_class(kind: type) -> bool:
-    """Whether a class has public async methods: its objects are used in an event loop."""
-    return any(_is_async(declared) for _, declared in _members(kind))
+def async_methods(kind: type) -> tuple[str, ...]:
+    """Return the names of a class's public async methods. A class that has any is used in an event loop."""
+    return tuple(name for name, declared in _members(kind) if _is_async(declared))
 
 
 def _is_async(declared: Any) -> bool:

@@ -15,12 +15,16 @@ from typing import Final
 Coverage = Mapping[str, Mapping[str, int]]
 """Name of a call -> ``ok`` or the error -> how often."""
 
+_Reasons = tuple[tuple[str, str], ...]
+"""The name of a method and the reason, for each method."""
+
 _OFTEN: Final = 1 / 3
 """The share of a method's calls that raise, from which on it is reported. It is the share of one bad value in three."""
 _FEW_CALLS: Final = 10
 """The number of calls below which the share is not meaningful."""
 _WITH_REASON: Final = re.compile(r"(?P<name>[\w.]+) ?\((?P<reason>.*)\)", re.DOTALL)
 _NOT_COMPARED: Final = re.compile(r"what (?P<name>[\w. ]+) returns \((?P<reason>.*)\)", re.DOTALL)
+_NOT_BY_THREADS: Final = re.compile(r"(?P<name>[\w.]+) by threads \((?P<reason>.*)\)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -31,17 +35,19 @@ class MethodsReport:
         called: methods that were called and returned at least once.
         left_out: methods that never returned, each with the reason; without a reason if the user left it out.
         not_compared: methods whose results were not judged, each with the reason.
+        not_by_threads: methods that were called, but not while another thread called one, each with the reason.
         mostly_raised: methods that raised in many of their calls, each with the error and how often.
     """
 
     called: tuple[str, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
     not_compared: tuple[tuple[str, str], ...] = ()
+    not_by_threads: tuple[tuple[str, str], ...] = ()
     mostly_raised: tuple[tuple[str, str], ...] = ()
 
     def __bool__(self) -> bool:
         """Whether anything is known about methods."""
-        return any((self.called, self.left_out, self.not_compared, self.mostly_raised))
+        return any((self.called, self.left_out, self.not_compared, self.not_by_threads, self.mostly_raised))
 
     @property
     def missing(self) -> tuple[tuple[str, str], ...]:
@@ -54,7 +60,8 @@ def methods_report(calls: Sequence[str], not_tested: Iterable[str], coverages: I
 
     Args:
         calls: the names of all calls that the target offers; empty if the target's type requires no completeness.
-        not_tested: the omitted parts: ``name``, ``name (reason)`` or ``what name returns (reason)``.
+        not_tested: the omitted parts: ``name``, ``name (reason)``, ``what name returns (reason)`` or ``name by threads
+            (reason)``.
         coverages: the counted calls of each phase.
     """
     if not calls:
@@ -63,25 +70,29 @@ def methods_report(calls: Sequence[str], not_tested: Iterable[str], coverages: I
     for coverage in coverages:
         for name, results in coverage.items():
             counts.setdefault(name, Counter()).update(results)
-    reasons, not_compared = _reasons(not_tested)
+    reasons, not_compared, not_by_threads = _reasons(not_tested)
     names = dict.fromkeys((*calls, *reasons))
     called = tuple(name for name in names if counts.get(name, Counter())["ok"])
     left_out = tuple((name, reasons.get(name) or _why(name, reasons, counts)) for name in names if name not in called)
     raised = ((name, _raised(counts[name])) for name in called)
-    return MethodsReport(called, left_out, not_compared, tuple((name, text) for name, text in raised if text))
+    mostly_raised = tuple((name, text) for name, text in raised if text)
+    return MethodsReport(called, left_out, not_compared, not_by_threads, mostly_raised)
 
 
-def _reasons(not_tested: Iterable[str]) -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
+def _reasons(not_tested: Iterable[str]) -> tuple[dict[str, str], _Reasons, _Reasons]:
+    """Return the reasons of the methods that are not called, not compared, and not called by threads."""
     reasons: dict[str, str] = {}
     not_compared: list[tuple[str, str]] = []
+    not_by_threads: list[tuple[str, str]] = []
     for text in not_tested:
-        result = _NOT_COMPARED.fullmatch(text)
-        if result is not None:
-            not_compared.append((result["name"], result["reason"]))
+        partly = _NOT_COMPARED.fullmatch(text) or _NOT_BY_THREADS.fullmatch(text)
+        if partly is not None:
+            named = not_compared if partly.re is _NOT_COMPARED else not_by_threads
+            named.append((partly["name"], partly["reason"]))
             continue
         match = _WITH_REASON.fullmatch(text)
         reasons |= {match["name"]: match["reason"]} if match else {text: ""}
-    return reasons, tuple(not_compared)
+    return reasons, tuple(not_compared), tuple(not_by_threads)
 
 
 def _why(name: str, reasons: Mapping[str, str], counts: Mapping[str, Counter[str]]) -> str:

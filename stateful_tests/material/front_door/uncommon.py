@@ -242,3 +242,30 @@ class OnlyVirtual:
             await asyncio.sleep(0)
         self._count = before + 1
         return self._is_virtual, self._count
+
+
+class Names(dict[str, int]):
+    """A right class of its own calls; what it inherits takes no lock."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+
+    def register(self, name: str, number: int) -> bool:
+        with self._lock:
+            return self.setdefault(name, number) == number
+
+
+class Tally:
+    """Right in one event loop, wrong by threads."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def add(self) -> int:
+        self._count += 1
+        return self._count
+
+    async def add_soon(self) -> int:
+        await asyncio.sleep(0)
+        return self.add()
