@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kcache import testing as kt
-from kcache_conformance.classes.public_calls import is_async_class, public_calls
+from kcache_conformance.classes.public_calls import async_methods, public_calls
 from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.runs.suite import run_suite
 from kcache_conformance.targets.class_names import class_type_name
@@ -373,8 +373,8 @@ def test_the_classes_of_asyncio_are_not_accused(name: str) -> None:
 
 
 def test_each_kind_of_async_call_is_known_and_made() -> None:
-    assert is_async_class(Everything)
-    assert not is_async_class(dict)
+    assert async_methods(Everything)
+    assert not async_methods(dict)
     calls = {call.name: call for call in public_calls(Everything, asyncio.run(_created()))}
     assert {name for name, call in calls.items() if call.is_async} == {
         *("__aenter__.enter", "__aenter__.exit", "__aiter__", "get", "items", "opened.enter", "opened.exit")
