@@ -18,6 +18,7 @@ from kcache_stress.interpreter import has_gil
 from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.target.explore import ExploreOptions, explore
 from kcache_stress.target.replay import follow
+from stateful_tests.material.front_door import uncommon
 
 CODE = """
 import threading
@@ -176,6 +177,20 @@ def test_what_goes_wrong_under_the_explorer_alone_is_not_confirmed(
     found = found_in(exploration_target(f"{file}:{name}"), *calls)
     assert ": it may be an artefact" in found.unconfirmed
     assert found.status is Status.UNKNOWN
+
+
+def test_a_finding_with_results_that_only_virtual_threads_have_is_in_doubt_from_the_beginning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(confirming, "_FREE_RUNS", 10)
+    add = MethodCall("add", is_async=True)
+    made, findings = exploration_target(f"{uncommon.__file__}:OnlyVirtual"), list[Finding]()
+    found = explore(made, ObjectProgram(threads=((add,), (add,))), OPTIONS, on_finding=findings.append).finding
+    assert found is not None
+    assert "real threads did not fail in " in found.unconfirmed
+    # The process may end while real threads run: then an earlier one stands.
+    doubts = {finding.unconfirmed for finding in findings}
+    assert doubts == {"add has other results on real threads than on virtual ones"}
 
 
 def test_reports_and_replays_say_that_it_is_confirmed(file: Path) -> None:

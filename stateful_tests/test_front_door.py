@@ -131,12 +131,6 @@ def test_what_only_virtual_threads_have_accuses_nobody(phase: str) -> None:
     assert (result.status, result.findings, result.methods.not_compared) == (Status.OK, (), ())
 
 
-def test_real_threads_are_not_held_to_what_only_virtual_threads_return() -> None:
-    result = checked("OnlyVirtual", 1, file=Path(str(uncommon.__file__)))
-    assert [bool(finding.unconfirmed) for finding in result.findings] == [True]
-    assert result.status is Status.UNKNOWN
-
-
 def test_objects_whose_methods_nobody_calls_are_named() -> None:
     result = checked("Shelf", 6, file=Path(str(uncommon.__file__)))
     assert (result.status, result.findings) == (Status.OK, ())

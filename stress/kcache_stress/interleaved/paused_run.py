@@ -184,7 +184,8 @@ class _Conductor(Unwatched):
     def together(self, request: ParallelRequest) -> list[Any]:
         """Run the threads of a call of ``run`` and return their results."""
         if not self._has_begun:
-            self._settle()
+            if not self._is_over:
+                self._settle()
             self._numbers, self._has_begun = iter(range(len(request.works))), True
         ends: list[Ended] = in_threads(threading, replace(request, works=[attempting(work) for work in request.works]))
         if request.is_serializable:

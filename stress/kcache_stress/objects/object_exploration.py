@@ -368,7 +368,7 @@ class ObjectExplorationTarget:
         program = self._object_type.for_target(program, self.target).with_hash_seed(own_hash_seed())
         if counterexample is None:
             finding = concurrent_finding(setting, PHASE, problem.kind, problem.summary, program, rule=problem.rule)
-            return replace(finding, unconfirmed=why_not_repeated(problem.kind))
+            return replace(finding, unconfirmed=why_not_repeated(problem.kind) or self._doubt(program, problem))
         runner = self.runner(program)
         told = render_interleaving(runner, counterexample.schedule, self.texts(program, runner), problem)
         calls = calls_of(program, counterexample.execution, runner.read_back(counterexample.execution.final))
@@ -387,7 +387,7 @@ class ObjectExplorationTarget:
             fingerprint=fingerprint_of(runner.sandbox.sources),
             granularity=self.granularity,
         )
-        return concurrent_finding(
+        finding = concurrent_finding(
             setting,
             PHASE,
             problem.kind,
@@ -400,6 +400,7 @@ class ObjectExplorationTarget:
             detail=detail,
             rule=problem.rule,
         )
+        return replace(finding, unconfirmed=finding.unconfirmed or self._doubt(program, problem))
 
     def confirmation(
         self,
@@ -413,20 +414,19 @@ class ObjectExplorationTarget:
     ) -> Confirmation:
         """Try to confirm a finding: run its program with real threads."""
         if is_seen and not self._object_type.confirms_seen:
-            return self._doubted(program, Confirmation(Answer.NOT_TRIED))
+            return Confirmation(Answer.NOT_TRIED)
         assert finding.interleaving is not None
         setting = Setting(self._type_on_real_threads, self.target.name, strict_errors)
         reproduction = reproduction_of(setting, self.target, program, finding.kind, counterexample.execution.seconds)
-        return self._doubted(program, confirm(reproduction, finding.interleaving, finding.kind, watch.alive))
+        return confirm(reproduction, finding.interleaving, finding.kind, watch.alive)
 
-    def _doubted(self, program: Any, confirmation: Confirmation) -> Confirmation:
-        """Return the confirmation; a doubt if none was tried, and a call has other results on real threads."""
-        specification = self._object_type.specification(program)
-        differing: frozenset[str] = getattr(specification, "differing", frozenset())
+    def _doubt(self, program: Any, problem: Problem) -> str:
+        """Return why only real threads can confirm a problem: a call has other results on them; empty if none has."""
+        if problem.kind is FindingKind.DATA_RACE:
+            return ""  # its accesses are the evidence, not what the calls return
+        differing: frozenset[str] = getattr(self._object_type.specification(program), "differing", frozenset())
         named = next((call.name for call in program.operations() if getattr(call, "name", "") in differing), "")
-        if confirmation.answer is Answer.NOT_TRIED and named:
-            return Confirmation(Answer.NOT_CONFIRMED, f"{named} has other results on real threads than on virtual ones")
-        return confirmation
+        return f"{named} has other results on real threads than on virtual ones" if named else ""
 
     def _checked(self, program: Any, calls: Sequence[Call[Any]], strict_errors: bool) -> CallsVerdict | None:
         verdict = self._object_type.judged(program, calls, strict_errors=strict_errors)
