@@ -182,7 +182,7 @@ def test_what_goes_wrong_under_the_explorer_alone_is_not_confirmed(
 def test_a_finding_with_results_that_only_virtual_threads_have_is_in_doubt_from_the_beginning(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(confirming, "_FREE_RUNS", 10)
+    monkeypatch.setattr(confirming, "_FREE_RUNS_ON_LOOP", 10)
     add = MethodCall("add", is_async=True)
     made, findings = exploration_target(f"{uncommon.__file__}:OnlyVirtual"), list[Finding]()
     found = explore(made, ObjectProgram(threads=((add,), (add,))), OPTIONS, on_finding=findings.append).finding

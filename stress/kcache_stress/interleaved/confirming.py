@@ -40,6 +40,8 @@ _ERRORS: Final = (FindingKind.FAILURE, FindingKind.EXCEPTION)
 _KINDS: Final = (*_ERRORS, FindingKind.NONLINEARIZABLE, FindingKind.DEADLOCK)
 
 _FREE_RUNS: Final = 400
+_FREE_RUNS_ON_LOOP: Final = 100
+"""In one loop, only the moments at which the calls arrive differ from run to run."""
 _FREE_SECONDS: Final = 4.0
 """Limit for all free runs of a program, in seconds of processor time. Usual programs need a quarter of it."""
 _MOST_WAITED: Final = 8.0
@@ -62,6 +64,7 @@ class Reproduction:
         seconds: time that an execution waits, in seconds of the virtual time of the explorer.
         unusual: returns the first exception that ended a thread and that does not occur in passing runs.
         overlapped: whether calls overlapped in the last run although no thread was paused: they wait for each other.
+        is_on_loop: whether an event loop runs the code of all threads, so that none of them can be paused in it.
     """
 
     body: Callable[[], Any]
@@ -71,6 +74,7 @@ class Reproduction:
     seconds: float = 0.0
     unusual: Callable[[Sequence[BaseException]], BaseException | None] = lambda failures: next(iter(failures), None)
     overlapped: Callable[[], bool] = lambda: False
+    is_on_loop: bool = False
 
 
 def confirm(
@@ -115,7 +119,8 @@ def confirm(
         return _fails(reproduction, observed, kind, interleaving.summary)
 
     how = _paused(script)
-    if not any(map(fails, itertools.islice(_attempts(script, run), _most_runs(reproduction)))):
+    attempts = iter(()) if reproduction.is_on_loop else _attempts(script, run)
+    if not any(map(fails, itertools.islice(attempts, _most_runs(reproduction)))):
         how = ", with noise"
         if not any(map(fails, itertools.islice(_free_runs(script, run), _most_runs(reproduction)))):
             text = f"real threads did not fail in {runs} runs{_why_not(interleaving)}"
@@ -137,7 +142,8 @@ def confirm(
 
 def _most_runs(reproduction: Reproduction) -> int:
     """Return the maximum number of runs, given the time that each run waits."""
-    return max(_LEAST_RUNS, int(min(_MOST_WAITED / max(reproduction.seconds, 1e-9), _FREE_RUNS)))
+    most = _FREE_RUNS_ON_LOOP if reproduction.is_on_loop else _FREE_RUNS
+    return max(_LEAST_RUNS, int(min(_MOST_WAITED / max(reproduction.seconds, 1e-9), most)))
 
 
 def run_freely(reproduction: Reproduction, pulse: Callable[[], None] = lambda: None) -> str:

@@ -244,4 +244,12 @@ def reproduction_of(
         calls = sorted(last[0].calls, key=lambda call: call.invoked)
         return any(later.invoked < (one.returned or 0) for one, later in itertools.pairwise(calls))
 
-    return Reproduction(body, len(program.threads), is_wrong, "the calls go wrong", seconds, overlapped=overlapped)
+    return Reproduction(
+        body,
+        len(program.threads),
+        is_wrong,
+        "the calls go wrong",
+        seconds,
+        overlapped=overlapped,
+        is_on_loop=setting.object_type.is_on_loop,
+    )
