@@ -35,12 +35,14 @@ def checked(name: str, programs: int) -> SuiteResult:
     return run_suite(spec, options)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_faulty_class_is_found(name: str) -> None:
     result = checked(f"Bad{name}", 300)  # a fault ends the run: most need few
     assert result.status is Status.VIOLATION, result.reasons
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_its_right_twin_is_ok_and_each_of_its_methods_has_returned(name: str) -> None:
     result = checked(f"Good{name}", 30)

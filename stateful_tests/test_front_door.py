@@ -38,6 +38,7 @@ def checked(
     return run_suite(spec, options)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_faulty_class_is_found(name: str) -> None:
     result = checked(f"Bad{name}", 60)
@@ -50,6 +51,7 @@ def test_overtaken_waits_and_what_has_changed_are_tried_early(name: str, program
     assert checked(name, programs, file=Path(afterwards.__file__)).status is Status.VIOLATION
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_its_right_twin_is_ok_and_each_of_its_methods_has_returned(name: str) -> None:
     result = checked(f"Good{name}", 12)

@@ -154,6 +154,7 @@ def explored(folder: Path, name: str) -> Explored:
     return explore(exploration_target(folder, name), InterleavedProgram(), QUICK)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["of_class", "of_module", "of_cache", "of_slot", "in_threads"])
 def test_what_is_made_lazily_is_made_in_each_execution(name: str, tmp_path: Path) -> None:
     finding = explored(tmp_path, f"{name}_fails").finding
@@ -164,6 +165,7 @@ def test_what_is_made_lazily_is_made_in_each_execution(name: str, tmp_path: Path
     assert replayed.note == "the same schedule still fails"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["of_class", "of_module", "of_cache", "of_slot", "in_threads"])
 def test_its_locked_twin_is_exhausted(name: str, locked_twin: Twin) -> None:
     _, shown = locked_twin(name)

@@ -94,6 +94,7 @@ class TestIt(unittest.TestCase):
 QUICK = ExploreOptions(seconds=inf, executions=40, candidates=ExploreOptions(executions=20))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["test_good", "test_good_root", "test_none", "test_environ", "test_bad"])
 def test_only_the_order_of_threads_makes_a_test_fail(tmp_path: Path, name: str) -> None:
     file = tmp_path / "test_settings.py"

@@ -115,6 +115,7 @@ def found(folder: Path, name: str, loop: LoopContract | None = None):
     return finding
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", TESTS)
 def test_it_is_confirmed_and_shown_without_kcache_until_it_is_repaired(name: str, tmp_path: Path) -> None:
     finding = found(tmp_path, name)

@@ -233,6 +233,7 @@ WRONG = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", OTHERS)
 def test_connections_do_what_they_do_on_real_threads(tmp_path: Path, name: str) -> None:
     found = explored(tmp_path, OTHERS[name])

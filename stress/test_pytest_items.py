@@ -346,6 +346,7 @@ def explored(
     return found.executions, found.finding
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", SOUND)
 def test_each_kind_of_fixture_is_what_it_is_under_pytest(
     name: str, kinds: Path, effort: Callable[[int, int], int]

@@ -6,6 +6,7 @@ A finding from calling such a method directly only shows how not to use the clas
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import re
 import textwrap
@@ -24,6 +25,7 @@ _SAYS_SO: Final = re.compile(
 )
 
 
+@functools.cache
 def methods_called_under_lock(kind: type) -> frozenset[str]:
     """Return the names of public methods that the class calls while it holds its lock, and that do not take the lock.
 
