@@ -74,6 +74,11 @@ def check(counter):
 RACE = COUNTER.replace("LOCK", "if True:")
 TWIN = COUNTER.replace("LOCK", "with counter.lock:")
 
+AGEING = TWIN.replace("import threading", "import threading\n\nAGE = memoryview(bytearray(1))", 1).replace(
+    "def check(counter):\n    return None", "def check(counter):\n    AGE[0] += 1\n    return None if AGE[0] < 9 else 'old' #"
+)
+"""Nothing restores the bytes behind a view: the ninth execution and all later ones fail, whatever the threads do."""
+
 
 @pytest.fixture
 def audited(tmp_path, monkeypatch):
@@ -137,6 +142,12 @@ def test_its_correct_twin_is_exhausted_and_all_places_are_covered(audited):
     assert (twin.problem, twin.coverage) == (None, Coverage.EXHAUSTED)
     assert twin.audited.covered == twin.audited.places > 100
     assert str(twin.audited) == f"{twin.audited.covered} of {twin.audited.places} places"
+
+
+def test_what_the_audit_finds_must_also_occur_in_new_modules(audited):
+    aged = audited("ageing", AGEING, WHOLE)
+    assert (aged.problem, aged.coverage) == (None, Coverage.NO_PROOF)
+    assert aged.note.startswith("it fails only after earlier executions have changed what its modules hold: old")
 
 
 def test_a_search_whose_audit_is_cut_short_is_no_proof(audited):

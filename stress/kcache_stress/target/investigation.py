@@ -127,7 +127,7 @@ def _audited(
         extent = Audited(search_result.executions, places.covered, places.places)
         return search_result
 
-    sampled = _settled(open_runner, sampling_granularity(granularity), searched, seconds)
+    sampled = _settled(open_runner, sampling_granularity(granularity), searched, seconds, is_audit=True)
     extent = replace(extent, executions=sampled.executions)
     is_late = LATE in sampled.unseen  # opcode tracing keeps the values of variables alive: no finding, and no proof
     if sampled.problem is not None and not is_late:
@@ -152,12 +152,14 @@ def _settled(
     searched: Callable[[RunnerAndJudge[A]], SearchResult[A]],
     seconds: float,
     outcomes: set[object] | None = None,
+    *,
+    is_audit: bool = False,
 ) -> ExplorationResult[A]:
     """Return the result of a search; if the modules must be loaded differently, clear ``outcomes`` and search again.
 
     It also searches again if an execution diverged: the first ones may have filled caches that the others use.
     """
-    result = _investigated(open_runner, granularity, searched, seconds)
+    result = _investigated(open_runner, granularity, searched, seconds, is_audit=is_audit)
     may_diverge = True
     for _ in range(_MOST_BEGINNINGS):
         is_rehearsed = may_diverge and result.has_diverged
@@ -166,7 +168,8 @@ def _settled(
         may_diverge = may_diverge and not result.has_diverged
         if outcomes:
             outcomes.clear()
-        result = _after(result, _investigated(open_runner, granularity, searched, seconds))
+        again = _investigated(open_runner, granularity, searched, seconds, is_audit=is_audit)
+        result = _after(result, again)
     return result
 
 
@@ -309,8 +312,14 @@ def _investigated(
     granularity: Granularity,
     searched: Callable[[RunnerAndJudge[A]], SearchResult[A]],
     seconds: float,
+    *,
+    is_audit: bool = False,
 ) -> ExplorationResult[A]:
-    """Run a search, and return its result with a counterexample of the problem that it found."""
+    """Run a search, and return its result with a counterexample of the problem that it found.
+
+    The search has passed before an audit begins. So what an audit finds may be due to values that the executions have
+    left behind, even where none is seen: it must also occur in new modules.
+    """
     result = ExplorationResult[A](Coverage.BUDGET_SPENT, granularity=granularity)
     with open_runner(granularity) as runner_and_judge:
         runner = runner_and_judge.runner
@@ -330,7 +339,7 @@ def _investigated(
                     note = "; ".join(filter(None, (runner.reset.leftover, search_result.note)))
                     result = replace(result, coverage=Coverage.NO_PROOF, note=note)
             elif (
-                runner.reset.leftover or runner.reset.inherits
+                is_audit or runner.reset.leftover or runner.reset.inherits
             ) and search_result.problem.kind is not FindingKind.LIVELOCK:
                 result = in_new_modules(runner_and_judge, result, search_result, seconds)
             else:

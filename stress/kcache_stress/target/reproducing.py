@@ -22,7 +22,7 @@ from ..strategies.partial_order_sampling import PartialOrderSampling
 from .exploration_result import ExplorationResult, OpenRunner, RunnerAndJudge
 
 _UNREDUCED_EXECUTIONS: Final = 1_000
-_INHERITED: Final = "it fails only after other programs have changed its modules"
+_INHERITED: Final = "it fails only after earlier executions have changed what its modules hold"
 _UNSEEN: Final = (
     "calls depend on each other in code that the explorer cannot see (C, eval, another package), although they look "
     "independent; name the package with --instrument, or use --strategy naive and stress"
