@@ -168,8 +168,7 @@ class Strategy(ABC):
         The result depends on the trace alone, so a repeated schedule has the same result at the same position.
         """
         trace, own, queries = self.scheduler.trace, self.scheduler, self._queries
-        for at in range(self._looked_at, len(trace)):
-            thread, kind, obj, slot = trace[at]
+        for thread, kind, obj, slot in trace[self._looked_at :]:
             if kind in _ASKING or obj is own:
                 queries[thread].append((id(obj), id(slot)))
             elif queries:

@@ -294,6 +294,9 @@ class ForeignCodeMonitor:
         back = frame.f_back
         if back is None or not (scheduler.live and self.is_needed) or scheduler.aborting or scheduler.is_choosing:
             return None
+        inner, outer = self._kind(frame.f_code, frame.f_globals), self._kind(back.f_code, back.f_globals)
+        if _OPAQUE not in (inner, outer):
+            return None  # mostly: this runs for each call
         inner, outer = self.kind_of(frame), self.kind_of(back)
         if inner == _OPAQUE:
             self.unknown_modules.add(frame.f_globals.get("__name__") or "")

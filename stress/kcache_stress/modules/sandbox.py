@@ -52,6 +52,8 @@ from .roots import SHARED_MODULES, Roots, Seen
 from .uncertainty import late_finalizer, made_time, unseen_code, unseen_opcodes
 
 _OF_THE_PROCESS = (HARNESS | sys.stdlib_module_names) - LIBRARY
+_SHARED = (Kind.NATIVE, Kind.PLAIN)
+_NOTHING = contextlib.nullcontext()
 _MOST_ATTEMPTS = 20
 _OF_DEATHS = (b"__del__", b"weakref")
 """Words in sources with code that runs when an object dies."""
@@ -358,10 +360,13 @@ class Sandbox:
             if name == "functools" and self.is_virtual((globals or {}).get("__name__", "")):
                 return self._functools_as_it_is()
             self._meet(name, fromlist or ())
-        self._report_import(importlib.util.resolve_name("." * level + name, (globals or {}).get("__package__")))
-        with self.active(), self.late.undisturbed(name) if self._modules.has_own_finders else contextlib.nullcontext():
-            module = builtins.__import__(name, globals, locals, fromlist or (), level)
-        for each in fromlist or ():
+        names, package = fromlist or (), (globals or {}).get("__package__")
+        self._report_import(whole := importlib.util.resolve_name("." * level + name, package))
+        is_there = self._modules.holds(whole, names)
+        is_alone = self._modules.has_own_finders and not is_there
+        with _NOTHING if is_there else self.active(), self.late.undisturbed(name) if is_alone else _NOTHING:
+            module = builtins.__import__(name, globals, locals, names, level)
+        for each in names:
             self._report(vars(module), each, READ)
         return module
 
@@ -370,8 +375,7 @@ class Sandbox:
         self._report(sys.modules, name, READ if name in sys.modules else WRITE)
 
     def _functools_as_it_is(self) -> ModuleType:
-        if self._plain_functools is None:
-            self._plain_functools = make_plain_functools(self.world_module("functools"))
+        self._plain_functools = self._plain_functools or make_plain_functools(self.world_module("functools"))
         return self._plain_functools
 
     def _meet(self, name: str, children: Sequence[str] = ()) -> None:
@@ -397,7 +401,7 @@ class Sandbox:
             if kind is Kind.PLAIN and self._loads_as_first and unit not in FIRST_LOAD.known:
                 self._kinds[unit] = Kind.VIRTUAL  # the target may have registered itself in the package
             self._modules.judge_again(unit)
-            if self._kinds[unit] in (Kind.NATIVE, Kind.PLAIN):
+            if self._kinds[unit] in _SHARED:
                 self.locks.cover_unit(unit)
 
     @contextlib.contextmanager
@@ -484,11 +488,7 @@ class Sandbox:
         top = name.partition(".")[0]
         if top in REAL_LOCKS or self.is_private(name):
             return False
-        return (
-            top in sys.stdlib_module_names
-            or self.roots.is_tied_to_c(name)
-            or self._kind_of(name) in (Kind.NATIVE, Kind.PLAIN)
-        )
+        return top in sys.stdlib_module_names or self.roots.is_tied_to_c(name) or self._kind_of(name) in _SHARED
 
     def _untraced(self) -> contextlib.AbstractContextManager[None]:
         tracer = self.scheduler.tracer

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import greenlet
 
+from ... import stacks
 from ...engine.events import PAUSE
 from ...instrument.names import HOOK_MARK
 from ...knowledge.loop_code import runs_loops
@@ -47,8 +48,10 @@ _USED_BY_PYTEST: Final = frozenset(
     | {"tempfile", "random", "warnings", "importlib", "codecs", "weakref"}
 )
 """Modules that pytest calls for itself while it sets a test up."""
-_USED_BY_HARNESS: Final = frozenset({"abc", "dataclasses", "enum", "typing"})
+_USED_BY_HARNESS: Final = frozenset({"abc", "contextlib", "dataclasses", "enum", "typing"})
 """Modules that the harness uses within a call, and that are hardly ever the target."""
+_EXPLORER: Final = os.path.dirname(stacks.__file__) + os.sep
+"""The part of the harness that enters contexts for itself; drivers enter those of the target."""
 _GENERATED: Final = "<string>"
 _MACHINERY: Final = (os.path.dirname(greenlet.__file__) + os.sep, "<frozen importlib")
 
@@ -111,9 +114,12 @@ def _serves_harness(frame: FrameType | None) -> bool:
     """
     if frame is None or frame.f_globals.get("__name__") not in _USED_BY_HARNESS:
         return False
-    while frame is not None and frame.f_globals.get("__name__") in _USED_BY_HARNESS:
+    enters = False
+    while frame is not None and (name := frame.f_globals.get("__name__")) in _USED_BY_HARNESS:
+        enters = enters or name == "contextlib"
         frame = frame.f_back
-    return frame is not None and is_harness(frame.f_code.co_filename)
+    file = "" if frame is None else frame.f_code.co_filename
+    return file.startswith(_EXPLORER) if enters else is_harness(file)
 
 
 def _is_generated_by_harness(frame: FrameType) -> bool:
