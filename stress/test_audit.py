@@ -75,7 +75,8 @@ RACE = COUNTER.replace("LOCK", "if True:")
 TWIN = COUNTER.replace("LOCK", "with counter.lock:")
 
 AGEING = TWIN.replace("import threading", "import threading\n\nAGE = memoryview(bytearray(1))", 1).replace(
-    "def check(counter):\n    return None", "def check(counter):\n    AGE[0] += 1\n    return None if AGE[0] < 9 else 'old' #"
+    "def check(counter):\n    return None",
+    "def check(counter):\n    AGE[0] += 1\n    return 'old' if AGE[0] > 8 else None",
 )
 """Nothing restores the bytes behind a view: the ninth execution and all later ones fail, whatever the threads do."""
 

@@ -282,8 +282,8 @@ def _not_by_threads(kind: type, offered: Sequence[PublicCall], awaited: Sequence
         if call.is_inherited and not call.weight:
             yield f"{name} by threads ({defining_class(kind, name).__name__} defines it, without the class's locks)"
         elif awaited and not call.is_async and not call.is_inherited and call.form is not Form.READ:
-            options = " ".join(f"--leave-out {each}" for each in awaited)
-            yield f"{name} by threads (the class is async, so one loop makes all calls; threads make them with {options})"
+            why = "the class is async, so one loop makes all calls; threads make them with"
+            yield f"{name} by threads ({why} {' '.join(f'--leave-out {each}' for each in awaited)})"
 
 
 def _calls_of_shared_state(kind: type, makes: Callable[[], Any], target: str) -> list[PublicCall]:
