@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Coroutine, Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NewType, Protocol, TypeVar
@@ -18,7 +19,7 @@ from kcache_conformance.targets.class_names import class_type_name, parse_class_
 from kcache_conformance.targets.target_types import target_type_named
 from kcache_model.errors import TargetError
 from kcache_model.finding import FindingKind
-from kcache_model.object_types.callbacks import Behaviour, Callback
+from kcache_model.object_types.callbacks import Behaviour, Callback, CallbackForm, decode_callback
 from kcache_model.object_types.method_call import RESULTS, Form, MethodCall, ResultOf
 from kcache_model.object_types.plain import ObjectProgram
 from kcache_model.object_types.plain_driver import NOT_CALLED, PlainDriver
@@ -119,6 +120,36 @@ def test_a_callback_may_call_back_or_raise() -> None:
     numbers = driver(Numbers)
     assert numbers.call(MethodCall("each", (calls_back,))) == returned(1)
     assert numbers.made._next == 1
+
+
+class Handlers:
+    """Calls what it is given, or hands it to a loop."""
+
+    def call(self, handler: Callable[[int], object]) -> None:
+        handler(1)
+
+    def run(self, coro: Coroutine[Any, Any, object]) -> object:
+        return asyncio.run(in_a_task(coro))
+
+
+async def in_a_task(coro: Coroutine[Any, Any, object]) -> object:
+    return await asyncio.create_task(coro)
+
+
+def test_the_result_of_an_async_callback_may_be_awaited_run_by_a_task_or_dropped() -> None:
+    made = driver(Handlers)
+    records = Callback(Behaviour.RECORDS, form=CallbackForm.ASYNC_FUNCTION)
+    assert made.call(MethodCall("call", (records,))).error is None  # for a real coroutine, Python would warn
+    assert made.call(RESULTS) == returned(("callback called with (1)",))
+    returns, raises = (Callback(one, form=CallbackForm.COROUTINE) for one in (Behaviour.RETURNS, Behaviour.RAISES))
+    assert [made.call(MethodCall("run", (returns,))) for _ in range(2)] == [returned(1)] * 2  # each gets a new one
+    assert "CallbackError" in str(made.call(MethodCall("run", (raises,))).error)
+
+
+@pytest.mark.parametrize("form", CallbackForm)
+def test_callbacks_survive_json(form: CallbackForm) -> None:
+    callback = Callback(Behaviour.RETURNS, form=form)
+    assert decode_callback(callback.json()) == callback
 
 
 def test_the_identity_of_results_is_told_by_the_calls_that_returned_them() -> None:

@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any, Final
 
 from ..decoding import Json, fields_of, member_of, text_of
+from .awaited_result import AwaitedResult
 from .method_call import Calling, LateArgument
 
 
@@ -38,6 +39,16 @@ class Behaviour(enum.StrEnum):
     If a thread of the object runs it later, it does nothing: no order of the calls could explain its effect."""
 
 
+class CallbackForm(enum.StrEnum):
+    """How the callback is written."""
+
+    FUNCTION = "function"
+    ASYNC_FUNCTION = "async function"
+    """A function whose result may be awaited."""
+    COROUTINE = "coroutine"
+    """The result of a call of an async function, which runs when it is awaited. Each call gets a new one."""
+
+
 RETURNED: Final = 1
 """The result of a callback with :attr:`Behaviour.RETURNS` that gets no arguments."""
 
@@ -49,20 +60,28 @@ class Callback(LateArgument):
     Attributes:
         behaviour: its behaviour when it is called.
         method: the name of the method of the object that :attr:`Behaviour.CALLS_BACK` calls; otherwise empty.
+        form: how it is written. Async callbacks call no method back.
     """
 
     behaviour: Behaviour
     method: str = ""
+    form: CallbackForm = CallbackForm.FUNCTION
 
     def value(self, calling: Calling) -> object:
-        """The function: the same one for all calls on one object."""
-        return calling.once(self, lambda: self._function(calling))
+        """The function: the same one for all calls on one object. For a coroutine, a new one."""
+        function: Any = calling.once(self, lambda: self._function(calling))
+        return function() if self.form is CallbackForm.COROUTINE else function
 
     def json(self) -> Json:
-        """``{"callback": behaviour, "method": name}``."""
-        return {"callback": self.behaviour.value, "method": self.method}
+        """``{"callback": behaviour, "method": name}``; with ``"form"`` if it is no plain function."""
+        data = {"callback": self.behaviour.value, "method": self.method}
+        return data if self.form is CallbackForm.FUNCTION else data | {"form": self.form.value}
 
     def __repr__(self) -> str:
+        return f"{self._name}()" if self.form is CallbackForm.COROUTINE else self._name
+
+    @property
+    def _name(self) -> str:
         return f"calls_{self.method.strip('_')}" if self.method else str(self.behaviour)
 
     def imports(self) -> Sequence[str]:
@@ -71,8 +90,11 @@ class Callback(LateArgument):
             Behaviour.RECORDS: "def records(*args, **kwargs): calls.append(args)",
             Behaviour.RETURNS: f"def returns(*args, **kwargs): return args[0] if args else {RETURNED}",
             Behaviour.RAISES: "def raises(*args, **kwargs): raise RuntimeError('callback')",
-            Behaviour.CALLS_BACK: f"def {self!r}(*args, **kwargs): made.{self.method}()",
+            Behaviour.CALLS_BACK: f"def {self._name}(*args, **kwargs): made.{self.method}()",
         }[self.behaviour]
+        if self.form is not CallbackForm.FUNCTION:
+            head, body = code.split(": ", 1)
+            code = f"async {head}: await asyncio.sleep(0); {body}"
         return [*(["calls = []"] if self.behaviour is Behaviour.RECORDS else []), code]
 
     def _function(self, calling: Calling) -> Callable[..., Any]:
@@ -102,7 +124,23 @@ class Callback(LateArgument):
             Behaviour.RAISES: raises,
             Behaviour.CALLS_BACK: calls_back,
         }
-        return CallbackFunction(functions[self.behaviour], repr(self))
+        function = functions[self.behaviour]
+        return CallbackFunction(function if self.form is CallbackForm.FUNCTION else _awaited(function), self._name)
+
+
+def _awaited(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that returns a coroutine, which calls ``function``.
+
+    Calls are recorded at once: whoever does not await the result has called the callback all the same.
+    """
+
+    def call(*args: Any, **kwargs: Any) -> AwaitedResult:
+        if function.__name__ == Behaviour.RECORDS:
+            function(*args, **kwargs)
+            return AwaitedResult(lambda: None)
+        return AwaitedResult(lambda: function(*args, **kwargs))
+
+    return call
 
 
 class CallbackFunction:
@@ -144,5 +182,7 @@ def decode_callback(data: Json) -> Callback:
     Raises:
         FormatError: the data does not describe a callback.
     """
-    fields = fields_of(data, "a callback", {"callback"}, {"method"})
-    return Callback(member_of(Behaviour, fields["callback"], "behaviour"), text_of(fields.get("method", "")))
+    fields = fields_of(data, "a callback", {"callback"}, {"method", "form"})
+    behaviour = member_of(Behaviour, fields["callback"], "behaviour")
+    form = member_of(CallbackForm, fields.get("form", CallbackForm.FUNCTION.value), "form")
+    return Callback(behaviour, text_of(fields.get("method", "")), form)

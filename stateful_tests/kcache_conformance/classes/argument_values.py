@@ -11,7 +11,7 @@ import typing
 from collections.abc import Hashable, Sequence
 from typing import Any, Final, TypeAlias
 
-from kcache_model.object_types.callbacks import Behaviour, Callback
+from kcache_model.object_types.callbacks import Behaviour, Callback, CallbackForm
 
 Values: TypeAlias = Sequence[Any]
 """Values to choose from; a value that is listed twice is chosen twice as often."""
@@ -40,26 +40,32 @@ _CALLABLE_NAMES: Final = _LISTENER_NAMES | {
     *("action", "callable", "creator", "default_factory", "factory", "fn", "func", "function", "job", "loader"),
     *("on_change", "on_event", "predicate", "producer", "supplier", "target", "task", "thunk", "worker"),
 }
+_COROUTINE_NAMES: Final = frozenset(("aw", "awaitable", "coro", "coroutine"))
+_AWAITABLES: Final = (collections.abc.Awaitable, collections.abc.Coroutine)
 _OTHERS: Final[tuple[Values, ...]] = (
     *(_VALUES[str], _VALUES[int], _INDEXES, (0.5, 2.0), (True, False), ((1, 2), ()), (None,)),
 )
 """Values to try if nothing else matches. Tuples come back from JSON as tuples."""
 
 
-def first_values(parameter: inspect.Parameter, methods: Sequence[str] = ()) -> Values:
+def first_values(parameter: inspect.Parameter, methods: Sequence[str] = (), *, is_async: bool = False) -> Values:
     """Return the values that an annotation or a name suggests.
 
     Args:
         parameter: of a method.
         methods: methods of the same object, without parameters, for callbacks to call.
+        is_async: whether the class has async methods, so that callbacks may be async, too.
 
     Raises:
         TargetError: no object of the annotation can be created; the message has the reason.
     """
     annotation = _meant(parameter.annotation)
     says_nothing = is_unknown(annotation)
+    is_named_so = is_async and says_nothing and parameter.name.strip("_") in _COROUTINE_NAMES
+    if is_named_so or _is_awaitable(annotation):
+        return coroutines()
     if is_callable(annotation) or (says_nothing and names_callable(parameter)):
-        return callbacks(parameter, methods)
+        return callbacks(parameter, methods, is_async=is_async)
     if says_nothing:
         return usual_values(parameter)
     if isinstance(annotation, type) and annotation in _VALUES:
@@ -81,9 +87,13 @@ def plain_values() -> list[Values]:
     return [_VALUES[str], _VALUES[int]]
 
 
-def other_values(parameter: inspect.Parameter | None, methods: Sequence[str] = ()) -> list[Values]:
-    """Return the values to try if the first values do not match."""
+def other_values(
+    parameter: inspect.Parameter | None, methods: Sequence[str] = (), *, is_async: bool = False
+) -> list[Values]:
+    """Return the values to try if the first values do not match; see :func:`first_values`."""
     called = [callbacks(parameter, methods)] if parameter is not None else []
+    if is_async:
+        called = [_in_form(CallbackForm.ASYNC_FUNCTION), *called, coroutines()]
     others = [*called, *_OTHERS, *_containers()]
     is_file = parameter is not None and names_file(parameter)
     return [values for values in others if not (is_file and isinstance(values[0], (int, float)))]
@@ -104,12 +114,20 @@ def names_file(parameter: inspect.Parameter) -> bool:
     return parameter.name.strip("_").endswith(_FILE_NAMES)
 
 
-def callbacks(parameter: inspect.Parameter, methods: Sequence[str] = ()) -> Values:
-    """Return callbacks: a harmless one, one that raises, and one that calls a method back if there is one."""
+def callbacks(parameter: inspect.Parameter, methods: Sequence[str] = (), *, is_async: bool = False) -> Values:
+    """Return callbacks: a harmless one, one that raises, and one that calls a method back if there is one.
+
+    In an async class, what a listener returns may be awaited, unless its annotation says otherwise.
+    """
     annotation = parameter.annotation
     takes, returns = _signature(annotation)
     is_listener = parameter.name.strip("_") in _LISTENER_NAMES or parameter.name.startswith("on_")
     is_listener = is_listener or (returns in (None, type(None)) and takes != [])
+    if _is_awaitable(returns):
+        is_listener = is_listener or _result_of(returns) in (None, type(None))
+        return _in_form(CallbackForm.ASYNC_FUNCTION, Behaviour.RECORDS if is_listener else Behaviour.RETURNS)
+    if is_async and is_listener and returns not in (None, type(None)):
+        return _in_form(CallbackForm.ASYNC_FUNCTION, Behaviour.RECORDS)
     harmless = Callback(Behaviour.RECORDS if is_listener else Behaviour.RETURNS)
     return (
         harmless,
@@ -117,6 +135,28 @@ def callbacks(parameter: inspect.Parameter, methods: Sequence[str] = ()) -> Valu
         harmless,
         Callback(Behaviour.RAISES),
     )
+
+
+def coroutines() -> Values:
+    """Return coroutines: one that returns, and one that raises."""
+    return _in_form(CallbackForm.COROUTINE)
+
+
+def _in_form(form: CallbackForm, harmless: Behaviour = Behaviour.RETURNS) -> Values:
+    return (Callback(harmless, form=form), Callback(harmless, form=form), Callback(Behaviour.RAISES, form=form))
+
+
+def _is_awaitable(annotation: Any) -> bool:
+    """Whether an annotation is a coroutine or another awaitable type, or a union with one."""
+    origin = typing.get_origin(annotation) or annotation
+    if origin is typing.Annotated or origin in (typing.Union, _UNION):
+        return any(map(_is_awaitable, typing.get_args(annotation)))
+    return origin in _AWAITABLES
+
+
+def _result_of(annotation: Any) -> Any:
+    """Return the last type argument of an annotation: the result of an awaitable; ``...`` if it has none."""
+    return (typing.get_args(annotation) or (...,))[-1]
 
 
 def _signature(annotation: Any) -> tuple[Any, Any]:

@@ -99,6 +99,7 @@ class _Choice:
         self.passed: dict[str, dict[str, Values]] = {}
         self._calls = calls
         self._tries = tries
+        self._is_async = any(call.is_async for call in calls)
         self._returns: set[str] = set()
         self._methods = [
             call.name
@@ -112,7 +113,7 @@ class _Choice:
         values: list[Values] = []
         for parameter in call.parameters or ():
             try:
-                values.append(first_values(parameter, self._callable_back(call)))
+                values.append(first_values(parameter, self._callable_back(call), is_async=self._is_async))
             except TargetError as error:
                 self.reasons[call.name] = f"{call.name}({parameter.name}: {error})"
                 values.append(usual_values(parameter))
@@ -246,7 +247,8 @@ class _Choice:
         plain = [(ResultOf(name),) for name, value in producers if issubclass(type(value), _PLAIN)]
         if parameter is None:  # a method in C; most take anything, and plain values are easier to read
             first = plain_values()
-        return [*first, *results, *other_values(parameter, self._callable_back(call)), *plain]
+        others = other_values(parameter, self._callable_back(call), is_async=self._is_async)
+        return [*first, *results, *others, *plain]
 
     def _offer(self, call: PublicCall, result: ResultOf, returned: object, *, is_only: bool) -> None:
         """Let a call take the result of another call, at the first position for which it returns."""

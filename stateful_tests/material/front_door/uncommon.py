@@ -269,3 +269,51 @@ class Tally:
     async def add_soon(self) -> int:
         await asyncio.sleep(0)
         return self.add()
+
+
+class BadLoader:
+    """Waits for an async callback between the look and the store: two calls load one key."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Any] = {}
+        self._loads = 0
+
+    async def get(self, key: str, loader: Any) -> Any:
+        if key not in self._known:
+            loaded = await loader(key)
+            self._loads += 1
+            self._known[key] = loaded
+        return self._known[key]
+
+    async def loads(self) -> int:
+        return self._loads
+
+
+class GoodLoader(BadLoader):
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = asyncio.Lock()
+
+    async def get(self, key: str, loader: Any) -> Any:
+        async with self._lock:
+            return await super().get(key, loader)
+
+
+class BadRunner:
+    """Awaits the coroutines that it is given, and loses some of the count."""
+
+    def __init__(self) -> None:
+        self._ended = 0
+
+    async def run(self, coro: Any) -> int:
+        before = self._ended
+        await coro
+        self._ended = before + 1
+        return self._ended
+
+
+class GoodRunner(BadRunner):
+    async def run(self, coro: Any) -> int:
+        await coro
+        self._ended += 1
+        return self._ended
