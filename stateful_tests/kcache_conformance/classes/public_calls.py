@@ -44,7 +44,7 @@ _OPERANDS: Final = {"__setitem__": 2} | dict.fromkeys(
 _ASYNC_OPERATORS: Final = frozenset({"__aenter__", "__aiter__", "__anext__", "__await__"})
 _READS: Final = frozenset({"__len__", "__contains__", "__bool__"})
 """Methods that change nothing in any class. Other reads may change something: a cache counts its lookups."""
-_MIXINS: Final = frozenset({"_collections_abc", "typing", "contextlib"})
+_MIXINS: Final = frozenset({"_collections_abc", "collections.abc", "typing", "contextlib"})
 """Modules whose classes call methods of the class itself: several such calls in one method are a race of the class."""
 _INHERITED_WEIGHT: Final = 0.1
 _SCALARS: Final = (bool, int, float, str, type(None))
@@ -123,7 +123,7 @@ def defining_class(kind: type, name: str) -> type:
 def _is_inherited(kind: type, name: str) -> bool:
     owner = defining_class(kind, name)
     module = owner.__module__.partition(".")[0]
-    is_mixin = module in _MIXINS or (module == "collections" and owner.__name__.startswith("User"))
+    is_mixin = owner.__module__ in _MIXINS or (module == "collections" and owner.__name__.startswith("User"))
     return module in sys.stdlib_module_names and not is_mixin and not kind.__module__.startswith(f"{module}.")
 
 

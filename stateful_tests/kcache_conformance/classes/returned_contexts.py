@@ -33,7 +33,10 @@ def with_blocks(
         call = next(template.smallest(0))
         if call.form is Form.CALL and not (call.needs or call.is_async):
             kind = type(tries.result((call,)))
-            blocks.update((call.name, awaited) for awaited in _blocks_of(kind) if is_async or not awaited)
+            for awaited in _blocks_of(kind):
+                enter = replace(call, name=_enter(call.name), form=Form.ENTER, is_async=awaited)
+                if (is_async or not awaited) and tries((enter,)).error is None:  # a proxy may have nothing to enter
+                    blocks[call.name] = awaited
     return [part for call in calls for part in _parts(call, blocks)]
 
 
@@ -46,9 +49,13 @@ def _blocks_of(kind: type) -> Iterator[bool]:
             yield is_async
 
 
+def _enter(name: str) -> str:
+    return f"{name}.enter"
+
+
 def _parts(call: PublicCall, blocks: dict[str, bool]) -> Iterator[PublicCall]:
     if call.name not in blocks:
         yield call
         return
-    yield replace(call, name=f"{call.name}.enter", form=Form.ENTER, is_async=blocks[call.name])
+    yield replace(call, name=_enter(call.name), form=Form.ENTER, is_async=blocks[call.name])
     yield PublicCall(f"{call.name}.exit", Form.EXIT, is_async=blocks[call.name])
