@@ -26,7 +26,7 @@ from kcache_stress.engine.schedule import schedule_of
 from kcache_stress.engine.search import SearchLimits, search
 from kcache_stress.indexers.exploration import explored_indexer
 from kcache_stress.strategies.partial_order_sampling import PartialOrderSampling
-from kcache_stress.trace.naming import MISSING, Names, peek
+from kcache_stress.trace.naming import MISSING, Names, is_attribute, peek
 from kcache_stress.trace.renderer import render_interleaving
 
 TARGETS = Path(__file__).parents[1] / "examples" / "targets"
@@ -281,6 +281,10 @@ def test_looking_into_a_slot() -> None:
     assert peek({"a": 1}, "a") == 1
     assert peek([1, 2], 1) == 2
     assert peek({"a"}, "a") == {"a"}
+    kept = type("Kept", (dict,), {})(a=1)
+    kept.count = 2
+    assert (peek(kept, "a"), peek(kept, "count")) == (1, 2)
+    assert (is_attribute(kept, "count"), is_attribute(kept, "a"), is_attribute({"a": 1}, "a")) == (True, False, False)
     with pytest.raises(LookupError):
         peek({}, "a")
     with pytest.raises(LookupError):

@@ -3,12 +3,15 @@
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import kcache
 import kcache_conformance
 import kcache_model
 import kcache_stress
+
+from kcache_stress.stacks import stacks
 
 _PACKAGES = (kcache, kcache_model, kcache_stress, kcache_conformance)
 
@@ -35,3 +38,26 @@ def test_the_harness_is_known_under_the_names_of_links_to_it(tmp_path):
         check=True,
     )
     assert done.stdout == "True True False\n" * 3
+
+
+def test_threads_at_one_place_are_told_once():
+    go = threading.Event()
+
+    def wait():
+        assert go.wait(60)
+
+    def work():
+        assert go.wait(60)
+
+    threads = [threading.Thread(target=wait, name=f"waiter {number}") for number in range(40)]
+    threads.append(threading.Thread(target=work, name="worker"))
+    for thread in threads:
+        thread.start()
+    try:
+        told = stacks([threads[-1].ident]).splitlines()
+    finally:
+        go.set()
+        for thread in threads:
+            thread.join()
+    assert told[0] == "worker:"
+    assert [line for line in told if line.startswith("waiter")] == ["waiter 0 and 39 more:"]

@@ -33,6 +33,7 @@ _HYPOTHESIS = f"{os.sep}site-packages{os.sep}hypothesis{os.sep}"
 """Folder of Hypothesis, which runs the state machines: its frames are outside all frames of a target."""
 
 _DEEPEST_FRAMES = 8
+_MOST_PLACES = 12
 _OWN_REFERENCES = 3
 """Reference count of a frame's dictionary if no ``locals()`` result refers to it."""
 
@@ -57,15 +58,21 @@ def variables_of(frame: FrameType) -> dict[str, object]:
 
 
 def stacks(first: Collection[int | None] = ()) -> str:
-    """Return one paragraph for each other thread that runs code outside the harness, idents in ``first`` first."""
+    """Return a paragraph for each place where other threads run code outside the harness, idents in ``first`` first."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     frames = sorted(sys._current_frames().items(), key=lambda entry: (entry[0] not in first, entry[0]))
-    parts = []
+    found: dict[str, list[str]] = {}  # some targets leave hundreds of threads behind, all at one place
     for ident, frame in frames:
         lines = _lines(frame)
         if ident != threading.get_ident() and lines:
-            parts.append(f"{names.get(ident, f'thread {ident}')}:\n" + "\n".join(lines))
-    return "\n".join(parts)
+            found.setdefault("\n".join(lines), []).append(names.get(ident, f"thread {ident}"))
+    parts = [f"{_together(threads)}:\n{place}" for place, threads in found.items()]
+    left = len(parts) - _MOST_PLACES
+    return "\n".join([*parts[:_MOST_PLACES], *([f"and {left} more places"] if left > 0 else [])])
+
+
+def _together(threads: list[str]) -> str:
+    return threads[0] if len(threads) == 1 else f"{threads[0]} and {len(threads) - 1} more"
 
 
 def _lines(frame: FrameType) -> list[str]:

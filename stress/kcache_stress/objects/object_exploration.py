@@ -25,7 +25,7 @@ from kcache_model.verdict import Status
 
 from ..engine.audit import AuditShare
 from ..engine.counterexample import Counterexample
-from ..engine.dpor import Dpor
+from ..engine.dpor import DivergedError, Dpor
 from ..engine.equal_actors import EqualActors
 from ..engine.execution import Execution, Problem
 from ..engine.granularity import Granularity
@@ -319,7 +319,11 @@ class ObjectExplorationTarget:
         if rest not in self._ends:
             runner = ObjectRunner(self._object_type, self.target, rest, self._copies)
             executions: list[Ending] = []
-            search(runner, Dpor(), None, SearchLimits(_ENDS), on_execution=lambda run: executions.append(run.ending))
+            limits = SearchLimits(_ENDS)
+            for _ in range(2):  # the first executions may fill caches that the others use
+                with contextlib.suppress(DivergedError):
+                    search(runner, Dpor(), None, limits, on_execution=lambda run: executions.append(run.ending))
+                    break
             runner.clean_up()
             self._ends[rest] = Ending.DEADLOCK not in executions and Ending.ENDLESS not in executions
         return self._ends[rest]

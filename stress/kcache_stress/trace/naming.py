@@ -231,6 +231,8 @@ def peek(obj: object, slot: object) -> object:
     Raises:
         LookupError: the slot has no value.
     """
+    if is_attribute(obj, slot):
+        return attributes(obj)[str(slot)]
     if is_a(obj, dict):
         value = obj if slot is None else dict.get(obj, slot, _NOTHING)  # `__missing__` would create an item
         if value is _NOTHING:
@@ -246,6 +248,14 @@ def peek(obj: object, slot: object) -> object:
     if is_a(obj, type):
         return obj.__dict__[name]
     return attributes(obj)[name]
+
+
+def is_attribute(obj: object, slot: object) -> bool:
+    """Whether a slot of a container is an attribute, which objects of a subclass may have beside their items."""
+    if type(slot) is not str or type(obj).__module__ == "builtins":
+        return False
+    is_container = is_any(obj, (dict, list, deque, set, frozenset, bytearray, array))
+    return is_container and not (is_a(obj, dict) and dict.__contains__(obj, slot)) and slot in attributes(obj)
 
 
 def attributes(obj: object) -> dict[str, object]:

@@ -45,7 +45,7 @@ from ..runtime.threads.scheduler import Scheduler
 from ..runtime.threads.virtual_thread import VirtualThread
 from ..runtime.world import PRIVATE_MODULES
 from ..stacks import variables_of
-from .naming import MISSING, Names, is_library, is_method, peek
+from .naming import MISSING, Names, is_attribute, is_library, is_method, peek
 from .recorded_events import Place, RecordedEvent, event_state, place_of, thread_name
 from .task_lanes import AWAITED
 
@@ -318,6 +318,8 @@ class Recording(list[Event]):
         return self._names.numbered(obj) if is_inside else name
 
     def _suffix(self, obj: object, slot: object) -> str:
+        if is_attribute(obj, slot):
+            return f".{slot}"
         if slot is None or is_any(obj, (set, frozenset)):
             return ""
         is_module = is_a(obj, dict) and dict.__contains__(obj, "__builtins__")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import sys
 import warnings as _warnings
@@ -129,6 +130,7 @@ class EventLoops:
     def __enter__(self) -> None:
         modules = sys.modules
         if "asyncio.events" in modules:
+            importlib.import_module("asyncio")  # an execution may have ended in the middle of its import
             for name in LOOP_ENTRIES:
                 self._replace(modules["asyncio"], name, getattr(self, name))
                 self._replace(modules["asyncio.events"], name, getattr(self, name))
