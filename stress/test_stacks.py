@@ -10,7 +10,6 @@ import kcache
 import kcache_conformance
 import kcache_model
 import kcache_stress
-
 from kcache_stress.stacks import stacks
 
 _PACKAGES = (kcache, kcache_model, kcache_stress, kcache_conformance)
@@ -49,7 +48,7 @@ def test_threads_at_one_place_are_told_once():
     def work():
         assert go.wait(60)
 
-    threads = [threading.Thread(target=wait, name=f"waiter {number}") for number in range(40)]
+    threads = [threading.Thread(target=wait, name="waiter") for _ in range(40)]
     threads.append(threading.Thread(target=work, name="worker"))
     for thread in threads:
         thread.start()
@@ -60,4 +59,4 @@ def test_threads_at_one_place_are_told_once():
         for thread in threads:
             thread.join()
     assert told[0] == "worker:"
-    assert [line for line in told if line.startswith("waiter")] == ["waiter 0 and 39 more:"]
+    assert [line for line in told if line.startswith("waiter")] == ["waiter and 39 more:"]

@@ -69,8 +69,8 @@ class Outlet:
 
     def _never_loaded(self, target: str, seconds: float, thread: int) -> None:
         message = (
-            f"after {seconds:g} s, {target} is not imported yet, or an object of it not created; if its import works or "
-            "waits, move that into a function\n"
+            f"after {seconds:g} s, {target} is not imported yet, or an object of it not created; if its import works, "
+            "or waits, move that into a function\n"
         )
         self.send({"event": "target_error", "message": message + stacks([thread])})
         os._exit(0)
