@@ -3,6 +3,7 @@
 import importlib
 import sys
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -149,6 +150,45 @@ def test_what_the_audit_finds_must_also_occur_in_new_modules(audited):
     aged = audited("ageing", AGEING, WHOLE)
     assert (aged.problem, aged.coverage) == (None, Coverage.NO_PROOF)
     assert aged.note.startswith("it fails only after earlier executions have changed what its modules hold: old")
+
+
+LATER = f"""
+import threading
+{PRIVATE_WORK}
+
+class Counter:
+    unseen, is_same = 0, True
+
+def make():
+    return Counter()
+
+def start_both(counter):
+    def change():
+        counter.unseen = 1
+
+    def look_twice():
+        private_work(1)
+        before = counter.unseen
+        counter.is_same = before == counter.unseen
+
+    threads = [threading.Thread(target=change), threading.Thread(target=look_twice)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+THREADS = [start_both]
+
+def check(counter):
+    return None if counter.is_same else "changed"
+"""
+"""Only a preemption of the thread that is started last shows the race, while the other one has not begun."""
+
+
+def test_threads_that_are_started_later_are_interrupted_while_the_others_have_not_ended(audited):
+    found = audited("later", LATER, replace(WHOLE, draws=0))
+    assert found.problem is not None
+    assert "changed" in found.problem.summary
 
 
 def test_a_search_whose_audit_is_cut_short_is_no_proof(audited):

@@ -5,9 +5,10 @@ until they have to wait. One preemption is mostly enough if it comes at the righ
 Iterative Context Bounding for Systematic Testing of Multithreaded Programs, 2007); random draws miss the right place if
 a program is long. "Each place was covered" is a claim that holds for programs of any length.
 
-The first executions run the actors one after another, and each actor begins one of them. Each execution may reach new
-places: then its schedule up to there is repeated, and the actor is interrupted. The number of places is finite, so this
-ends.
+The first executions run the actors one after another, and each actor begins one of them; an actor that another one
+starts runs in one of them before all others that were started. Otherwise its places would only be reached once the
+others have ended, and nobody would be left to go on there. Each execution may reach new places: then its schedule up to
+there is repeated, and the actor is interrupted. The number of places is finite, so this ends.
 
 If no other actor can go on at a place, because the interrupted one holds their locks, then none can at its next places
 either, up to its next step at a lock: these places are covered, too.
@@ -19,6 +20,7 @@ the last.
 from __future__ import annotations
 
 import heapq
+import itertools
 import random
 from collections import Counter
 from typing import Final, NamedTuple, TypeAlias
@@ -85,14 +87,20 @@ class PlaceCoverage(Strategy):
         self._is_interrupted = False
         self._misses: Counter[Place] = Counter()
         self._exclusive: set[tuple[int, int]] = set()  # stretches in which no other actor could go on
+        self._favourite = -1  # the started actor that runs before the others in this execution
+        self._favourites: list[int] = []  # started actors that have to be the favourite of an execution
+        self._favoured: set[int] = set()
+        self._deferred: list[_Plan] = []  # of places that the execution of a favourite may reach earlier
 
     def begin(self, scheduler: Scheduling) -> None:
         """Choose the actor that begins, or the place at which an actor is interrupted."""
         super().begin(scheduler)
         self._actors = scheduler.program_actors
-        self._plan, self._is_interrupted = None, False
+        self._plan, self._is_interrupted, self._favourite, self._todo = None, False, -1, []
         if self._begun < self._actors:
             self._todo = [(self._begun, _PATIENCE)]
+        elif self._favourites:
+            self._favourite = self._favourites.pop(0)
         elif self._plans:
             self._plan = heapq.heappop(self._plans)
             self._todo = list(reversed(self._plan.schedule))
@@ -117,6 +125,8 @@ class PlaceCoverage(Strategy):
             others = others or candidates
         if running in others and scheduler.left > 0:
             return self.allow(running, _PATIENCE)
+        if self._favourite in others and self._favourite != running:
+            return self.allow(self._favourite, _PATIENCE)
         return self.allow(next((number for number in others if number > running), others[0]), _PATIENCE)
 
     def _interrupt(self, plan: _Plan, *, is_alone: bool) -> None:
@@ -159,23 +169,48 @@ class PlaceCoverage(Strategy):
             if position < until[actor] and (place := (actor, number, slot)) not in self._known:
                 first.setdefault(place, position)
                 last[place] = position
-        self._known.update(first)
-        self.places += len(first)
+        self._favour(steps)
         ends_at = _stretches(step.trace)
         for place, visit in first.items():
-            self._add(place, steps[:visit], ends_at[visit], is_last=False)
+            plans = [self._planned(place, steps[:visit], ends_at[visit], is_last=False)]
             if last[place] != visit:
-                self._add(place, steps[: last[place]], ends_at[last[place]], is_last=True)
+                plans.append(self._planned(place, steps[: last[place]], ends_at[last[place]], is_last=True))
+            if place[0] in self._favourites:
+                self._deferred += plans
+            else:
+                self._add(place, plans)
+        if not self._favourites:
+            self._take_deferred()
         self._skip()
         return super().learn(step)
 
+    def _favour(self, steps: list[int]) -> None:
+        """Record which started actor ran first, and let each other one be the favourite of an execution."""
+        started = [actor for actor in dict.fromkeys(steps) if actor >= self._actors]
+        self._favoured.update(started[:1])
+        new = [actor for actor in started if actor not in self._favoured]
+        self._favourites += new
+        self._favoured.update(new)
+
+    def _take_deferred(self) -> None:
+        for place, plans in itertools.groupby(self._deferred, key=lambda plan: plan.place):
+            if place not in self._known:
+                self._add(place, list(plans))
+        self._deferred = []
+
     def has_more(self) -> bool:
         """Whether an actor has not begun an execution yet, or a place is not covered yet."""
-        return self._begun < self._actors or bool(self._plans)
+        return self._begun < self._actors or bool(self._favourites or self._plans)
 
-    def _add(self, place: Place, steps: list[int], end: int, *, is_last: bool) -> None:
+    def _planned(self, place: Place, steps: list[int], end: int, *, is_last: bool) -> _Plan:
         rank = len(self._known) + len(self._plans) if self._random is None else self._random.random()
-        heapq.heappush(self._plans, _Plan(is_last, rank, (self._begun, end), place, as_runs(steps)))
+        return _Plan(is_last, rank, (self._begun, end), place, as_runs(steps))
+
+    def _add(self, place: Place, plans: list[_Plan]) -> None:
+        self._known.add(place)
+        self.places += 1
+        for plan in plans:
+            heapq.heappush(self._plans, plan)
 
     def _skip(self) -> None:
         """Drop the next plans for places at which no other actor can go on."""
