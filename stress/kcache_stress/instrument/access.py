@@ -1,5 +1,6 @@
 """Hooks of single accesses: subscripts, truth, comparison, iteration, attributes of classes."""
 
+import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
 from decimal import DefaultContext
@@ -311,12 +312,14 @@ def access_hooks(accesses: Accesses, pause: Callable[[], None]) -> dict[str, Cal
         else:
             attribute(item, name)
 
-    def match(item: object) -> None:
-        """Report the comparison of an object with patterns, which read its content."""
+    def match(item: object, is_nested: bool) -> None:
+        """Report the comparison of an object with patterns, which read its content; nested ones that of its parts."""
         read(item)
         if type(item) not in plain and not (type(item) in native and all(type(part) in plain for part in list(item))):  # type: ignore[call-overload]
             report(item, accesses.imprecise("matches an object with patterns"), 0)
             accesses.look_through((item,))
+            if is_nested:
+                foreign_code.enter(sys._getframe(1), "matches with nested patterns", (item,), is_contained=True)
 
     def attribute(item: Any, name: str) -> None:
         """Report the read of an attribute that may be stored on the class, as an access to the object that holds it."""

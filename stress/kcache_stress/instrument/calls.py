@@ -235,8 +235,12 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             return
         if callee is print:
             written = [*arguments, *([] if sys.stdout is stdout else [sys.stdout])]
-            for stream in [one for one in written if hasattr(type(one), "write")]:
+            streams = [one for one in written if hasattr(type(one), "write")]
+            between = accesses.imprecise_if_calling_back([one for one in arguments if not hasattr(type(one), "write")])
+            for stream in streams:
                 call(stream.write, "")
+                if between is not None:  # code such as `__str__` runs between one piece and the next
+                    report(stream, between, WRITE)
         if not arguments:
             return
         if callee is next:
@@ -290,6 +294,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             kept = () if methods or kind not in foreign else gc.get_referents(owner)
             held = [each for each in kept if type(each) in METHOD_TYPES]
             use((*arguments, *held), _FOREIGN, also=[(int(changes), owner, None)] if kind in foreign or methods else [])
+            if any(type(one) is types.GeneratorType for one in arguments):
+                report(owner, accesses.imprecise(f"{name} runs a generator between one piece and the next"), WRITE)
             if kind is contextvars.Context and name == "run":
                 report(owner, accesses.imprecise("enters a context during a call"), WRITE)
         else:

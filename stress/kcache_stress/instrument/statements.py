@@ -117,14 +117,14 @@ class Statements(Assignments):
     visit_Try = visit_TryStar = _try
 
     def visit_Match(self, node: ast.Match) -> ast.stmt | list[ast.stmt]:
-        looks_deeper = any(
-            isinstance(part, ast.MatchClass | ast.MatchMapping | ast.MatchSequence)
-            for case in node.cases
-            for part in ast.walk(case.pattern)
-        )
-        if looks_deeper and self.context.binds and not self.context.quiet:
+        depth = max(_depth(case.pattern) for case in node.cases)
+        if depth and self.context.binds and not self.context.quiet:
+            is_nested = ast.Constant(depth > 1)
             node.subject = self.context.guard(
-                node.subject, [self.expression(node.subject)], lambda of: build.call("match", *of), lambda of: of[0]
+                node.subject,
+                [self.expression(node.subject)],
+                lambda of: build.call("match", *of, is_nested),
+                lambda of: of[0],
             )
         else:
             node.subject = self.consumed(node.subject)
@@ -222,7 +222,8 @@ class Statements(Assignments):
                 for token in self.cell_tokens(context.scope)
                 if isinstance(token, ast.Assign)
             ]
-            node.body = build.place(build.either(*tokens, body), node.body)
+            pauses = [build.call("pause")] if self.pauses and not self.context.quiet else []
+            node.body = build.place(build.either(*pauses, *tokens, body), node.body)
         return node
 
     def _defaults(self, arguments: ast.arguments) -> None:
@@ -250,6 +251,12 @@ class Statements(Assignments):
         after_super = frozenset() if self.facts.escapes else construction.after_super
         stores = construction.private | after_super
         return frozenset(store for store in stores if mangle(store.attr, owner.name) not in self.facts.shown)
+
+
+def _depth(pattern: ast.AST) -> int:
+    """Return how many patterns that look into an object lie one within the other."""
+    looks_in = isinstance(pattern, ast.MatchClass | ast.MatchMapping | ast.MatchSequence)
+    return looks_in + max(map(_depth, ast.iter_child_nodes(pattern)), default=0)
 
 
 def _parameters(arguments: ast.arguments) -> list[ast.arg]:
