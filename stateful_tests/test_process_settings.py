@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from math import inf
@@ -11,6 +12,7 @@ import pytest
 
 from kcache_model.finding import FindingKind
 from kcache_model.interleaved_program import InterleavedProgram
+from kcache_stress.engine.strategy import Coverage
 from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.runtime.stand_ins.process_settings import ProcessSettings
 from kcache_stress.target.explore import ExploreOptions, explore
@@ -123,9 +125,85 @@ def test_the_switch_interval_of_virtual_threads_is_their_own() -> None:
     real = sys.getswitchinterval()
     settings = ProcessSettings()
     settings.setswitchinterval(sys.float_info.min)
-    assert (settings.getswitchinterval(), sys.getswitchinterval()) == (sys.float_info.min, real)
+    assert (settings.switch_interval, sys.getswitchinterval()) == (sys.float_info.min, real)
     with pytest.raises(ValueError, match="strictly positive"):
         settings.setswitchinterval(0)
     sys.setswitchinterval(real * 2)
     settings.restore()
-    assert (settings.getswitchinterval(), sys.getswitchinterval()) == (real, real)
+    assert (settings.switch_interval, sys.getswitchinterval()) == (real, real)
+
+
+PAUSED = """
+import gc
+import sys
+import threading
+
+LOCK = threading.Lock()
+
+
+def pause():
+    was = gc.isenabled()
+    gc.disable()
+    if was:
+        gc.enable()
+
+
+def pause_in_turn():
+    with LOCK:
+        pause()
+
+
+def double():
+    sys.setswitchinterval(sys.getswitchinterval() * 2)
+
+
+def double_in_turn():
+    with LOCK:
+        double()
+
+
+def twice(work):
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_collector():
+    twice(pause)
+    assert gc.isenabled()
+
+
+def test_collector_in_turn():
+    twice(pause_in_turn)
+    assert gc.isenabled()
+
+
+def test_interval():
+    before = sys.getswitchinterval()
+    twice(double)
+    assert sys.getswitchinterval() > 3 * before
+
+
+def test_interval_in_turn():
+    before = sys.getswitchinterval()
+    twice(double_in_turn)
+    assert sys.getswitchinterval() > 3 * before
+"""
+
+
+@pytest.mark.parametrize("name", ["test_collector", "test_interval"])
+def test_settings_that_all_threads_share_are_shared_state(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "paused.py").write_text(PAUSED, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    before = gc.isenabled(), sys.getswitchinterval()
+    search, program = ExploreOptions(executions=300, seconds=inf), InterleavedProgram()
+    racy = explore(BodyExplorationTarget(f"paused:{name}"), program, search)
+    assert racy.finding is not None
+    assert not racy.finding.unconfirmed
+    in_turn = explore(BodyExplorationTarget(f"paused:{name}_in_turn"), program, search)
+    assert (in_turn.finding, in_turn.coverage) == (None, Coverage.EXHAUSTED)
+    assert (gc.isenabled(), sys.getswitchinterval()) == before

@@ -5,7 +5,7 @@ recordings consist of thousands of objects that are all needed: if the collector
 as long as building them.
 """
 
-import gc
+from gc import disable, enable, isenabled  # while controlled code runs, `gc` has replacements
 
 
 class NoCollections:
@@ -17,9 +17,9 @@ class NoCollections:
     __slots__ = ("_collects",)
 
     def __enter__(self) -> None:
-        self._collects = gc.isenabled()
-        gc.disable()
+        self._collects = isenabled()
+        disable()
 
     def __exit__(self, *_: object) -> None:
         if self._collects:
-            gc.enable()
+            enable()

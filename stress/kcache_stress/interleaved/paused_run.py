@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import itertools
 import os
 import sys
@@ -206,6 +207,7 @@ class _Conductor(Unwatched):
                 self.observed.error, self.observed.has_ended = error, True
 
         main = self._main = Thread(target=call, daemon=True)
+        collects, interval = gc.isenabled(), sys.getswitchinterval()
         with controlled(self), self._adopting(), _looking_for_opcodes():
             if self._is_whole:
                 self._adopt(main)
@@ -214,6 +216,9 @@ class _Conductor(Unwatched):
             main.start()
             self._watch(main)
             self._give_up()
+        # The next run must not begin with what this one has left.
+        (gc.enable if collects else gc.disable)()
+        sys.setswitchinterval(interval)
 
     @contextlib.contextmanager
     def _adopting(self) -> Iterator[None]:

@@ -10,14 +10,17 @@ a set of objects that are hashed by address).
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import sys
 import uuid
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import ModuleType
 from typing import Any, Final
 
+from ...engine.events import READ, WRITE
 from ...engine.scheduling import HUB
 from ..tasks.loops import EventLoops
 from ..threads.library import Replaced
@@ -65,8 +68,11 @@ class Environment(Replaced):
             (os, "getrandom", lambda size, flags=0: self.urandom(size)),  # noqa: ARG005
             (random, "_urandom", self.urandom),
             (uuid, "_generate_time_safe", self._time_based),
-            (sys, "getswitchinterval", settings.getswitchinterval),
-            (sys, "setswitchinterval", settings.setswitchinterval),
+            (sys, "getswitchinterval", self._setting("switch_interval", READ, partial(getattr, settings))),
+            (sys, "setswitchinterval", self._setting("switch_interval", WRITE, self._set_interval)),
+            (gc, "isenabled", self._setting("collects", READ, partial(getattr, settings))),
+            (gc, "enable", self._setting("collects", WRITE, lambda name: setattr(settings, name, True))),
+            (gc, "disable", self._setting("collects", WRITE, lambda name: setattr(settings, name, False))),
             *((os, name, function) for name, function in pipe_functions(network).items()),
             *((os, name, self._for_the_harness(f"os.{name}", getattr(os, name, None))) for name in _DOUBLING),
             *((os, name, self._doubted(getattr(os, name, None))) for name in _STARTING),
@@ -123,6 +129,25 @@ class Environment(Replaced):
             return real(*args, **kwargs)
 
         return guarded
+
+    def _setting(self, name: str, kind: int, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that reads or writes a setting: an access, as of an attribute that threads share.
+
+        Args:
+            name: of the attribute of the settings.
+            kind: READ or WRITE.
+            function: takes the name, and then the arguments.
+        """
+
+        def call(*args: Any) -> Any:
+            if self._scheduler.tracer is None:  # at opcodes, the call is a place already
+                self._scheduler.access(self._settings, name, kind)
+            return function(name, *args)
+
+        return call
+
+    def _set_interval(self, _: str, interval: float) -> None:
+        self._settings.setswitchinterval(interval)
 
     def _doubted(self, real: Any) -> Callable[..., Any]:
         def started(*args: Any, **kwargs: Any) -> Any:
