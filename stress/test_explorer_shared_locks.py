@@ -1,5 +1,6 @@
 """Locks of modules that the explorer shares with the process: virtual threads exclude each other by them, too."""
 
+import importlib
 import sys
 import tempfile
 import textwrap
@@ -16,6 +17,7 @@ from kcache_stress.engine.granularity import Granularity
 from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.modules.roots import Roots
 from kcache_stress.modules.sandbox import Sandbox
+from kcache_stress.runtime.threads.shared_locks import SharedLocks
 from kcache_stress.strategies.registry import OPCODES
 from kcache_stress.target.explore import ExploreOptions, explore
 
@@ -169,3 +171,21 @@ def test_the_process_keeps_its_own_locks():
         assert tempfile._once_lock.acquire(blocking=False)  # an execution that was given up had it
     assert (zipfile.threading, tempfile._once_lock) == before[:2]
     assert vars(unittest.mock.NonCallableMock).get("_lock") is before[2]
+
+
+def test_modules_that_are_loaded_again_meanwhile_leave_no_lock_real(tmp_path, monkeypatch):
+    (tmp_path / "holder.py").write_text("import threading\nLOCK = threading.Lock()\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    holder = importlib.import_module("holder")
+    before = holder.LOCK
+    worlds = [Sandbox(Roots(), Granularity.FREE) for _ in range(2)]
+    locks = SharedLocks(lambda name: worlds[0].world_module(name), lambda name: name == "holder")
+    with locks:
+        assert holder.threading is worlds[0].world_module("threading")
+        worlds.pop(0)
+        locks.renew()
+        assert holder.threading is worlds[0].world_module("threading")
+        assert type(holder.LOCK) is type(worlds[0].world_module("threading").Lock())
+    assert (holder.threading, holder.LOCK) == (threading, before)
+    with locks:
+        assert holder.threading is worlds[0].world_module("threading")

@@ -110,6 +110,7 @@ class Sandbox:
         self._settings = ProcessSettings()
         self._is_scouting, self._loads_as_first = not granularity.is_of_opcodes, False
         self._expected = expected
+        self.locks = SharedLocks(lambda name: self._world.module(name), self._shares_locks)
         self._facts = self._settled_facts = Facts()
         self._start_over()
 
@@ -310,8 +311,8 @@ class Sandbox:
         self.network = self._world.network
         self._environment = Environment(self.scheduler, self.network, self._settings, self._world.module)
         self.loops, self.foreign_code.serves_loop = self._environment.loops, self._environment.loops.serves
-        self.locks = SharedLocks(self._world.module, self._shares_locks)
         self._modules = PrivateModules(self.is_private, Finder(self), self._units, self.is_copy)
+        self.locks.renew()
 
     def _compile_library(self, parse: Callable[[], ast.Module], path: str, only: frozenset[str] | None) -> CodeType:
         return self._note(instrumented_library(parse, path, self.granularity, only))
@@ -491,8 +492,7 @@ class Sandbox:
         return top in sys.stdlib_module_names or self.roots.is_tied_to_c(name) or self._kind_of(name) in _SHARED
 
     def _untraced(self) -> contextlib.AbstractContextManager[None]:
-        tracer = self.scheduler.tracer
-        return contextlib.nullcontext() if tracer is None else tracer.paused()
+        return _NOTHING if (tracer := self.scheduler.tracer) is None else tracer.paused()
 
     def _units(self) -> Iterator[str]:
         """Yield the packages that are copied, each with all modules below it."""

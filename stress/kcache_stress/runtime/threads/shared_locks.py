@@ -40,7 +40,7 @@ class SharedLocks:
     """Context in which shared modules use virtual locks; it is re-entrant.
 
     Args:
-        virtual: returns the virtual copy of a module.
+        virtual: returns the virtual copy of a module; after :meth:`renew`, other copies.
         covers: whether a module is shared, and controlled code may enter it.
 
     Attributes:
@@ -86,6 +86,18 @@ class SharedLocks:
         """Free the locks that an execution has not released."""
         for lock in self._locks.values():
             lock._at_fork_reinit()
+
+    def renew(self) -> None:
+        """Use other virtual copies from now on, also if the context has been entered: all modules are loaded again.
+
+        A second object would inspect the modules while they refer to the copies of this one, and find no locks there.
+        """
+        with self.suspended():
+            self._known.clear()
+            self._looked_at = 0
+            self._locks.clear()
+            self._names.clear()
+            self._attributes.clear()
 
     def cover_unit(self, unit: str) -> None:
         """Inspect the modules of a package again, because the package is shared from now on."""
