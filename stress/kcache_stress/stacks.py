@@ -61,14 +61,14 @@ def stacks(first: Collection[int | None] = ()) -> str:
     """Return a paragraph for each place where other threads run code outside the harness, idents in ``first`` first."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     frames = sorted(sys._current_frames().items(), key=lambda entry: (entry[0] not in first, entry[0]))
-    found: dict[str, list[str]] = {}  # some targets leave hundreds of threads behind, all at one place
+    names_at: dict[str, list[str]] = {}  # some targets leave hundreds of threads behind, all at one place
     for ident, frame in frames:
         lines = _lines(frame)
         if ident != threading.get_ident() and lines:
-            found.setdefault("\n".join(lines), []).append(names.get(ident, f"thread {ident}"))
-    parts = [f"{_together(threads)}:\n{place}" for place, threads in found.items()]
-    left = len(parts) - _MOST_PLACES
-    return "\n".join([*parts[:_MOST_PLACES], *([f"and {left} more places"] if left > 0 else [])])
+            names_at.setdefault("\n".join(lines), []).append(names.get(ident, f"thread {ident}"))
+    parts = [f"{_together(threads)}:\n{place}" for place, threads in names_at.items()]
+    omitted = len(parts) - _MOST_PLACES
+    return "\n".join([*parts[:_MOST_PLACES], *([f"and {omitted} more places"] if omitted > 0 else [])])
 
 
 def _together(threads: list[str]) -> str:

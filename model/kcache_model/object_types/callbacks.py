@@ -40,7 +40,7 @@ class Behaviour(enum.StrEnum):
 
 
 class CallbackForm(enum.StrEnum):
-    """How the callback is written."""
+    """Kind of function or coroutine that a callback is."""
 
     FUNCTION = "function"
     ASYNC_FUNCTION = "async function"

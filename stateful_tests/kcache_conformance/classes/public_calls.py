@@ -124,7 +124,8 @@ def _is_inherited(kind: type, name: str) -> bool:
     owner = defining_class(kind, name)
     module = owner.__module__.partition(".")[0]
     is_mixin = owner.__module__ in _MIXINS or (module == "collections" and owner.__name__.startswith("User"))
-    return module in sys.stdlib_module_names and not is_mixin and not kind.__module__.startswith(f"{module}.")
+    is_of_library = kind.__module__.partition(".")[0] in sys.stdlib_module_names  # all of it is its own
+    return module in sys.stdlib_module_names and not (is_mixin or is_of_library)
 
 
 def class_calls(kind: type) -> list[PublicCall]:
