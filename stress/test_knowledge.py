@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import _socket
+import ast
+import concurrent.futures._base
 import importlib
 import importlib.util
 import inspect
 import operator
+import queue
 import shutil
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +22,8 @@ from typing import Any
 import pytest
 
 import kcache_stress.knowledge
+from kcache_stress.instrument.facts import collect_facts
+from kcache_stress.knowledge import tables
 from kcache_stress.knowledge.rows import (
     AttributeRow,
     FunctionRow,
@@ -207,3 +213,14 @@ def test_one_row_says_all_of_a_method(copied: Path) -> None:
     after = _imported("tables")
     assert before.methods_of(frozenset) is None
     assert after.methods_of(frozenset) == {"copy": 0, "union": after.CONSUMES}
+
+
+def test_what_the_library_changes_is_what_its_sources_store() -> None:
+    modules = (queue, threading, concurrent.futures._base)
+    stored = {
+        name
+        for module in modules
+        for name in collect_facts(ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))).mutable_names
+    }
+    new = {"is_shutdown"} if sys.version_info < (3, 13) else set[str]()
+    assert tables.CHANGED_BY_LIBRARY - new <= stored

@@ -14,7 +14,14 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 from ..knowledge.functions import STORING_BUILTINS
-from ..knowledge.tables import ATTRIBUTE_METHODS, CONSTRUCTORS, PRIVATE_BASES, REACHES_GLOBALS, STORES_ALL
+from ..knowledge.tables import (
+    ATTRIBUTE_METHODS,
+    CHANGED_BY_LIBRARY,
+    CONSTRUCTORS,
+    PRIVATE_BASES,
+    REACHES_GLOBALS,
+    STORES_ALL,
+)
 from .construction import construction_of
 from .names import Function, mangle
 
@@ -128,7 +135,7 @@ class Facts:
 
     def is_mutable(self, name: str) -> bool:
         """Whether the attribute `name` can change after its object was constructed."""
-        if self.everything_mutable or name in self.mutable_names:
+        if self.everything_mutable or name in self.mutable_names or name in CHANGED_BY_LIBRARY:
             return True
         if self.escapes and name in self.after_super:
             return True

@@ -147,6 +147,7 @@ class AttributeRow(Row):
     reads_clock: bool = False
     consumes: bool = False
     formats: bool = False
+    changes: bool = False
 
 
 class ModuleRow(Row):

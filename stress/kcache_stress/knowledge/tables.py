@@ -100,6 +100,8 @@ CONSUMING_METHODS: Final = _attributes(lambda row: row.consumes)
 LISTS_VARIABLES: Final = _attributes(lambda row: row.lists_variables)
 """Attributes of functions and their code whose values list variables, also those that the rewriting adds."""
 FORMAT_NAMES: Final = _attributes(lambda row: row.formats)
+CHANGED_BY_LIBRARY: Final = _attributes(lambda row: row.changes)
+"""Attributes of objects of the library for threads that its methods change: it is read from outside, too."""
 CLOCK_NAMES: Final = _attributes(lambda row: row.reads_clock)
 """Names of class methods of `datetime` that read the real clock."""
 
