@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kcache_model.interleaved_program import InterleavedProgram
+from kcache_stress.engine.strategy import Coverage
 from kcache_stress.interleaved.body_exploration import BodyExplorationTarget
 from kcache_stress.target.explore import Explored, ExploreOptions, explore
 
@@ -240,3 +241,46 @@ def test_connections_do_what_they_do_on_real_threads(tmp_path: Path, name: str) 
     assert not found.refused
     summary = "" if found.finding is None else found.finding.summary
     assert WRONG[name] in summary if name in WRONG else summary == "", summary
+
+
+TOGETHER = (
+    START
+    + """
+LOCK = threading.Lock()
+
+
+def add(db):
+    db.execute("update t set n = n + 1")
+    db.commit()
+
+
+def add_in_turn(db):
+    with LOCK:
+        add(db)
+
+
+def two(add):
+    db = made(":memory:", check_same_thread=False)
+    together(lambda: add(db), lambda: add(db))
+    assert value(db) == 2
+    db.close()
+
+
+def test_free():
+    two(add)
+
+
+def test_in_turn():
+    two(add_in_turn)
+"""
+)
+
+
+@pytest.mark.parametrize(("name", "coverage"), [("test_free", Coverage.NO_PROOF), ("test_in_turn", Coverage.EXHAUSTED)])
+def test_calls_are_part_of_a_proof_if_a_lock_orders_them(
+    name: str, coverage: Coverage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "together.py").write_text(TOGETHER, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    result = explore(BodyExplorationTarget(f"together:{name}"), InterleavedProgram(), ExploreOptions(executions=200))
+    assert (result.finding, result.coverage) == (None, coverage)

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
 from typing import Any, Final, Literal, TypeVar
 
+from ...engine.events import WRITE, UnknownAccess
 from ..threads.refusal import where
 from ..threads.scheduler import Scheduler
 from .network import Changing, Network, Wakeup
@@ -78,8 +79,9 @@ class Databases(Changing):
             sqlite3.Error: the call raised it, or the database was not unlocked in time.
         """
         deadline, is_last = None, False
-        if self.scheduler.live:
-            self.scheduler.proof_obstacles[f"{where(sys._getframe(1))}: each call of sqlite3 is one step"] = None
+        if self.scheduler.tracer is None:  # without a lock of the program, calls of several threads prove nothing
+            slot = UnknownAccess(where(sys._getframe(1)), "each call of sqlite3 is one step")
+            self.scheduler.access(self, slot, WRITE)
         changes = connection.total_changes if connection.is_open else 0
         while True:
             with self.lock:
