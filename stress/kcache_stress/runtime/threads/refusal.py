@@ -39,7 +39,7 @@ def refuse(scheduler: Scheduler, why: str, frame: FrameType | None) -> NoReturn:
         Aborted: in a thread, which is unwound by it.
     """
     if not scheduler.aborting:
-        scheduler.give_up(UncontrolledError(f"{where(frame)} {why}"))
+        scheduler.give_up(UncontrolledError(f"{where(frame)} {why}".lstrip()))
         if not scheduler.aborting:
             scheduler.raise_failure()
     raise Aborted

@@ -11,7 +11,7 @@ from typing import Final
 
 from kcache_model.places import file_name
 
-from ...stacks import OWN_FILES
+from ...stacks import OWN_FILES, is_harness
 
 _LIBRARY: Final = os.path.dirname(os.__file__)
 
@@ -19,12 +19,14 @@ _LIBRARY: Final = os.path.dirname(os.__file__)
 def where(frame: FrameType | None) -> str:
     """Return ``file:line in function`` of the innermost frame outside of the explorer and the standard library.
 
-    If there is none, return the innermost frame of the standard library; empty if there is none either.
+    If the harness called no such frame, return the innermost frame of the standard library; empty if there is none.
     """
     first = ""
     while frame is not None:  # without `traceback`: calls of it by threads of an execution would be events
         path = frame.f_code.co_filename
         if not path.startswith(OWN_FILES):
+            if is_harness(path):
+                break  # it has made the call
             place = f"{file_name(path)}:{frame.f_lineno} in {frame.f_code.co_name}"
             if not path.startswith(_LIBRARY) or "site-packages" in path:
                 return place
