@@ -120,6 +120,10 @@ class WarmChild:
         self._process.join()
         return self._process.exitcode
 
+    def kill(self) -> None:
+        """End the process, also while it does not lead a group yet."""
+        self._process.kill()
+
     def send_signal(self, number: int) -> None:
         """Send a signal to the process."""
         os.kill(self._process.pid or 0, number)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -72,8 +71,10 @@ def _harness() -> dict[str, str]:
 def kill(child: subprocess.Popen[str]) -> None:
     """End the child and the processes of its process group."""
     if hasattr(os, "killpg"):
-        with contextlib.suppress(ProcessLookupError, PermissionError):
+        try:
             os.killpg(child.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            child.kill()  # it does not lead its group yet, or has ended
     elif child.poll() is None:
         child.kill()
     child.wait()
