@@ -7,6 +7,7 @@ from types import ModuleType
 
 import pytest
 
+from kcache_conformance.classes.public_calls import public_calls
 from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.results.events import SuiteResult
 from kcache_conformance.runs.suite import run_suite
@@ -160,3 +161,18 @@ def test_sync_methods_of_an_async_class_are_called_by_threads_if_its_async_ones_
     ((name, reason),) = in_a_loop.methods.not_by_threads
     assert (name, "--leave-out add_soon" in reason) == ("add", True)
     assert checked("Tally", 12, file=file, leave_out=("add_soon",)).status is Status.VIOLATION
+
+
+def test_what_only_reads_is_read_back_without_optional_arguments() -> None:
+    result = checked("GoodTap", 8, file=Path(str(uncommon.__file__)))
+    assert (result.findings, result.status) == ((), Status.OK), result.reasons
+
+
+def test_an_object_that_cannot_be_entered_is_a_result_like_others() -> None:
+    result = checked("Proxied", 4, file=Path(str(uncommon.__file__)))
+    assert (result.methods.called, result.methods.left_out) == (("current",), ())
+
+
+def test_what_a_mixin_does_in_several_steps_is_a_call_of_the_class() -> None:
+    own = {call.name for call in public_calls(uncommon.Table, uncommon.Table()) if not call.is_inherited}
+    assert {"__setitem__", "pop", "popitem", "setdefault", "update", "clear"} <= own

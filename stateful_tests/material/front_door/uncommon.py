@@ -6,6 +6,8 @@ import asyncio
 import os
 import socket
 import threading
+import time
+from collections.abc import Iterator, MutableMapping
 from typing import Any
 
 
@@ -317,3 +319,60 @@ class GoodRunner(BadRunner):
         await coro
         self._ended += 1
         return self._ended
+
+
+class GoodTap:
+    """Right: who takes more than the limit waits for a higher one. Reading back with an amount would wait for ever."""
+
+    def __init__(self) -> None:
+        self._limit = 10
+
+    def limit_to(self, count: int) -> None:
+        self._limit = count
+
+    def take(self, amount: int = 1) -> bool:
+        while amount > self._limit:
+            time.sleep(1)
+        return True
+
+
+class Nothing:
+    """An object for a block that nobody can enter."""
+
+    def __enter__(self) -> None:
+        raise RuntimeError("nothing to enter")
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class Proxied:
+    """Returns what looks like an object for a block."""
+
+    def __init__(self) -> None:
+        self._nothing = Nothing()
+
+    def current(self) -> Nothing:
+        return self._nothing
+
+
+class Table(MutableMapping[str, int]):
+    """Takes the methods that change it in several steps from the library."""
+
+    def __init__(self) -> None:
+        self._items: dict[str, int] = {}
+
+    def __getitem__(self, key: str) -> int:
+        return self._items[key]
+
+    def __setitem__(self, key: str, number: int) -> None:
+        self._items[key] = number
+
+    def __delitem__(self, key: str) -> None:
+        del self._items[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._items))
+
+    def __len__(self) -> int:
+        return len(self._items)
