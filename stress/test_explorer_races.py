@@ -21,7 +21,7 @@ def explored(name, tmp_path, monkeypatch, granularity, twin, audits=True):
     monkeypatch.syspath_prepend(tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # coroutines that nobody awaits
-        warnings.simplefilter("ignore", ResourceWarning)  # files that nobody closes
+        warnings.simplefilter("ignore", ResourceWarning)  # some races leave a file open
         return explored_race(name, tmp_path, granularity, twin=twin, audits=audits)
 
 

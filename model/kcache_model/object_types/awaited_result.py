@@ -1,7 +1,7 @@
-"""Result of an async callback: a coroutine that nobody has to await.
+"""Result of an async callback: a coroutine that may also be dropped.
 
-An ``async def`` function would do as a callback, but code that calls it and never awaits the result makes Python warn,
-and whether a class awaits the results of its callbacks shows only when it calls one.
+Python warns if the result of an ``async def`` function is never awaited. kcache cannot know in advance whether a class
+awaits the results of its callbacks.
 """
 
 from __future__ import annotations

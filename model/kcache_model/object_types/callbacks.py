@@ -125,17 +125,22 @@ class Callback(LateArgument):
             Behaviour.CALLS_BACK: calls_back,
         }
         function = functions[self.behaviour]
-        return CallbackFunction(function if self.form is CallbackForm.FUNCTION else _awaited(function), self._name)
+        if self.form is not CallbackForm.FUNCTION:
+            function = _awaited(function, at_once=self.behaviour is Behaviour.RECORDS)
+        return CallbackFunction(function, self._name)
 
 
-def _awaited(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that returns a coroutine, which calls ``function``.
+def _awaited(function: Callable[..., Any], *, at_once: bool) -> Callable[..., Any]:
+    """Return a function that returns a coroutine.
 
-    Calls are recorded at once: whoever does not await the result has called the callback all the same.
+    Args:
+        function: the function that does the work.
+        at_once: whether the function is called before the coroutine is awaited. A call is recorded at once, because
+            code may call a callback without awaiting the result.
     """
 
     def call(*args: Any, **kwargs: Any) -> AwaitedResult:
-        if function.__name__ == Behaviour.RECORDS:
+        if at_once:
             function(*args, **kwargs)
             return AwaitedResult(lambda: None)
         return AwaitedResult(lambda: function(*args, **kwargs))

@@ -337,7 +337,7 @@ class GoodTap:
 
 
 class Nothing:
-    """An object for a block that nobody can enter."""
+    """An object for a ``with`` block that always fails to begin."""
 
     def __enter__(self) -> None:
         raise RuntimeError("nothing to enter")

@@ -5,10 +5,10 @@ until they have to wait. One preemption is mostly enough if it comes at the righ
 Iterative Context Bounding for Systematic Testing of Multithreaded Programs, 2007); random draws miss the right place if
 a program is long. "Each place was covered" is a claim that holds for programs of any length.
 
-The first executions run the actors one after another, and each actor begins one of them; an actor that another one
-starts runs in one of them before all others that were started. Otherwise its places would only be reached once the
-others have ended, and nobody would be left to go on there. Each execution may reach new places: then its schedule up to
-there is repeated, and the actor is interrupted. The number of places is finite, so this ends.
+The first executions run the actors one after another, and each actor begins one of them. Actors may start others: each
+of these runs in one execution before all others that were started. If it always ran last, the others would have ended
+at each of its places, and none could run in between. Each execution may reach new places: then its schedule up to there
+is repeated, and the actor is interrupted. The number of places is finite, so this ends.
 
 If no other actor can go on at a place, because the interrupted one holds their locks, then none can at its next places
 either, up to its next step at a lock: these places are covered, too.

@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import greenlet
 
-from ... import stacks
 from ...engine.events import PAUSE
 from ...instrument.names import HOOK_MARK
 from ...knowledge.loop_code import runs_loops
-from ...stacks import is_harness
+from ...stacks import OWN_FILES, is_harness
 
 if TYPE_CHECKING:
     from .scheduler import Scheduler
@@ -50,8 +49,6 @@ _USED_BY_PYTEST: Final = frozenset(
 """Modules that pytest calls for itself while it sets a test up."""
 _USED_BY_HARNESS: Final = frozenset({"abc", "contextlib", "dataclasses", "enum", "typing"})
 """Modules that the harness uses within a call, and that are hardly ever the target."""
-_EXPLORER: Final = os.path.dirname(stacks.__file__) + os.sep
-"""The part of the harness that enters contexts for itself; drivers enter those of the target."""
 _GENERATED: Final = "<string>"
 _MACHINERY: Final = (os.path.dirname(greenlet.__file__) + os.sep, "<frozen importlib")
 
@@ -119,7 +116,8 @@ def _serves_harness(frame: FrameType | None) -> bool:
         enters = enters or name == "contextlib"
         frame = frame.f_back
     file = "" if frame is None else frame.f_code.co_filename
-    return file.startswith(_EXPLORER) if enters else is_harness(file)
+    # The explorer enters contexts of its own; the drivers in the rest of the harness enter those of the target.
+    return file.startswith(OWN_FILES) if enters else is_harness(file)
 
 
 def _is_generated_by_harness(frame: FrameType) -> bool:
