@@ -13,7 +13,16 @@ from kcache_conformance.results.events import SuiteResult
 from kcache_conformance.runs.suite import run_suite
 from kcache_conformance.targets.class_names import class_type_name
 from kcache_model.verdict import Status
-from stateful_tests.material.front_door import afterwards, giving_up, kinds, newcomers, optional, own_threads, uncommon
+from stateful_tests.material.front_door import (
+    afterwards,
+    giving_up,
+    kinds,
+    newcomers,
+    optional,
+    own_threads,
+    returned,
+    uncommon,
+)
 
 KINDS = Path(kinds.__file__)
 MODULES = (newcomers, giving_up, optional, own_threads, afterwards)
@@ -134,10 +143,34 @@ def test_what_only_virtual_threads_have_accuses_nobody(phase: str) -> None:
     assert (result.status, result.findings, result.methods.not_compared) == (Status.OK, (), ())
 
 
-def test_objects_whose_methods_nobody_calls_are_named() -> None:
-    result = checked("Shelf", 6, file=Path(str(uncommon.__file__)))
+RETURNED = [name.removeprefix("Bad") for name in vars(returned) if name.startswith("Bad")]
+
+
+@pytest.mark.parametrize("name", RETURNED)
+def test_a_fault_of_an_object_that_a_call_returns_is_found_and_its_twin_is_not_accused(name: str) -> None:
+    file = Path(returned.__file__)
+    result = checked(f"Bad{name}", 60, file=file)
+    assert result.status is Status.VIOLATION, (result.findings, result.reasons)
+    assert "result_of_" in result.findings[0].script
+    compile(result.findings[0].script, "example", "exec")
+    twin = checked(f"Good{name}", 12, file=file)
+    assert (twin.status, twin.findings) == (Status.OK, ()), twin.reasons
+
+
+def test_an_object_that_is_ended_is_not_used_again() -> None:
+    result = checked("GoodPages", 40, file=Path(returned.__file__))
     assert (result.status, result.findings) == (Status.OK, ())
-    assert result.methods.not_compared == (("book", "Book: its methods are not called"),)
+    assert result.methods.called == ("page", "result_of_page.close", "result_of_page.write")
+
+
+def test_methods_of_returned_objects_are_called_as_far_as_values_are_known_and_named_otherwise() -> None:
+    file = Path(str(uncommon.__file__))
+    result = checked("Shelf", 6, file=file)
+    assert (result.status, result.findings) == (Status.OK, ())
+    assert result.methods.called == ("book", "copy", "result_of_book.read")
+    assert result.methods.not_compared == (("book", "Book: sort are not called"),)
+    without = checked("Shelf", 6, file=file, leave_out=("result_of_book",))
+    assert without.methods.not_compared == (("book", "Book: its methods are not called"),)
 
 
 def test_who_waits_for_what_may_have_been_before_is_not_forgotten() -> None:

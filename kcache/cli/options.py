@@ -430,7 +430,8 @@ class CommandRequest:
             "loop": self.options.loop not in (None, LoopContract.ASYNCIO),
         }
         for name in (name for name, is_given in changes.items() if is_given and name not in self.target_type.knows):
-            raise click.UsageError(f"--{name} is not for --type {self.target_type.name}")
+            why = ": none of its methods that are called is async" if name.startswith("cancel") else ""
+            raise click.UsageError(f"--{name} is not for --type {self.target_type.name}{why}")
         if self.options.threads is not None and "threads" not in self.target_type.knows:
             why = "its programs determine the number of threads"
             raise click.UsageError(f"--threads is not for --type {self.target_type.name}: {why}")

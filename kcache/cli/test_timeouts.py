@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kcache.cli import main
+from stateful_tests.material.front_door import uncommon
 
 BODIES = """
 import threading
@@ -67,3 +68,11 @@ def test_it_is_for_tests(folder: Path) -> None:
     done = kcache("check", "--timeouts", "any-time", "threading:Lock")
     assert done.exit_code == 2
     assert "--timeouts is not for --type class" in done.output
+
+
+def test_nothing_is_cancelled_if_nothing_that_is_called_is_async() -> None:
+    tally = f"{uncommon.__file__}:Tally"
+    done = kcache("check", tally, "--leave-out", "add_soon", "--cancel", "1", "--programs", "1")
+    assert done.exit_code == 2
+    assert done.output.count("\n") == 1
+    assert "none of its methods that are called is async" in done.output

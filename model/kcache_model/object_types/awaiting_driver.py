@@ -66,23 +66,21 @@ async def awaited_value(driver: PlainDriver, operation: MethodCall, thread: int)
     Raises:
         NoResultError: see :meth:`~.plain_driver.PlainDriver.value_of`.
     """
-    if operation.form is Form.ENTER and operation.is_async:
+    if operation.is_async and operation.form is Form.EXIT:
+        context = driver.innermost_block(operation, thread)
+        return bool(await type(context).__aexit__(context, None, None, None))
+    owner = driver.receiver(operation, thread)
+    if operation.own_name == "__aiter__":
+        return await _items(owner)
+    if operation.own_name == "__await__":
+        return await owner
+    if operation.is_async and operation.form in (Form.ENTER, Form.ITERATE):
         values, named = driver.arguments(operation, thread)
         own = operation.attribute == "__aenter__"
-        context = driver.made if own else getattr(driver.made, operation.attribute)(*values, **named)
-        entered = await type(context).__aenter__(context)
-        driver.keep_block(operation.attribute, thread, context)
-        return None if entered is driver.made else entered
-    if operation.form is Form.EXIT and operation.is_async:
-        context = driver.innermost_block(operation.attribute, thread)
-        return bool(await type(context).__aexit__(context, None, None, None))
-    if operation.name == "__aiter__":
-        return await _items(driver.made)
-    if operation.name == "__await__":
-        return await driver.made
-    if operation.form is Form.ITERATE and operation.is_async:
-        values, named = driver.arguments(operation, thread)
-        return await _items(getattr(driver.made, operation.name)(*values, **named))
+        context = owner if own else getattr(owner, operation.attribute)(*values, **named)
+        if operation.form is Form.ITERATE:
+            return await _items(context)
+        return driver.entered(operation, thread, context, await type(context).__aenter__(context))
     value: Any = PlainDriver.value_of(driver, operation, thread)
     is_awaited = operation.form is Form.CALL and (operation.is_async or inspect.iscoroutine(value))
     return await value if is_awaited else value

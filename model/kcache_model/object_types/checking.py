@@ -98,7 +98,9 @@ def check_calls(
     try:
         if result.status is Status.VIOLATION and _is_excused(specification, initial, calls, agrees):
             return CallsVerdict(Status.OK)
-        if result.status is Status.VIOLATION and created is not None and hasattr(specification, "no_earlier"):
+        is_timed = created is not None and hasattr(specification, "no_earlier")
+        if result.status is Status.VIOLATION and is_timed and getattr(specification, "is_timed", True):
+            assert created is not None
             timed = [_timed(specification, call, created) for call in calls]
             again = search_linearization(following, (initial,), timed, budget or SearchBudget(), agrees)
             if again.status is not Status.VIOLATION or _is_excused(specification, initial, timed, agrees):

@@ -148,12 +148,14 @@ class MethodCall:
     """A call on an object.
 
     Attributes:
-        name: the name of the method or attribute; see :class:`Form`.
+        name: the name of the method or attribute; see :class:`Form`. The name of a call on a result begins with
+            :func:`result_name` and a dot.
         arguments: plain, immutable data, or :class:`LateArgument`.
         is_write: whether the call may change anything.
         form: the form of the call in Python code.
         keywords: the names of the last arguments, which are passed by name.
         is_async: whether the call is awaited.
+        of: the call on whose last result in the same thread this call is made; ``None`` for the object under test.
         making: lines of Python that create the object; ``{}`` stands for the expression that calls the factory.
     """
 
@@ -164,6 +166,7 @@ class MethodCall:
     form: Form = field(default=Form.CALL, compare=False)
     keywords: tuple[str, ...] = ()
     is_async: bool = field(default=False, compare=False)
+    of: MethodCall | None = field(default=None, compare=False)
 
     @property
     def is_attribute(self) -> bool:
@@ -178,17 +181,33 @@ class MethodCall:
     @property
     def attribute(self) -> str:
         """The name of the method or attribute that is called, read, or set."""
-        return self.name.partition(".")[0]
+        return self.own_name.partition(".")[0]
+
+    @property
+    def own_name(self) -> str:
+        """The name without that of the result on which the call is made."""
+        return self.name if self.of is None else self.name.removeprefix(f"{self.receiver}.")
+
+    @property
+    def receiver(self) -> str:
+        """The name of the object on which the call is made, in Python code."""
+        return "made" if self.of is None else result_name(self.of.name)
+
+    @property
+    def block(self) -> str:
+        """The name of the ``with`` block that the call begins or ends."""
+        return self.name.rpartition(".")[0]
 
     @property
     def puts_in(self) -> bool:
         """Whether its name says that it adds something to the object or opens it, so that other calls may return."""
-        return self.name in _PUTS_IN or self.name.partition("_")[0] in _PUTS_IN
+        return self.own_name in _PUTS_IN or self.own_name.partition("_")[0] in _PUTS_IN
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The names of the calls whose results are arguments of this call."""
-        return tuple(value.name for value in self.arguments if isinstance(value, ResultOf))
+        """The names of the calls whose results this call takes: as arguments, or as the object on which it is made."""
+        results = tuple(value.name for value in self.arguments if isinstance(value, ResultOf))
+        return results if self.of is None else (self.of.name, *results)
 
     def __str__(self) -> str:
         return (_ASYNC_TEXTS if self.is_async else _TEXTS)[self.form](self, repr)
@@ -197,8 +216,10 @@ class MethodCall:
         """The call in Python code, on the object that the lines of :attr:`making` create."""
         if self.is_async:
             return _ASYNC_CODES[self.form](self, literal)
-        if self.form is Form.CALL and self.name in OPERATORS:
-            return OPERATORS[self.name].format("made", *map(literal, self.arguments), passed=self.passed(literal))
+        if self.form is Form.CALL and self.own_name in OPERATORS:
+            return OPERATORS[self.own_name].format(
+                self.receiver, *map(literal, self.arguments), passed=self.passed(literal)
+            )
         return _CODES[self.form](self, literal)
 
     def passed(self, literal: Callable[[object], str] = repr) -> str:
@@ -240,65 +261,28 @@ OPERATORS: Final = {
 
 
 def _context(call: MethodCall) -> str:
-    return f"context_of_{call.attribute.strip('_')}"
+    return f"context_of_{call.block.replace('.', '_').strip('_')}"
 
 
-def _entered(call: MethodCall, literal: Callable[[object], str]) -> str:
-    return "made" if call.attribute == "__enter__" else f"made.{call.attribute}({call.passed(literal)})"
+def _called(call: MethodCall, literal: Callable[[object], str]) -> str:
+    return f"{call.receiver}.{call.attribute}({call.passed(literal)})"
 
 
-def _enter_code(call: MethodCall, literal: Callable[[object], str]) -> str:
-    return f"{_context(call)} = {_entered(call, literal)}; {_context(call)}.__enter__()"
-
-
-def _iterate_code(call: MethodCall, literal: Callable[[object], str]) -> str:
-    return "list(made)" if call.attribute == "__iter__" else f"list(made.{call.name}({call.passed(literal)}))"
+def _with_own(call: MethodCall, literal: Callable[[object], str], *own: str) -> str:
+    """Return the object on which the call is made if one of its own special methods is called, otherwise the call."""
+    return call.receiver if call.attribute in own else _called(call, literal)
 
 
 _CODES: Final[dict[Form, Callable[[MethodCall, Callable[[object], str]], str]]] = {
-    Form.CALL: lambda call, literal: f"made.{call.name}({call.passed(literal)})",
-    Form.READ: lambda call, _: f"made.{call.name}",
-    Form.SET: lambda call, literal: f"made.{call.attribute} = {call.passed(literal)}",
-    Form.ITERATE: _iterate_code,
-    Form.ENTER: _enter_code,
+    Form.CALL: _called,
+    Form.READ: lambda call, _: f"{call.receiver}.{call.own_name}",
+    Form.SET: lambda call, literal: f"{call.receiver}.{call.attribute} = {call.passed(literal)}",
+    Form.ITERATE: lambda call, literal: f"list({_with_own(call, literal, '__iter__')})",
+    Form.ENTER: lambda call, literal: (
+        f"{_context(call)} = {_with_own(call, literal, '__enter__')}; {_context(call)}.__enter__()"
+    ),
     Form.EXIT: lambda call, _: f"{_context(call)}.__exit__(None, None, None)",
     Form.RESULTS: lambda *_: "pass",
-}
-
-_TEXTS: Final[dict[Form, Callable[[MethodCall, Callable[[object], str]], str]]] = {
-    Form.CALL: lambda call, literal: f"{call.name}({call.passed(literal)})",
-    Form.READ: lambda call, _: call.name,
-    Form.SET: lambda call, literal: f"{call.attribute} = {call.passed(literal)}",
-    Form.ITERATE: lambda call, literal: _iterate_code(call, literal).replace("made.", "").replace("(made)", "(self)"),
-    Form.ENTER: lambda call, literal: f"with {_entered(call, literal).replace('made.', '').replace('made', 'self')}",
-    Form.EXIT: lambda call, _: f"end of with {'self' if call.attribute == '__enter__' else call.attribute}",
-    Form.RESULTS: lambda call, _: call.name,
-}
-
-
-def _awaited(call: MethodCall, literal: Callable[[object], str]) -> str:
-    if call.name == "__await__":
-        return "await made"
-    return "await anext(made)" if call.name == "__anext__" else f"await made.{call.name}({call.passed(literal)})"
-
-
-def _async_items(call: MethodCall, literal: Callable[[object], str]) -> str:
-    items = "made" if call.attribute == "__aiter__" else f"made.{call.name}({call.passed(literal)})"
-    return f"[item async for item in {items}]"
-
-
-def _async_entered(call: MethodCall, literal: Callable[[object], str]) -> str:
-    return "made" if call.attribute == "__aenter__" else f"made.{call.attribute}({call.passed(literal)})"
-
-
-_ASYNC_CODES: Final[dict[Form, Callable[[MethodCall, Callable[[object], str]], str]]] = {
-    **_CODES,
-    Form.CALL: _awaited,
-    Form.ITERATE: _async_items,
-    Form.ENTER: lambda call, literal: (
-        f"{_context(call)} = {_async_entered(call, literal)}; await {_context(call)}.__aenter__()"
-    ),
-    Form.EXIT: lambda call, _: f"await {_context(call)}.__aexit__(None, None, None)",
 }
 
 
@@ -307,12 +291,48 @@ def _of_self(code: str) -> str:
     return code.replace("made.", "").replace("(made)", "(self)").replace(" made", " self")
 
 
+def _end(call: MethodCall, what: str) -> str:
+    own = "self" if call.of is None else call.receiver
+    return f"end of {what} {own if call.attribute in ('__enter__', '__aenter__') else call.block}"
+
+
+_TEXTS: Final[dict[Form, Callable[[MethodCall, Callable[[object], str]], str]]] = {
+    Form.CALL: lambda call, literal: f"{call.name}({call.passed(literal)})",
+    Form.READ: lambda call, _: call.name,
+    Form.SET: lambda call, literal: f"{call.name.removesuffix('.set')} = {call.passed(literal)}",
+    Form.ITERATE: lambda call, literal: _of_self(_CODES[Form.ITERATE](call, literal)),
+    Form.ENTER: lambda call, literal: _of_self(f"with {_with_own(call, literal, '__enter__')}"),
+    Form.EXIT: lambda call, _: _end(call, "with"),
+    Form.RESULTS: lambda call, _: call.name,
+}
+
+
+def _awaited(call: MethodCall, literal: Callable[[object], str]) -> str:
+    if call.own_name == "__await__":
+        return f"await {call.receiver}"
+    return f"await anext({call.receiver})" if call.own_name == "__anext__" else f"await {_called(call, literal)}"
+
+
+def _async_items(call: MethodCall, literal: Callable[[object], str]) -> str:
+    return f"[item async for item in {_with_own(call, literal, '__aiter__')}]"
+
+
+_ASYNC_CODES: Final[dict[Form, Callable[[MethodCall, Callable[[object], str]], str]]] = {
+    **_CODES,
+    Form.CALL: _awaited,
+    Form.ITERATE: _async_items,
+    Form.ENTER: lambda call, literal: (
+        f"{_context(call)} = {_with_own(call, literal, '__aenter__')}; await {_context(call)}.__aenter__()"
+    ),
+    Form.EXIT: lambda call, _: f"await {_context(call)}.__aexit__(None, None, None)",
+}
+
 _ASYNC_TEXTS: Final[dict[Form, Callable[[MethodCall, Callable[[object], str]], str]]] = {
     **_TEXTS,
     Form.CALL: lambda call, literal: _of_self(_awaited(call, literal)),
     Form.ITERATE: lambda call, literal: _of_self(_async_items(call, literal)),
-    Form.ENTER: lambda call, literal: _of_self(f"async with {_async_entered(call, literal)}"),
-    Form.EXIT: lambda call, _: f"end of async with {'self' if call.attribute == '__aenter__' else call.attribute}",
+    Form.ENTER: lambda call, literal: _of_self(f"async with {_with_own(call, literal, '__aenter__')}"),
+    Form.EXIT: lambda call, _: _end(call, "async with"),
 }
 
 RESULTS: Final = MethodCall("returned objects", (), is_write=False, form=Form.RESULTS)

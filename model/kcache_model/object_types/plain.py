@@ -161,7 +161,8 @@ class PlainTarget:
 
     def allows_call(self, operation: MethodCall) -> bool:
         """Whether its objects have the method."""
-        return self.unsupported.isdisjoint((operation.name, operation.attribute))
+        whose = operation if operation.of is None else operation.of
+        return self.unsupported.isdisjoint((operation.name, whose.name, whose.attribute))
 
 
 def object_type(
@@ -281,6 +282,8 @@ def _new_object(factory: Callable[[], Any]) -> Any:
 
 def _offers(made: Any, template: OperationTemplate) -> bool:
     operation = next(template.smallest(0))
+    if operation.of is not None:  # a trial has found its object
+        return True
     if operation.form is not Form.CALL:  # reading a property may raise or change the object, so look at the type first
         return hasattr(type(made), operation.attribute) or hasattr(made, operation.attribute)
     return callable(getattr(made, operation.attribute, None))
@@ -387,7 +390,10 @@ def _lines(program: ObjectProgram, target: str, remarks: Remarks) -> Iterator[st
 
     def line(thread: int, position: int, operation: MethodCall) -> str:
         remark = printable_line(remarks.get((thread, position), ""))
-        code = f"{result_name(operation.name)} = {operation.code()}" if operation.name in needed else operation.code()
+        code = operation.code()
+        if operation.name in needed:
+            before, enter = code.rsplit("; ", 1) if operation.form is Form.ENTER else ("", code)
+            code = f"{before}{'; ' if before else ''}{result_name(operation.name)} = {enter}"
         return f"{code}  # {remark}" if remark else code
 
     is_async = any(operation.is_async for operation in program.operations())

@@ -190,27 +190,44 @@ class PlainDriver:
             NoResultError: the call needs the result of a call that has not returned one, or ends a block that no call
                 has begun.
         """
+        owner = self.receiver(operation, thread)
         values, named = self.arguments(operation, thread)
         match operation.form:
             case Form.READ:
-                return getattr(self.made, operation.name)
+                return getattr(owner, operation.own_name)
             case Form.SET:
-                setattr(self.made, operation.attribute, *values)
+                setattr(owner, operation.attribute, *values)
                 return None
             case Form.ENTER:
-                return self._enter(operation.attribute, thread, values, named)
+                own = operation.attribute == "__enter__"
+                context = owner if own else getattr(owner, operation.attribute)(*values, **named)
+                return self.entered(operation, thread, context, type(context).__enter__(context))
             case Form.EXIT:
-                return self._exit(operation.attribute, thread)
-            case Form.ITERATE if operation.name == "__iter__":
-                is_python = isinstance(getattr(type(self.made), "__iter__", None), types.FunctionType)
+                context = self.innermost_block(operation, thread)
+                return bool(type(context).__exit__(context, None, None, None))
+            case Form.ITERATE if operation.own_name == "__iter__":
+                is_python = isinstance(getattr(type(owner), "__iter__", None), types.FunctionType)
                 # If __iter__ is in C, ``list(made)`` is one step under the GIL; iter() and list() would be two.
-                return _items(iter(self.made)) if is_python else tuple(self.made)[:MOST_ITEMS]
-        if operation.name in OPERATORS:  # Python looks up special methods on the type, not on the object
-            value = getattr(type(self.made), operation.name)(self.made, *values, **named)
+                return _items(iter(owner)) if is_python else tuple(owner)[:MOST_ITEMS]
+        if operation.own_name in OPERATORS:  # Python looks up special methods on the type, not on the object
+            value = getattr(type(owner), operation.own_name)(owner, *values, **named)
         else:
-            value = getattr(self.made, operation.name)(*values, **named)
+            value = getattr(owner, operation.own_name)(*values, **named)
         is_run_over = operation.form is Form.ITERATE or issubclass(type(value), _ITERATORS)
         return _items(value) if is_run_over else value
+
+    def receiver(self, operation: MethodCall, thread: int) -> Any:
+        """Return the object on which a call is made.
+
+        Raises:
+            NoResultError: it is the result of a call, and no such call in the thread has returned an object.
+        """
+        if operation.of is None:
+            return self.made
+        results = self.results(operation.of.name, thread)
+        if not results:
+            raise NoResultError(f"no call of {operation.of.name} in this thread has returned an object")
+        return results[-1]
 
     def create(self, factory: Callable[[], Any]) -> Any:
         """Create the object."""
@@ -254,30 +271,24 @@ class PlainDriver:
         """The value of an argument for which all calls get one object: the first object that ``make`` returned."""
         return self._once.setdefault(argument, make())
 
-    def _enter(self, attribute: str, thread: int, values: list[object], named: dict[str, object]) -> object:
-        context = self.made if attribute == "__enter__" else getattr(self.made, attribute)(*values, **named)
-        entered = type(context).__enter__(context)
-        self.keep_block(attribute, thread, context)
-        return None if entered is self.made else entered
+    def entered(self, operation: MethodCall, thread: int, context: Any, value: object) -> object:
+        """Keep a block that a call of a thread has entered, for the call that ends it; return what ``as`` binds.
 
-    def _exit(self, attribute: str, thread: int) -> object:
-        context = self.innermost_block(attribute, thread)
-        return bool(type(context).__exit__(context, None, None, None))
+        ``None`` if that is the object on which the call was made.
+        """
+        self._contexts.setdefault(thread, []).append((operation.block, context))
+        return None if value is self.receiver(operation, thread) else value
 
-    def keep_block(self, attribute: str, thread: int, context: Any) -> None:
-        """Keep a block that a call of a thread has entered, for the call that ends it."""
-        self._contexts.setdefault(thread, []).append((attribute, context))
-
-    def innermost_block(self, attribute: str, thread: int) -> Any:
-        """Return the block that a thread has entered last, and forget it.
+    def innermost_block(self, operation: MethodCall, thread: int) -> Any:
+        """Return the block that a call of a thread ends, which is the last one that it has entered, and forget it.
 
         Raises:
             NoResultError: no call has begun such a block.
         """
         contexts = self._contexts.get(thread, [])
-        at = next((at for at in reversed(range(len(contexts))) if contexts[at][0] == attribute), None)
+        at = next((at for at in reversed(range(len(contexts))) if contexts[at][0] == operation.block), None)
         if at is None:
-            raise NoResultError(f"no block of {attribute} is open")
+            raise NoResultError(f"no block of {operation.block} is open")
         return contexts.pop(at)[1]
 
     def _shared_results(self) -> Iterator[str]:

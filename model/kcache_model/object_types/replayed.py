@@ -103,6 +103,11 @@ class ReplaySpecification:
         return found
 
     @property
+    def is_timed(self) -> bool:
+        """Whether outcomes may depend on the moments of the calls."""
+        return any(getattr(replay, "is_timed", True) for replay in (self._replay, self._timing))
+
+    @property
     def starts_threads(self) -> bool:
         """Whether the class starts threads of its own; these threads may be slow."""
         return bool(getattr(self._replay, "starts_threads", False))

@@ -1,13 +1,27 @@
-"""Programs with complete blocks: each ``with`` block ends, and a result is passed on only after it was returned."""
+"""Programs with complete blocks: each ``with`` block ends, and a result is used only after it was returned.
+
+A call on the result of another call is made by the thread that has this result. A connection or a transaction is not
+meant for two threads; if both threads get the same object, they share it because the class gives it to both. Nor is it
+used after a call that ends it, such as ``close`` or ``release``, because then it may belong to another thread.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from ..call_program import CallProgram
 from .method_call import Form, MethodCall
+
+_ENDING: Final = frozenset(
+    (
+        *("abort", "aclose", "cancel", "close", "commit", "complete", "delete", "destroy", "detach", "disconnect"),
+        *("discard", "dispose", "end", "exit", "finish", "free", "giveback", "join", "release", "remove", "return"),
+        *("revoke", "rollback", "shutdown", "stop", "terminate", "unregister", "unsubscribe"),
+    )
+)
+"""First words of the names of methods that end the object on which they are called."""
 
 
 def is_whole(program: CallProgram[MethodCall]) -> bool:
@@ -30,16 +44,44 @@ def is_whole(program: CallProgram[MethodCall]) -> bool:
 
 
 def with_ends(program: Any) -> Any:
-    """Complete a program: end all blocks in the last calls of their threads, and remove other ends of blocks."""
+    """Complete a program: make the calls whose results other calls are made on, and end all blocks.
+
+    Blocks end in the last calls of their threads; other ends of blocks are removed.
+    """
     return program.with_calls(_ended(program.prefix), tuple(map(_ended, program.threads)))
 
 
 def end_of(begin: MethodCall) -> MethodCall:
     """Create the call that ends the block that ``begin`` begins."""
-    return replace(begin, name=f"{begin.attribute}.exit", arguments=(), keywords=(), form=Form.EXIT)
+    return replace(begin, name=f"{begin.block}.exit", arguments=(), keywords=(), form=Form.EXIT)
+
+
+def with_receivers(calls: Sequence[MethodCall]) -> tuple[MethodCall, ...]:
+    """Insert the calls whose results other calls are made on, where the thread has no such result."""
+    if all(call.of is None for call in calls):
+        return tuple(calls)
+    whole: list[MethodCall] = []
+    usable: set[str] = set()
+    for call in calls:
+        if call.of is not None and call.of.name not in usable:
+            whole.append(call.of)
+            usable.add(call.of.name)
+        whole.append(call)
+        _use(usable, call)
+    return tuple(whole)
+
+
+def _use(usable: set[str], call: MethodCall) -> None:
+    """Note which calls have results on which others may be made: now this call, or no longer the one it was made on."""
+    if call.form is Form.EXIT:
+        usable.discard(f"{call.block}.enter")
+    elif call.of is not None and call.own_name.partition("_")[0] in _ENDING:
+        usable.discard(call.of.name)
+    usable.add(call.name)
 
 
 def _ended(calls: Sequence[MethodCall]) -> tuple[MethodCall, ...]:
+    calls = with_receivers(calls)
     if all(call.form not in (Form.ENTER, Form.EXIT) for call in calls):
         return tuple(calls)
     own = [call for call in calls if call.form is not Form.EXIT]
@@ -49,10 +91,12 @@ def _ended(calls: Sequence[MethodCall]) -> tuple[MethodCall, ...]:
 
 def _has_results(calls: Sequence[MethodCall], before: set[str]) -> bool:
     made = set(before)
+    usable: set[str] = set()
     for call in calls:
-        if not made.issuperset(call.needs):
+        if not made.issuperset(call.needs) or (call.of is not None and call.of.name not in usable):
             return False
         made.add(call.name)
+        _use(usable, call)
     return True
 
 
@@ -60,7 +104,7 @@ def _is_balanced(calls: Sequence[MethodCall]) -> bool:
     begun: list[str] = []
     for call in calls:
         if call.form is Form.ENTER:
-            begun.append(call.attribute)
-        elif call.form is Form.EXIT and (not begun or begun.pop() != call.attribute):
+            begun.append(call.block)
+        elif call.form is Form.EXIT and (not begun or begun.pop() != call.block):
             return False
     return not begun

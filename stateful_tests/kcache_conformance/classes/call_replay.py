@@ -110,6 +110,11 @@ class Replay:
         return frozenset(self._virtual.spinning if self._virtual is not None else ())
 
     @property
+    def is_timed(self) -> bool:
+        """Whether results may depend on the moment of a call; false if no replay so far has used a clock."""
+        return self._virtual is None or bool(self._virtual.is_timed or self.differing)
+
+    @property
     def starts_threads(self) -> bool:
         """Whether the class has started threads of its own in a replay."""
         return self._virtual is not None and self._virtual.starts_threads

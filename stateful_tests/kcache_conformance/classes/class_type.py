@@ -15,7 +15,7 @@ from kcache_model.errors import TargetError
 from kcache_model.object_types.awaiting_driver import AwaitingDriver
 from kcache_model.object_types.callbacks import decode_callback
 from kcache_model.object_types.loop_thread import created_in_loop
-from kcache_model.object_types.method_call import Form
+from kcache_model.object_types.method_call import Form, result_name
 from kcache_model.object_types.object_type import MakeDriver
 from kcache_model.object_types.plain import (
     Applies,
@@ -41,7 +41,7 @@ from .call_replay import Replay
 from .called_under_lock import advice_of_left_out, methods_called_under_lock
 from .probing import Probed
 from .public_calls import PublicCall, async_methods, class_calls, defining_class, method_name, public_calls
-from .returned_contexts import with_blocks
+from .returned_objects import calls_on_results, results_of, with_blocks
 from .sparing import Allowance, Sparing
 from .vocabulary_choice import ClassVocabulary, vocabulary_of
 
@@ -55,6 +55,7 @@ class _Discarded(io.TextIOBase):
 
 
 _SUMMARY: Final = "a class, compared with its results in one thread"
+_RESULT: Final = result_name("")
 _OWN_PHASES: Final = ("explorer", "stress")
 """Phases for a class without a model: in one thread, a class always agrees with itself."""
 
@@ -91,7 +92,7 @@ def class_type(name: str) -> TargetType:
     Raises:
         TargetError: there is no such class or model.
     """
-    target, model, _ = parse_class_type_name(name)
+    target, model, leave_out = parse_class_type_name(name)
     instance = load_object(target, wanted="Class")
     kind = instance.func if isinstance(instance, Applied) else instance
     if not callable(kind):
@@ -124,7 +125,7 @@ def class_type(name: str) -> TargetType:
         exploring=late_exploring(lambda: whole().exploring),
         advised_against=_under_lock(kind) if isinstance(kind, type) else {},
         advised=lambda loaded: whole().advised(loaded),
-        knows=_known_options(kind),
+        knows=_known_options(kind, leave_out),
     )
 
 
@@ -166,12 +167,13 @@ def _whole_type(name: str) -> TargetType:
         ),
         advised_against=_under_lock(kind),
         advised=lambda _: advice_of_left_out(calls.left_out),
-        knows=_known_options(kind),
+        knows=_known_options(kind, leave_out),
     )
 
 
-def _known_options(kind: Any) -> frozenset[str]:
-    return frozenset({"cancel", "cancel-strict"} if isinstance(kind, type) and async_methods(kind) else ())
+def _known_options(kind: Any, leave_out: Sequence[str]) -> frozenset[str]:
+    is_async = isinstance(kind, type) and not {*async_methods(kind)}.issubset(leave_out)
+    return frozenset({"cancel", "cancel-strict"} if is_async else ())
 
 
 def _not_replayed(_: object) -> Outcome:
@@ -228,9 +230,17 @@ def _of_machine(kind: Any, target: str, model: str) -> _Calls:
     return _Calls(machine_vocabulary(kind), getattr(kind, "left_out", ()), driver, replayed, has_checks)
 
 
-def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, leave_out: Sequence[str] = ()) -> _Calls:
+def _of_class(
+    kind: type,
+    makes: Callable[[], Any],
+    target: str,
+    model: str,
+    leave_out: Sequence[str] = (),
+    awaited: Sequence[str] = (),
+) -> _Calls:
+    """Return the calls of a class; ``awaited`` are the names of calls whose results have async methods."""
     shared_states(makes)  # recorded before the first object is created
-    awaited = [name for name in async_methods(kind) if name not in leave_out]
+    awaited = awaited or [name for name in async_methods(kind) if name not in leave_out]
     driver = AwaitingDriver if awaited else PlainDriver
     instance = _create(partial(_created, driver, makes), target)
     _create(partial(_created, driver, makes), target, "a second object")
@@ -245,9 +255,18 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
     allowance = Allowance()
     tries = Sparing(replay, allowance)
     words = vocabulary_of(offered, tries)
-    blocks = with_blocks(offered, words.templates, tries, is_async=driver is AwaitingDriver)
+    results = results_of(words.templates, tries)
+    blocks = with_blocks(offered, results, tries, is_async=driver is AwaitingDriver)
     if blocks != offered:
         offered, words = blocks, vocabulary_of(blocks, Sparing(replay, allowance))
+        results = results_of(words.templates, tries)
+    further = [] if model else calls_on_results(kind, results, words.templates)
+    further = [call for call in further if method_name(call.name) not in leave_out]
+    if not awaited and any(call.is_async for call in further):
+        of_async = dict.fromkeys(method_name(call.name) for call in further if call.is_async)
+        return _of_class(kind, makes, target, model, leave_out, [*of_async])
+    if further:
+        words = vocabulary_of([*offered, *further], Sparing(replay, allowance))
     if not any(hasattr(kind, next(template.smallest(0)).attribute) for template in words.templates):
         reasons = (*left_out, *words.left_out)
         what = f"; left out: {', '.join(reasons)}" if reasons else ""
@@ -255,17 +274,23 @@ def _of_class(kind: type, makes: Callable[[], Any], target: str, model: str, lea
     templates = tuple(words.templates)
     probed = Probed(templates, replay, allowance)
     replay.driver = partial(driver, untold=probed.unsteady | probed.untried)
-    templates = tuple(template for template in templates if template.name not in probed.untried)
-    named = (
-        *left_out,
+    impossible = (
         *(f"{name} (it is too slow to be tried often enough)" for name in sorted(probed.untried)),
         *words.left_out,
-        *(f"what {name} returns (it differs from run to run)" for name in sorted(probed.unsteady)),
-        *(f"what {name} returns ({of}: its methods are not called)" for name, of in probed.with_methods(kind)),
         *(f"{name} (it never returned in one thread)" for name in probed.endless()),
         *(f"{name} (it raised {error} for all values that were tried)" for name, error in probed.refused()),
     )
+    on_results = {call.name for call in further}
+    not_made = {text.partition("(")[0].strip() for text in impossible} & on_results
+    not_made |= {f"{name.removesuffix('.enter')}.exit" for name in not_made if name.endswith(".enter")}
+    templates = tuple(template for template in templates if template.name not in probed.untried | not_made)
     inherited = {call.name for call in offered if call.is_inherited}
+    named = (
+        *left_out,
+        *(text for text in impossible if text.partition("(")[0].strip() not in not_made),
+        *(f"what {name} returns (it differs from run to run)" for name in sorted(probed.unsteady - not_made)),
+        *(f"what {name} returns ({what})" for name, what in probed.with_methods(kind, not_made)),
+    )
     named = tuple(text for text in named if method_name(text) not in inherited)
     named += tuple(_not_by_threads(kind, offered, awaited))
     timing = Replay(target, makes, driver)
@@ -310,8 +335,9 @@ def _require_methods(target: str, leave_out: Sequence[str], known: Sequence[str]
         TargetError: a name is not the name of a public method.
     """
     names = sorted(set(map(method_name, known)))
+    producers = {name.replace(".", "_") for name in known}
     for name in leave_out:
-        if name not in names:
+        if name not in names and name.removeprefix(_RESULT) not in producers:
             close = difflib.get_close_matches(name, names, 1)
             hint = f"; did you mean {close[0]}?" if close else f"; its methods are {', '.join(names)}"
             raise TargetError(f"{target} has no public method {name}, so it cannot be left out{hint}")

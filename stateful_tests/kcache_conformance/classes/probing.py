@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
-from types import FunctionType
 from typing import Final
 
 from kcache_model.errors import TargetError
@@ -17,6 +15,7 @@ from kcache_model.object_types.vocabulary import Vocabulary
 from kcache_model.outcomes import Outcome
 from kcache_model.thread_time import own_seconds
 
+from .returned_objects import is_other_class, methods_of, passed_on
 from .sparing import Allowance, CountingTries, Sparing
 
 Calls = tuple[MethodCall, ...]
@@ -34,7 +33,6 @@ _LEAST_TRIED: Final = 4
 """The number of calls that are kept however slow all are: the quickest calls."""
 _MOST_READS: Final = 6
 """Calls that read the object at the end of each execution: each of them prolongs all executions."""
-_OF_BLOCKS: Final = frozenset({"__enter__", "__aenter__"})
 _MOST_WRITES: Final = 12
 """Calls that are made on other objects to see whether objects share state."""
 _REPETITIONS: Final = 12
@@ -109,19 +107,19 @@ class Probed:
             if all(outcome.error is not None for outcome in outcomes) and not self._succeeds_beside(own[0], own):
                 yield own[0].name, str(first.error)
 
-    def with_methods(self, kind: type) -> Iterator[tuple[str, str]]:
-        """Yield each call that returns an object of another class, and the name of this class.
+    def with_methods(self, kind: type, not_made: Collection[str] = ()) -> Iterator[tuple[str, str]]:
+        """Yield each call that returns an object of another class, and which methods of this class are not called.
 
-        The methods of such an object are not called. Objects of ``kind`` itself are left out, and so are results that
-        another call takes, as ``release`` takes that of ``acquire``.
+        Objects of ``kind`` itself are left out, and so are results that another call takes, as ``release`` takes that
+        of ``acquire``. The calls ``not_made`` are not called either.
         """
-        used = {name for call in self._firsts.values() for name in call.needs}
+        passed = passed_on([*self._firsts.values()])
         for name, of in self.objects.items():
-            # Results are of private copies of classes, so these are compared by their names.
-            is_other = (kind.__module__, kind.__qualname__) not in ((b.__module__, b.__qualname__) for b in of.__mro__)
-            is_other = is_other and of.__module__.partition(".")[0] not in sys.stdlib_module_names
-            if is_other and name not in used and any(one[:1] != "_" or one in _OF_BLOCKS for one in _methods(of)):
-                yield name, of.__name__
+            calls = (call for call in self._firsts.values() if call.of is not None and call.name not in not_made)
+            on_it = {call.attribute for call in calls if call.of is not None and call.of.name == name}
+            lacking = [method for method in methods_of(of) if method not in on_it]
+            if lacking and name not in passed and is_other_class(of, kind):
+                yield name, f"{of.__name__}: {', '.join(lacking) if on_it else 'its methods'} are not called"
 
     def reads(self) -> Iterator[str]:
         """Yield properties, and the calls without arguments that only read, as far as trials show.
@@ -279,10 +277,4 @@ def _is_same(one: Outcome, other: Outcome) -> bool:
 
 
 def _begun(call: MethodCall) -> tuple[str, ...]:
-    return (f"{call.attribute}.enter",) if call.form is Form.EXIT else ()
-
-
-def _methods(kind: type) -> Iterator[str]:
-    """Yield the names of the functions of a class and its bases."""
-    for base in kind.__mro__:
-        yield from (name for name, value in vars(base).items() if isinstance(value, FunctionType))
+    return (f"{call.block}.enter",) if call.form is Form.EXIT else ()

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from kcache_model.foreign import all_attributes
-from kcache_model.object_types.method_call import Form
+from kcache_model.object_types.method_call import Form, MethodCall
 
 _OPERATORS: Final = frozenset(
     {
@@ -64,6 +64,7 @@ class PublicCall:
     weight: how often it is called, relative to other calls.
     is_async: whether the call is awaited.
     is_inherited: whether a base class of the standard library has it, while the class has calls of its own.
+    of: the call on whose result it is made; ``None`` for an object of the class itself.
     """
 
     name: str
@@ -74,6 +75,7 @@ class PublicCall:
     is_inherited: bool = False
     is_async: bool = False
     optional: tuple[inspect.Parameter, ...] = ()
+    of: MethodCall | None = None
 
 
 def public_calls(kind: type, instance: object) -> list[PublicCall]:

@@ -16,6 +16,7 @@ from kcache_model.errors import TargetError
 from kcache_model.object_types.callbacks import Behaviour, Callback
 from kcache_model.object_types.method_call import Form, MethodCall, ResultOf
 from kcache_model.object_types.vocabulary import OperationTemplate
+from kcache_model.object_types.whole_blocks import with_receivers
 from kcache_model.outcomes import Outcome
 
 from .argument_values import FEW, Values, first_values, other_values, plain_values, usual_values
@@ -326,11 +327,11 @@ class _Choice:
         return self._call(call, [next(iter(own)) for own in self.arguments[name]])
 
     def _call(self, call: PublicCall, values: Sequence[Any]) -> MethodCall:
-        return MethodCall(call.name, tuple(values), call.is_write, call.form, _keywords(call), call.is_async)
+        return MethodCall(call.name, tuple(values), call.is_write, call.form, _keywords(call), call.is_async, call.of)
 
     def _outcome(self, calls: tuple[MethodCall, ...]) -> Outcome:
         assert self._tries is not None
-        return self._tries(calls)
+        return self._tries(with_receivers(calls))
 
 
 def _with(call: MethodCall, named: Mapping[str, Any]) -> MethodCall:

@@ -188,6 +188,10 @@ class GoodHall(BadHall):
         self._lock.release()
 
 
+class _Order:
+    """What no other module knows."""
+
+
 class Shelf:
     """A method returns an object that has methods."""
 
@@ -196,6 +200,10 @@ class Shelf:
 
         def read(self) -> str:
             return "text"
+
+        def sort(self, by: Any) -> None:
+            if not isinstance(by, _Order):
+                raise TypeError
 
     def book(self) -> Book:
         return self.Book()

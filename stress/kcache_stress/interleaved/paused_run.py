@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from ..runtime.threads.opcode_tracer import switch_points
 from ..ticks import tick
+from .first_step import ARRIVALS, Steps, begin_call
 from .running import Ended, ParallelRequest, Unwatched, attempting, controlled, in_threads
 from .script import CALL_IN_C, Line, Script
 
@@ -89,29 +90,6 @@ def run_paused(
     return conductor.observed
 
 
-_FIRST_STEPS: Final[dict[int, Callable[[], None]]] = {}
-"""Ident of a thread -> the callback for its next opcode that may access shared objects."""
-
-
-def at_first_step(callback: Callable[[], None], *, is_in_c: bool) -> None:
-    """Register a callback for the beginning of the next call of this thread; it is called once, in the thread's turn.
-
-    If a thread is paused between two calls, the second call has not begun. A call begins with the first opcode that may
-    access shared objects: earlier steps of the call could run later with the same result.
-
-    Args:
-        callback: function to call.
-        is_in_c: whether the next call executes no line of the code under test.
-    """
-    _FIRST_STEPS[get_ident()] = callback
-    if is_in_c and (arrive := _ARRIVALS.get(get_ident())) is not None:
-        arrive()
-
-
-_ARRIVALS: Final[dict[int, Callable[[], None]]] = {}
-"""Ident of a thread -> the function to call before a call in which no line is executed."""
-
-
 class _Follower:
     """Progress of a thread in the visits of the script: index of the current visit, and opcodes executed in it."""
 
@@ -131,6 +109,8 @@ class _Follower:
             following += 1  # two visits of the script may be one visit here
         if following < len(visits) and visits[following] == line:
             self.at, self.opcodes, self._visit = following, 0, visit
+        elif is_there:  # the script's events are those of a lambda in the line, or of the line after it
+            self.opcodes, self._visit = 0, visit
 
     def count_opcode(self, visit: int) -> None:
         """Count an opcode that may access shared objects and that the thread is about to execute."""
@@ -250,7 +230,7 @@ class _Conductor(Unwatched):
         def run_traced() -> None:
             follower = _Follower(self._script.visits.get(number, ()) if number is not None else ())
             if number is not None:
-                _ARRIVALS[get_ident()] = functools.partial(self._arrive, number, follower)
+                ARRIVALS[get_ident()] = functools.partial(self._arrive, number, follower)
             if self._script.turns:
                 sys.settrace(self._tracer(number, follower))
             if self._has_begun and number is not None and number in self._script.visits:
@@ -262,7 +242,7 @@ class _Conductor(Unwatched):
             except BaseException as error:
                 self.observed.failures.append(error)
             finally:
-                _ARRIVALS.pop(get_ident(), None)
+                ARRIVALS.pop(get_ident(), None)
                 if number is not None:
                     self._end(number)
 
@@ -276,9 +256,10 @@ class _Conductor(Unwatched):
         def begin(frame: FrameType, event: str, arg: object) -> Any:  # noqa: ARG001
             code = frame.f_code
             file = _real_path(code.co_filename)
-            if file not in self._files or self._is_over:
+            if not self._is_traced(code) or self._is_over:
                 return None
             points, visit = _points(code), next(self._visits)
+            steps = Steps(self._is_traced)
             has_cells = bool(code.co_freevars or code.co_cellvars)
             if self._has_begun:
                 follower.come_to((file, frame.f_lineno), visit)  # a generator begins without an opcode event
@@ -291,7 +272,7 @@ class _Conductor(Unwatched):
                     follower.come_to((file, frame.f_lineno), visit)
                     self._pass(number, follower)
                     if frame.f_lasti in points:
-                        _begin_call()
+                        steps.take(frame)
                         follower.count_opcode(visit)
                 if self._is_given_up and _CAN_END_TRACING:
                     raise Abandoned
@@ -308,6 +289,9 @@ class _Conductor(Unwatched):
 
         return begin
 
+    def _is_traced(self, code: CodeType) -> bool:
+        return _real_path(code.co_filename) in self._files
+
     def _pass(self, number: int, follower: _Follower) -> None:
         """Wait until this thread has a turn that does not end at its current position."""
         self._beats += 1
@@ -319,7 +303,7 @@ class _Conductor(Unwatched):
         if self._has_begun and not self._is_over:
             follower.come_to(CALL_IN_C, next(self._visits))
             self._pass(number, follower)
-        _begin_call()
+        begin_call()
 
     def _come(self, number: int) -> int | None:
         """Wait for a turn of this thread and return its position; ``None`` if the script is over."""
@@ -450,12 +434,6 @@ def _places_of(threads: Sequence[Thread]) -> list[object]:
     frames = sys._current_frames()
     own = [frames.get(thread.ident or 0) for thread in threads]
     return [frame and (id(frame), frame.f_lasti) for frame in own]
-
-
-def _begin_call() -> None:
-    """Call the callback of :func:`at_first_step` for this thread, once."""
-    if _FIRST_STEPS and (callback := _FIRST_STEPS.pop(get_ident(), None)) is not None:
-        callback()
 
 
 @contextlib.contextmanager

@@ -30,13 +30,13 @@ _IN_C: Final = (
 def direct_access(made: object, operation: Any) -> tuple[object, int] | None:
     """Return the slot that a call reads or writes without running Python code, and READ or WRITE.
 
-    ``None`` means that the call runs Python code, or that no access is known.
+    ``None`` means that the call runs Python code, as calls on results do, or that no access is known.
 
     Args:
         made: the object under test.
         operation: the call; if it is no :class:`MethodCall`, the result is ``None``.
     """
-    if not isinstance(operation, MethodCall) or operation.form is Form.RESULTS:
+    if not isinstance(operation, MethodCall) or operation.form is Form.RESULTS or operation.of is not None:
         return None
     declared = class_attribute(type(made), _method(operation))
     if operation.form is Form.READ and (declared is None or is_any(declared, (types.MemberDescriptorType,))):

@@ -19,7 +19,8 @@ from kcache_model.rules import BrokenRule
 from kcache_model.verdict import Status
 
 from ..interleaved.confirming import Reproduction
-from ..interleaved.paused_run import Abandoned, PausedRun, at_first_step
+from ..interleaved.first_step import at_first_step
+from ..interleaved.paused_run import Abandoned, PausedRun
 from ..interleaved.running import run
 from .direct_access import direct_access
 from .findings import Setting

@@ -74,6 +74,7 @@ class VirtualCalls:
         spinning: the names of calls that run endlessly without any event: they are not made again.
         starts_threads: whether in some replay there was a thread other than the callers.
         reads_clock: whether the clock was read in the last replay.
+        is_timed: whether in some replay the clock was read or time has passed.
     """
 
     def __init__(self, place: Place) -> None:
@@ -85,7 +86,7 @@ class VirtualCalls:
         self.driver: Driver | None = None
         self.keeps_driver = False
         self.spinning: set[str] = set()
-        self.starts_threads = self.reads_clock = False
+        self.starts_threads = self.reads_clock = self.is_timed = False
         self._is_out_of_reach = False
 
     def replay(self, steps: Calls, driver: MakesDriver, *, elsewhere: int = 0) -> Stage | None:
@@ -200,12 +201,14 @@ class VirtualCalls:
             sandbox.reset(idle + len(callers), random_seed=elsewhere)
             if elsewhere % 2:
                 scheduler.now, scheduler.tick, scheduler.ident_gap = _OTHER_TIME, _OTHER_TICK, _OTHER_THREADS
+            began = scheduler.now
             try:
                 director = direct({who: idle + at for at, who in enumerate(callers)})
                 scheduler.watcher = None
                 scheduler.explore([_nothing] * idle + director.works, director.choose, timeouts=0, ties=0)
                 is_lost = director.is_lost or bool(scheduler.proof_obstacles)
                 self.reads_clock = scheduler.polled > 0
+                self.is_timed = self.is_timed or self.reads_clock or scheduler.now != began
                 self.starts_threads = self.starts_threads or sandbox.loops.threads_beside() > idle + len(callers)
             finally:
                 abandon_blocks(self._made, scheduler)
