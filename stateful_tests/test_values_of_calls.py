@@ -410,3 +410,31 @@ def test_methods_in_c_and_attributes_that_are_read_are_accesses_of_the_object(tm
     torn = explored("Counts", MethodCall("clear"), MethodCall("add", ("a",)))
     assert torn.finding is not None
     assert torn.finding.kind is FindingKind.EXCEPTION, "the key is gone between two steps of add"
+
+
+READING = MethodCall("reading")
+HOLD = MethodCall("result_of_reading.acquire", of=READING)
+LET_GO = MethodCall("result_of_reading.release", of=READING, after=HOLD)
+COUNT = MethodCall("result_of_reading.count", of=READING)
+
+
+@pytest.mark.parametrize(
+    ("thread", "completed"),
+    [
+        ([HOLD], [READING, HOLD]),
+        ([LET_GO], [READING, HOLD, LET_GO]),
+        ([READING, LET_GO], [READING, HOLD, LET_GO]),
+        ([HOLD, READING, LET_GO], [READING, HOLD, READING, HOLD, LET_GO]),  # of the other object
+        ([COUNT, COUNT], [READING, COUNT, COUNT]),
+        ([LET_GO, COUNT], [READING, HOLD, LET_GO, READING, COUNT]),
+        ([READING], [READING]),
+    ],
+)
+def test_calls_on_results_are_made_by_threads_that_have_them(
+    thread: list[MethodCall], completed: list[MethodCall]
+) -> None:
+    program = with_ends(ObjectProgram((), (tuple(thread), (READING,))))
+    assert program.threads == (tuple(completed), (READING,))
+    assert is_whole(program)
+    assert is_whole(ObjectProgram((), (tuple(thread), (READING,)))) == (thread == completed)
+    assert not is_whole(ObjectProgram((READING, HOLD), ((LET_GO,), (READING,))))

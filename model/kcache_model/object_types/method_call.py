@@ -156,6 +156,8 @@ class MethodCall:
         keywords: the names of the last arguments, which are passed by name.
         is_async: whether the call is awaited.
         of: the call on whose last result in the same thread this call is made; ``None`` for the object under test.
+        after: the call that the same thread must have made on this result before, as ``acquire`` before ``release``;
+            ``None`` if there is none.
         making: lines of Python that create the object; ``{}`` stands for the expression that calls the factory.
     """
 
@@ -167,6 +169,7 @@ class MethodCall:
     keywords: tuple[str, ...] = ()
     is_async: bool = field(default=False, compare=False)
     of: MethodCall | None = field(default=None, compare=False)
+    after: MethodCall | None = field(default=None, compare=False)
 
     @property
     def is_attribute(self) -> bool:
@@ -205,9 +208,9 @@ class MethodCall:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The names of the calls whose results this call takes: as arguments, or as the object on which it is made."""
-        results = tuple(value.name for value in self.arguments if isinstance(value, ResultOf))
-        return results if self.of is None else (self.of.name, *results)
+        """The names of the calls that come before it: their results are its object or arguments, or it undoes them."""
+        before = (call.name for call in (self.of, self.after) if call is not None)
+        return (*before, *(value.name for value in self.arguments if isinstance(value, ResultOf)))
 
     def __str__(self) -> str:
         return (_ASYNC_TEXTS if self.is_async else _TEXTS)[self.form](self, repr)

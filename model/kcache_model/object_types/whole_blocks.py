@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from ..call_program import CallProgram
-from .method_call import Form, MethodCall
+from .method_call import Form, MethodCall, result_name
 
 _ENDING: Final = frozenset(
     (
@@ -63,20 +63,27 @@ def with_receivers(calls: Sequence[MethodCall]) -> tuple[MethodCall, ...]:
     whole: list[MethodCall] = []
     usable: set[str] = set()
     for call in calls:
-        if call.of is not None and call.of.name not in usable:
-            whole.append(call.of)
-            usable.add(call.of.name)
+        for before in (call.of, call.after):
+            if before is not None and before.name not in usable:
+                whole.append(before)
+                _use(usable, before)
         whole.append(call)
         _use(usable, call)
     return tuple(whole)
 
 
 def _use(usable: set[str], call: MethodCall) -> None:
-    """Note which calls have results on which others may be made: now this call, or no longer the one it was made on."""
+    """Note which calls others may follow: now this call, and no longer the one that it undoes or whose result it ends.
+
+    Calls on a result do not count for the next result of the same call.
+    """
     if call.form is Form.EXIT:
         usable.discard(f"{call.block}.enter")
     elif call.of is not None and call.own_name.partition("_")[0] in _ENDING:
         usable.discard(call.of.name)
+    if call.after is not None:
+        usable.discard(call.after.name)
+    usable -= {name for name in usable if name.startswith(f"{result_name(call.name)}.")}
     usable.add(call.name)
 
 
@@ -93,7 +100,8 @@ def _has_results(calls: Sequence[MethodCall], before: set[str]) -> bool:
     made = set(before)
     usable: set[str] = set()
     for call in calls:
-        if not made.issuperset(call.needs) or (call.of is not None and call.of.name not in usable):
+        followed = {before.name for before in (call.of, call.after) if before is not None}
+        if not (made.issuperset(call.needs) and usable.issuperset(followed)):
             return False
         made.add(call.name)
         _use(usable, call)

@@ -282,6 +282,7 @@ def _of_class(
     )
     on_results = {call.name for call in further}
     not_made = {text.partition("(")[0].strip() for text in impossible} & on_results
+    not_made |= {call.name for call in further if call.after in not_made}
     not_made |= {f"{name.removesuffix('.enter')}.exit" for name in not_made if name.endswith(".enter")}
     templates = tuple(template for template in templates if template.name not in probed.untried | not_made)
     inherited = {call.name for call in offered if call.is_inherited}

@@ -65,6 +65,7 @@ class PublicCall:
     is_async: whether the call is awaited.
     is_inherited: whether a base class of the standard library has it, while the class has calls of its own.
     of: the call on whose result it is made; ``None`` for an object of the class itself.
+    after: the name of the call that a thread makes on this result before; empty if there is none.
     """
 
     name: str
@@ -76,6 +77,7 @@ class PublicCall:
     is_async: bool = False
     optional: tuple[inspect.Parameter, ...] = ()
     of: MethodCall | None = None
+    after: str = ""
 
 
 def public_calls(kind: type, instance: object) -> list[PublicCall]:

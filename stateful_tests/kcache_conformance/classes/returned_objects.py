@@ -18,6 +18,7 @@ from typing import Any, Final
 from kcache_model.object_types.method_call import Form, MethodCall, ResultOf, result_name
 from kcache_model.object_types.vocabulary import OperationTemplate
 
+from .pairs import belong_together
 from .public_calls import PublicCall, public_calls
 from .sparing import Sparing
 
@@ -81,9 +82,19 @@ def calls_on_results(
         of = type(result)
         is_own = is_other_class(of, kind) and _package(of) == _package(kind)
         own = [*_own_calls(of)] if is_own and producer.name not in passed else []
+        own = [replace(call, after=_opener(call.name, own)) for call in own]
         if len(own) <= _MOST_METHODS and len(on_results) + len(own) <= _MOST_CALLS:
             name = result_name(producer.name)
-            on_results += [replace(call, name=f"{name}.{call.name}", of=producer, weight=_WEIGHT) for call in own]
+            on_results += [
+                replace(
+                    call,
+                    name=f"{name}.{call.name}",
+                    of=producer,
+                    after=call.after and f"{name}.{call.after}",
+                    weight=_WEIGHT,
+                )
+                for call in own
+            ]
     return on_results
 
 
@@ -116,6 +127,11 @@ def _own_calls(kind: type) -> Iterator[PublicCall]:
         is_python = inspect.isfunction(inspect.unwrap(declared)) or isinstance(declared, property)
         if call.form in _FORMS and is_python and not call.is_inherited:
             yield call
+
+
+def _opener(closing: str, calls: Sequence[PublicCall]) -> str:
+    """Return the name of the call that a call undoes: only the thread that has called ``acquire`` may ``release``."""
+    return next((call.name for call in calls if belong_together(call.name, closing)), "")
 
 
 def _blocks_of(kind: type) -> Iterator[bool]:

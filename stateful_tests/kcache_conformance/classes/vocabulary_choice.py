@@ -327,7 +327,10 @@ class _Choice:
         return self._call(call, [next(iter(own)) for own in self.arguments[name]])
 
     def _call(self, call: PublicCall, values: Sequence[Any]) -> MethodCall:
-        return MethodCall(call.name, tuple(values), call.is_write, call.form, _keywords(call), call.is_async, call.of)
+        is_known = call.after in self.arguments and call.after not in self.reasons
+        after = self._smallest(call.after) if is_known else None
+        keywords = _keywords(call)
+        return MethodCall(call.name, tuple(values), call.is_write, call.form, keywords, call.is_async, call.of, after)
 
     def _outcome(self, calls: tuple[MethodCall, ...]) -> Outcome:
         assert self._tries is not None
