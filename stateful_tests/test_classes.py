@@ -29,8 +29,10 @@ from kcache_conformance.targets.class_names import class_type_name
 from kcache_conformance.targets.target_types import target_type_named
 from kcache_model.errors import TargetError
 from kcache_model.finding import FindingKind
+from kcache_model.history import Call
 from kcache_model.indexers.probing import probe
 from kcache_model.indexers.target import make_target
+from kcache_model.object_types.checking import check_calls
 from kcache_model.object_types.plain import Functional, MethodCall, ObjectProgram
 from kcache_model.object_types.replayed import ReplaySpecification
 from kcache_model.object_types.specification import may_wait_for_ever
@@ -314,6 +316,32 @@ def test_results_that_differ_from_time_to_time_are_not_compared() -> None:
     assert returned(1).agrees_with(ANYTHING, strict_errors=True)
     assert raised("KeyError").agrees_with(ANYTHING, strict_errors=True)
     assert not WAITS.agrees_with(ANYTHING)
+
+
+def test_what_differs_from_time_to_time_accuses_nobody_although_it_was_replayed_once() -> None:
+    numbers = itertools.count()
+    specification = ReplaySpecification(lambda _: returned(next(numbers)), is_trusting=True)
+    assert specification.effects((), sell) == [((sell,), returned(0))]
+    assert not specification.look_again([refill])
+    assert specification.look_again([refill, sell])
+    assert specification.effects((), sell) == [((sell,), ANYTHING)]
+    assert not specification.look_again([refill, sell])
+    call = Call(0, refill, 0, 1, returned("other"))
+    assert check_calls(specification, (), [call]).status is Status.OK
+
+
+def test_what_does_not_differ_is_replayed_twice_before_it_accuses() -> None:
+    made: list[Any] = []
+
+    def replay(calls: Any) -> Outcome:
+        made.append(calls[-1].name)
+        return returned(1)
+
+    specification = ReplaySpecification(replay, is_trusting=True)
+    assert check_calls(specification, (), [Call(0, refill, 0, 1, returned(1))]).status is Status.OK
+    assert made == ["refill"]
+    assert check_calls(specification, (), [Call(0, refill, 0, 1, returned(2))]).status is Status.VIOLATION
+    assert made == ["refill"] * 2
 
 
 def test_a_call_that_waits_has_no_effect() -> None:

@@ -79,12 +79,31 @@ def check_calls(
         created: when the object was created, if the times of the calls are nanoseconds of a clock. Then the outcome of
             a call may depend on the moment at which it takes effect; its invocation and its response are both tried.
     """
-    following = _Following(specification)
     calls = [
         call if operation is call.operation else replace(call, operation=operation)
         for call in calls
         for operation in [as_called(specification, call.operation, call.thread)]
     ]
+
+    def checked() -> CallsVerdict:
+        return _checked(specification, initial, calls, strict_errors=strict_errors, budget=budget, created=created)
+
+    verdict = checked()
+    if verdict.status is Status.VIOLATION and hasattr(specification, "look_again"):
+        return checked() if specification.look_again([call.operation for call in calls]) else verdict
+    return verdict
+
+
+def _checked(
+    specification: Specification[Any, Any],
+    initial: Any,
+    calls: Sequence[Call[Any]],
+    *,
+    strict_errors: bool,
+    budget: SearchBudget | None,
+    created: int | None,
+) -> CallsVerdict:
+    following = _Following(specification)
 
     def agrees(observed: Outcome, expected: Outcome) -> bool:
         return not expected.waits and observed.agrees_with(expected, strict_errors=strict_errors)

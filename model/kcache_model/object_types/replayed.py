@@ -11,7 +11,7 @@ together: :class:`History`.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final, Protocol
@@ -64,13 +64,19 @@ class ReplaySpecification:
             same methods.
         is_of_target: whether the object is of the class under test.
         timing: a replay on objects of the class under test; by default ``replay``.
+        is_trusting: whether an outcome is replayed once, until someone asks to :meth:`look_again`.
 
     Attributes:
         unsteady: the names of calls whose outcome varied after the same calls; their outcomes are not compared.
     """
 
     def __init__(
-        self, replay: Callable[[Calls], Outcome], *, is_of_target: bool = False, timing: Stages | None = None
+        self,
+        replay: Callable[[Calls], Outcome],
+        *,
+        is_of_target: bool = False,
+        timing: Stages | None = None,
+        is_trusting: bool = False,
     ) -> None:
         self.is_of_target = is_of_target
         self.unsteady: set[str] = set()
@@ -79,17 +85,22 @@ class ReplaySpecification:
         self._seconds: dict[Calls, tuple[float, ...]] = {}
         self._stage: Callable[[Calls], Stage | None] = getattr(replay, "stage", lambda _: None)
         self._known: dict[Calls, Outcome] = {}
+        self._is_trusting = is_trusting
+        self._replayed_once: dict[Calls, None] = {}
         self._stages: dict[Calls, Stage | None] = {}
         self._explained: dict[object, bool | None] = {}
 
     @cached_property
     def of_explorer(self) -> ReplaySpecification:
-        """The specification of executions of the explorer, whose threads are virtual."""
+        """The specification of executions of the explorer, whose threads are virtual.
+
+        It is trusting: most executions are explained, and an outcome that varies matters only if one is not.
+        """
         replay = getattr(self._replay, "of_explorer", None)
         if replay is None:
             return self
         timing = getattr(self._timing, "of_explorer", None) if self._timing is not self._replay else None
-        return ReplaySpecification(replay, is_of_target=self.is_of_target, timing=timing)
+        return ReplaySpecification(replay, is_of_target=self.is_of_target, timing=timing, is_trusting=True)
 
     @property
     def differing(self) -> frozenset[str]:
@@ -156,8 +167,22 @@ class ReplaySpecification:
         if outcome is None:
             if len(self._known) >= _MOST_KEPT:
                 self._known.clear()
+                self._replayed_once.clear()
             outcome = self._known[counted] = self._replayed(counted)
         return outcome
+
+    def look_again(self, operations: Iterable[Any]) -> bool:
+        """Replay the sequences of some operations again that were replayed once; return whether an outcome varies.
+
+        Ask before an outcome accuses anyone. An outcome that varies is :data:`~..outcomes.ANYTHING` afterwards.
+        """
+        among = {_by_caller(operation).operation for operation in operations}
+        some = [calls for calls in self._replayed_once if all(_by_caller(call).operation in among for call in calls)]
+        for calls in some:
+            del self._replayed_once[calls]
+        varying = [calls for calls in some if self._is_varying(calls, self._known[calls])]
+        self._known |= dict.fromkeys(varying, ANYTHING)
+        return bool(varying)
 
     def may_be_slow(self, state: Calls, operation: Any) -> bool:
         """Whether a call was seen to wait on real threads only, and no stage confirms it: the call may just be slow."""
@@ -383,13 +408,19 @@ class ReplaySpecification:
             return ANYTHING if name in self.unsteady else first
         if first.waits:  # waiting takes long to detect, and the calls before it were already replayed twice
             return first
+        if self._is_trusting and not any(map(is_further, calls)):
+            self._replayed_once[calls] = None
+            return first
+        return ANYTHING if self._is_varying(calls, first) else first
+
+    def _is_varying(self, calls: Calls, first: Outcome) -> bool:
+        """Whether the last call has another outcome than before."""
         second = self._replay(calls)
         if second.waits:  # although the call has just returned: perhaps the machine was suspended, so try again
             second = self._replay(calls)
         if first != second:
-            self.unsteady.add(name)
-            return ANYTHING
-        return first
+            self.unsteady.add(str(getattr(calls[-1], "name", calls[-1])))
+        return first != second
 
 
 def _by_caller(operation: Any) -> CalledBy:

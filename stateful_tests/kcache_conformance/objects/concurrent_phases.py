@@ -14,6 +14,7 @@ from kcache_model.bound import Bound
 from kcache_model.object_types.object_type import ObjectType
 from kcache_model.object_types.specification import real_seconds
 from kcache_model.thread_time import own_seconds
+from kcache_stress.objects.named_target import of_explorer
 from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.objects.threads import ObjectStress, Round
 from kcache_stress.target.explore import Explored, ExploreOptions, hunting
@@ -78,7 +79,8 @@ def explorer(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
     )
 
     exhaustive = replace(options, strategy="dpor", executions=_SCOPE_EXECUTIONS)
-    scope = _Scope(object_type, context, exhaustive)
+    explored_type = of_explorer(object_type)
+    scope = _Scope(explored_type, context, exhaustive)
     first = [program for program in _each_call(object_type, context) if program not in context.exhausted]
 
     def searches(_: str) -> Iterator[Search]:
@@ -90,8 +92,8 @@ def explorer(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
         for program in first:
             note = functools.partial(_note_exhausted, context.exhausted, program)
             yield Search(exploration_target, program, replace(options, executions=_FIRST_EXECUTIONS), note)
-        alone = lonely_calls(object_type, context.target)
-        for number, program in enumerate(itertools.chain(alone, _programs(object_type, context))):
+        alone = lonely_calls(explored_type, context.target)
+        for number, program in enumerate(itertools.chain(alone, _programs(explored_type, context))):
             while scope.is_next and (small := scope.program()) is not None:
                 yield Search(exploration_target, small, scope.options, scope.note)
             if scope.proved and number >= _LEAST_LARGER and context.programs is None:

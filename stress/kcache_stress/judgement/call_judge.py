@@ -174,6 +174,17 @@ class CallJudge:
     def _judge(
         self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: tuple[GaveUp, ...]
     ) -> Problem | None:
+        problem = self._judge_as_known(execution, outcomes, shape, given_up)
+        look_again = getattr(self._specification, "look_again", None)
+        if problem is None or look_again is None or not look_again(self._called):
+            return problem
+        self.monitor = Monitor(self._specification.effects, self._initial, self._called, self._agrees)
+        self._plain = _Orders(self.monitor, self.monitor.start)
+        return self._judge_as_known(execution, outcomes, shape, given_up)
+
+    def _judge_as_known(
+        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: tuple[GaveUp, ...]
+    ) -> Problem | None:
         unexplained = self._first_unexplained(self._plain, execution, outcomes, shape)
         try:
             if unexplained is not None and getattr(self._specification, "starts_threads", False):
