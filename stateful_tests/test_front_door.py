@@ -9,6 +9,7 @@ import pytest
 
 from kcache_conformance.classes.public_calls import public_calls
 from kcache_conformance.phases.suite_options import SuiteOptions
+from kcache_conformance.results.completeness import methods_report
 from kcache_conformance.results.events import SuiteResult
 from kcache_conformance.runs.suite import run_suite
 from kcache_conformance.targets.class_names import class_type_name
@@ -157,6 +158,15 @@ def test_a_fault_of_an_object_that_a_call_returns_is_found_and_its_twin_is_not_a
     assert (twin.status, twin.findings) == (Status.OK, ()), twin.reasons
 
 
+def test_methods_of_what_two_attributes_return_are_called_once_and_are_not_required() -> None:
+    result = checked("GoodGuards", 12, file=Path(returned.__file__))
+    assert (result.status, result.findings) == (Status.OK, ())
+    assert {name.rpartition(".")[0] for name in result.methods.called} == {"", "result_of_guard"}
+    report = methods_report(["lend", "result_of_lend.renew"], [], [{"lend": {"ok": 3}}])
+    assert (report.called, report.left_out) == (("lend",), ())
+    assert report.not_compared == (("result_of_lend.renew", "it was not called before the run ended"),)
+
+
 def test_an_object_that_is_ended_is_not_used_again() -> None:
     result = checked("GoodPages", 40, file=Path(returned.__file__))
     assert (result.status, result.findings) == (Status.OK, ())
@@ -168,7 +178,7 @@ def test_methods_of_returned_objects_are_called_as_far_as_values_are_known_and_n
     result = checked("Shelf", 6, file=file)
     assert (result.status, result.findings) == (Status.OK, ())
     assert result.methods.called == ("book", "copy", "result_of_book.read")
-    assert result.methods.not_compared == (("book", "Book: sort are not called"),)
+    assert result.methods.not_compared == (("book", "Book: sort is not called"),)
     without = checked("Shelf", 6, file=file, leave_out=("result_of_book",))
     assert without.methods.not_compared == (("book", "Book: its methods are not called"),)
 

@@ -114,12 +114,15 @@ class Probed:
         of ``acquire``. The calls ``not_made`` are not called either.
         """
         passed = passed_on([*self._firsts.values()])
+        made: dict[type, set[str]] = {}
+        for call in self._firsts.values():
+            if call.of is not None and call.name not in not_made and call.of.name in self.objects:
+                made.setdefault(self.objects[call.of.name], set()).add(call.attribute)
         for name, of in self.objects.items():
-            calls = (call for call in self._firsts.values() if call.of is not None and call.name not in not_made)
-            on_it = {call.attribute for call in calls if call.of is not None and call.of.name == name}
-            lacking = [method for method in methods_of(of) if method not in on_it]
+            lacking = [method for method in methods_of(of) if method not in made.get(of, ())]
             if lacking and name not in passed and is_other_class(of, kind):
-                yield name, f"{of.__name__}: {', '.join(lacking) if on_it else 'its methods'} are not called"
+                what = "its methods are" if of not in made else ", ".join(lacking) + (" are" if lacking[1:] else " is")
+                yield name, f"{of.__name__}: {what} not called"
 
     def reads(self) -> Iterator[str]:
         """Yield properties, and the calls without arguments that only read, as far as trials show.

@@ -78,8 +78,12 @@ def calls_on_results(
     """
     passed = passed_on([next(template.smallest(0)) for template in templates])
     on_results: list[PublicCall] = []
+    known: set[type] = set()
     for producer, result in results.items():
         of = type(result)
+        if producer.form is Form.READ and of in known:  # most such attributes are two names of one object
+            continue
+        known.add(of)
         is_own = is_other_class(of, kind) and _package(of) == _package(kind)
         own = [*_own_calls(of)] if is_own and producer.name not in passed else []
         own = [replace(call, after=_opener(call.name, own)) for call in own]

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kcache_model.object_types.method_call import result_name
+
 Coverage = Mapping[str, Mapping[str, int]]
 """Name of a call -> ``ok`` or the error -> how often."""
 
@@ -58,6 +60,8 @@ class MethodsReport:
 def methods_report(calls: Sequence[str], not_tested: Iterable[str], coverages: Iterable[Coverage]) -> MethodsReport:
     """Report for each method of a target whether it was called and judged.
 
+    Methods of objects that calls return are not required: if they were not called, they are listed as not compared.
+
     Args:
         calls: the names of all calls that the target offers; empty if the target's type requires no completeness.
         not_tested: the omitted parts: ``name``, ``name (reason)``, ``what name returns (reason)`` or ``name by threads
@@ -74,9 +78,11 @@ def methods_report(calls: Sequence[str], not_tested: Iterable[str], coverages: I
     names = dict.fromkeys((*calls, *reasons))
     called = tuple(name for name in names if counts.get(name, Counter())["ok"])
     left_out = tuple((name, reasons.get(name) or _why(name, reasons, counts)) for name in names if name not in called)
+    on_results = tuple(pair for pair in left_out if pair[0].startswith(result_name("")) and pair[0] not in reasons)
+    left_out = tuple(pair for pair in left_out if pair not in on_results)
     raised = ((name, _raised(counts[name])) for name in called)
     mostly_raised = tuple((name, text) for name, text in raised if text)
-    return MethodsReport(called, left_out, not_compared, not_by_threads, mostly_raised)
+    return MethodsReport(called, left_out, (*not_compared, *on_results), not_by_threads, mostly_raised)
 
 
 def _reasons(not_tested: Iterable[str]) -> tuple[dict[str, str], _Reasons, _Reasons]:

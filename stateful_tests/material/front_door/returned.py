@@ -216,6 +216,10 @@ class BadGuards:
     def guard(self) -> Guard:
         return self._guard
 
+    @property
+    def lock(self) -> Guard:
+        return self._guard
+
 
 class GoodGuards(BadGuards):
     class Guard(BadGuards.Guard):

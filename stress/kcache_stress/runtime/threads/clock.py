@@ -23,6 +23,7 @@ from ...engine.scheduling import HUB
 from ...instrument.names import PREFIX
 from ...stacks import variables_of
 from .loops import caller_of, is_at_condition, is_in_while, is_of_library, own_frames
+from .polling import slept, unchanged_since
 from .scheduler import Scheduler
 from .virtual_thread import NEVER, Timed
 
@@ -156,9 +157,14 @@ class Clock:
         scheduler = self._scheduler
         if seconds < 0:
             raise ValueError("sleep length must be non-negative")
+        changed = unchanged_since(scheduler, caller_of(sys._getframe(1))) if scheduler.live else None
         deadline = scheduler.deadline(seconds)
-        if scheduler.live:
+        if changed is not None:
+            scheduler.point_timed(self, Timed(scheduler, changed, deadline, is_idle=True), changed.event)
+        elif scheduler.live:
             scheduler.point_timed(self, Timed(scheduler, NEVER, deadline))
+        if scheduler.live:
+            slept(scheduler)
         else:
             scheduler.wait_idle(TRY, NEVER, deadline)
 

@@ -100,7 +100,8 @@ def let_end_together(scheduler: Scheduler, ended: Timed) -> None:
     scheduler.timeouts.append(Timeout(scheduler.current, len(scheduler.trace), _waiters(), is_early, moment))
     latest = moment + scheduler.tolerance
     waits = (thread.waits_for for thread in others if not thread.finished)
-    ending = [wait for wait in waits if isinstance(wait, Timed) and not wait.is_due and wait.deadline <= latest]
+    timed = (wait for wait in waits if isinstance(wait, Timed) and not (wait.is_due or wait.is_idle))
+    ending = [wait for wait in timed if wait.deadline <= latest]
     if ending and not scheduler.ties_left:
         withheld = (wait.where for wait in ending if not wait.free)
         scheduler.timeouts_withheld = next(withheld, scheduler.timeouts_withheld)

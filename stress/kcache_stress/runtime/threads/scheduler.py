@@ -170,12 +170,12 @@ class Scheduler:
         self._count(pending, waits_for, waits_for.free)
         self.trace.append((self.current, *happens()))
 
-    def point_timed(self, obj: object, timed: Timed) -> bool:
-        """Report a wait like :meth:`point`, for a wait that may time out; return whether it did not time out."""
-        self._count((TRY, obj, None), timed, timed.waitable.free)
+    def point_timed(self, obj: object, timed: Timed, event: Pending | None = None) -> bool:
+        """Report a wait like :meth:`point`, or as ``event``, for a wait that may time out; return if it did not."""
+        self._count(event or (TRY, obj, None), timed, timed.waitable.free)
         free = timed.waitable.free
-        self.trace.append((self.current, TRY, obj, free))
-        if not free:
+        self.trace.append((self.current, *(event or (TRY, obj, free))))
+        if timed.is_idle or not free:
             self._time_out(timed)
         return free
 

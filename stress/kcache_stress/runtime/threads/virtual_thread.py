@@ -17,6 +17,7 @@ from .loops import is_in_while
 from .user_place import where
 
 if TYPE_CHECKING:
+    from .polling import Sleep
     from .scheduler import Scheduler
 
 
@@ -66,12 +67,21 @@ class Timed:
         is_due: whether another wait with about the same deadline has timed out.
         is_early: whether that wait timed out while another thread could go on.
         is_patient: whether the scheduler never cuts the wait short while other threads can go on.
+        is_idle: whether to cut it short would change nothing; see :mod:`~.polling`.
         latest: length of the trace at which the wait is overdue: the other threads have worked for its whole duration.
     """
 
-    __slots__ = ("deadline", "is_due", "is_early", "is_patient", "latest", "scheduler", "waitable", "where")
+    __slots__ = ("deadline", "is_due", "is_early", "is_idle", "is_patient", "latest", "scheduler", "waitable", "where")
 
-    def __init__(self, scheduler: Scheduler, waitable: Waitable, deadline: float, *, is_patient: bool = False) -> None:
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        waitable: Waitable,
+        deadline: float,
+        *,
+        is_patient: bool = False,
+        is_idle: bool = False,
+    ) -> None:
         self.scheduler = scheduler
         self.waitable = waitable
         self.deadline = deadline
@@ -81,6 +91,7 @@ class Timed:
         self.latest = len(scheduler.trace) + seconds * EVENTS_PER_SECOND if scheduler.longest < inf else inf
         is_long = seconds >= scheduler.longest and not scheduler.ends_any_time
         self.is_patient = scheduler.live and (is_patient or is_long or scheduler.is_patient())
+        self.is_idle = is_idle and not self.is_patient
 
     @property
     def free(self) -> bool:
@@ -90,6 +101,8 @@ class Timed:
         """
         if self.is_due or self.waitable.free or self.is_overdue:
             return True
+        if self.is_idle:
+            return False
         if self.is_patient:
             self.scheduler.was_patient = True
             return False
@@ -106,7 +119,7 @@ class Timed:
 
     def count_cut(self) -> None:
         """Record that the wait has timed out; if it was cut short, one wait fewer may be."""
-        if not self._may_be_cut or self.is_due or self.is_patient or self.is_overdue:
+        if not self._may_be_cut or self.is_due or self.is_idle or self.is_patient or self.is_overdue:
             return
         waitable: Any = self.waitable
         if hasattr(waitable, "cuts_left"):
@@ -130,9 +143,13 @@ class VirtualThread:
         waits_for: the condition that must be free before that event; ``None`` if there is no condition.
         handled: the exception that the thread was handling when it paused.
         finished: whether its work is done.
+        last_sleep: its last sleep; ``None`` if that was not in a loop.
     """
 
-    __slots__ = ("__weakref__", "finished", "greenlet", "handled", "number", "pending", "waits_for", "work")
+    __slots__ = (
+        *("__weakref__", "finished", "greenlet", "handled", "last_sleep"),
+        *("number", "pending", "waits_for", "work"),
+    )
 
     def __init__(self, number: int, work: Callable[[], object]) -> None:
         self.number = number
@@ -142,6 +159,7 @@ class VirtualThread:
         self.waits_for: Waitable | None = None
         self.handled: BaseException | None = None
         self.finished = False
+        self.last_sleep: Sleep | None = None
 
     @property
     def enabled(self) -> bool:
