@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Callable, Coroutine, Hashable, Iterator
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from kcache_model.errors import TargetError
 from kcache_model.finding import FindingKind
 from kcache_model.object_types.callbacks import Behaviour, Callback, CallbackForm, decode_callback
 from kcache_model.object_types.method_call import RESULTS, Form, MethodCall, ResultOf
-from kcache_model.object_types.plain import ObjectProgram
+from kcache_model.object_types.plain import ObjectProgram, plain_codec
 from kcache_model.object_types.plain_driver import NOT_CALLED, PlainDriver
 from kcache_model.object_types.smaller import smaller
 from kcache_model.object_types.whole_blocks import end_of, is_whole, with_ends
@@ -416,6 +417,9 @@ READING = MethodCall("reading")
 HOLD = MethodCall("result_of_reading.acquire", of=READING)
 LET_GO = MethodCall("result_of_reading.release", of=READING, after=HOLD)
 COUNT = MethodCall("result_of_reading.count", of=READING)
+GIVE_BACK = MethodCall("result_of_reading.giveBack", of=READING)
+WITH = MethodCall("result_of_reading.__enter__.enter", form=Form.ENTER, of=READING)
+TAKE = MethodCall("take", (ResultOf("reading"),))
 
 
 @pytest.mark.parametrize(
@@ -428,6 +432,11 @@ COUNT = MethodCall("result_of_reading.count", of=READING)
         ([COUNT, COUNT], [READING, COUNT, COUNT]),
         ([LET_GO, COUNT], [READING, HOLD, LET_GO, READING, COUNT]),
         ([READING], [READING]),
+        ([GIVE_BACK, GIVE_BACK], [READING, GIVE_BACK, READING, GIVE_BACK]),
+        ([WITH, COUNT], [READING, WITH, COUNT, end_of(WITH)]),
+        ([WITH, GIVE_BACK], [READING, WITH, READING, GIVE_BACK, end_of(WITH)]),
+        ([WITH, WITH], [READING, WITH, READING, WITH, end_of(WITH), end_of(WITH)]),
+        ([READING, TAKE, COUNT], [READING, TAKE, READING, COUNT]),
     ],
 )
 def test_calls_on_results_are_made_by_threads_that_have_them(
@@ -438,3 +447,13 @@ def test_calls_on_results_are_made_by_threads_that_have_them(
     assert is_whole(program)
     assert is_whole(ObjectProgram((), (tuple(thread), (READING,)))) == (thread == completed)
     assert not is_whole(ObjectProgram((READING, HOLD), ((LET_GO,), (READING,))))
+
+
+def test_calls_on_results_survive_a_token() -> None:
+    program = ObjectProgram((READING, HOLD), ((READING, HOLD, LET_GO), (READING, WITH, end_of(WITH))))
+    codec = plain_codec(())
+    again = codec.decode_program(json.loads(json.dumps(codec.encode_program(program))))
+    assert again == program
+    before = [(call.of, call.after) for call in program.operations()]
+    assert [(call.of, call.after) for call in again.operations()] == before
+    assert (READING, HOLD) in before

@@ -210,7 +210,12 @@ class MethodCall:
     def needs(self) -> tuple[str, ...]:
         """The names of the calls that come before it: their results are its object or arguments, or it undoes them."""
         before = (call.name for call in (self.of, self.after) if call is not None)
-        return (*before, *(value.name for value in self.arguments if isinstance(value, ResultOf)))
+        return (*before, *self.results)
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The names of the calls whose results are its arguments."""
+        return tuple(value.name for value in self.arguments if isinstance(value, ResultOf))
 
     def __str__(self) -> str:
         return (_ASYNC_TEXTS if self.is_async else _TEXTS)[self.form](self, repr)

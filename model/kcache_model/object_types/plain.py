@@ -315,7 +315,8 @@ def _encode_operation(operation: MethodCall) -> Json:
         data["async"] = True
     if operation.keywords:
         data["keywords"] = list(operation.keywords)
-    return data
+    before = (("of", operation.of), ("after", operation.after))
+    return data | {name: _encode_operation(call) for name, call in before if call is not None}
 
 
 def _decode(decode_operation: Callable[[Any], MethodCall], data: Any) -> ObjectProgram:
@@ -336,16 +337,18 @@ def _decode(decode_operation: Callable[[Any], MethodCall], data: Any) -> ObjectP
 def _decode_operation(
     known: Mapping[tuple[str, int], MethodCall], argument: Callable[[Any], Any], data: Any
 ) -> MethodCall:
-    fields = fields_of(data, "an operation", {"op"}, {"arguments", "async", "form", "keywords"})
+    fields = fields_of(data, "an operation", {"op"}, {"arguments", "async", "form", "keywords", "of", "after"})
     arguments = tuple(map(argument, list_of(fields.get("arguments", []))))
     name, keywords = text_of(fields["op"]), texts_of(fields.get("keywords", []))
+    of, after = (_decode_operation(known, argument, fields[one]) if one in fields else None for one in ("of", "after"))
     if known:
         always = {word for call in known.values() if call.name == name for word in call.keywords}
         optional = tuple(word for word in keywords if word not in always)
         call = known_call(known, name, arguments[: len(arguments) - len(optional)])
-        return replace(call, arguments=arguments, keywords=(*call.keywords, *optional))
+        return replace(call, arguments=arguments, keywords=(*call.keywords, *optional), of=of, after=after)
     form = member_of(Form, fields.get("form", Form.CALL.value), "form of a call")
-    return MethodCall(name, arguments, form is not Form.RESULTS, form, keywords, is_async=fields.get("async") is True)
+    is_async = fields.get("async") is True
+    return MethodCall(name, arguments, form is not Form.RESULTS, form, keywords, is_async, of, after)
 
 
 def known_call(known: Mapping[tuple[str, int], MethodCall], name: str, arguments: tuple[Any, ...]) -> MethodCall:

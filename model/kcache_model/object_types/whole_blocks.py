@@ -2,11 +2,13 @@
 
 A call on the result of another call is made by the thread that has this result. A connection or a transaction is not
 meant for two threads; if both threads get the same object, they share it because the class gives it to both. Nor is it
-used after a call that ends it, such as ``close`` or ``release``, because then it may belong to another thread.
+used after a call that ends it, such as ``close`` or ``release``, because then it may belong to another thread; nor
+after its block, nor after it was passed to another call, as a connection is given back to its pool.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -16,12 +18,16 @@ from .method_call import Form, MethodCall, result_name
 
 _ENDING: Final = frozenset(
     (
-        *("abort", "aclose", "cancel", "close", "commit", "complete", "delete", "destroy", "detach", "disconnect"),
-        *("discard", "dispose", "end", "exit", "finish", "free", "giveback", "join", "release", "remove", "return"),
-        *("revoke", "rollback", "shutdown", "stop", "terminate", "unregister", "unsubscribe"),
+        *("abort", "aclose", "cancel", "checkin", "close", "commit", "complete", "delete", "destroy", "detach"),
+        *("disconnect", "discard", "dispose", "done", "end", "exit", "finish", "free", "give", "giveback", "join"),
+        *("putback", "recycle", "release", "relinquish", "remove", "restore", "return", "revoke", "rollback"),
+        *("shutdown", "stop", "terminate", "unlock", "unregister", "unsubscribe"),
     )
 )
 """First words of the names of methods that end the object on which they are called."""
+_FIRST_WORD: Final = re.compile(r"(check_?in|put_?back)|_*([a-z]+)")
+_IN_BLOCK: Final = "block of "
+"""Prefix of the mark that a thread is in the block of a result."""
 
 
 def is_whole(program: CallProgram[MethodCall]) -> bool:
@@ -63,8 +69,10 @@ def with_receivers(calls: Sequence[MethodCall]) -> tuple[MethodCall, ...]:
     whole: list[MethodCall] = []
     usable: set[str] = set()
     for call in calls:
+        if call.of is not None and _ends_block(usable, call):
+            usable.discard(call.of.name)
         for before in (call.of, call.after):
-            if before is not None and before.name not in usable:
+            if before is not None and before.name not in usable and call.form is not Form.EXIT:
                 whole.append(before)
                 _use(usable, before)
         whole.append(call)
@@ -77,21 +85,41 @@ def _use(usable: set[str], call: MethodCall) -> None:
 
     Calls on a result do not count for the next result of the same call.
     """
-    if call.form is Form.EXIT:
+    usable.difference_update(call.results)
+    if call.of is not None and call.form is Form.ENTER and _is_of_itself(call):
+        usable.add(f"{_IN_BLOCK}{call.of.name}")
+    elif call.form is Form.EXIT:
         usable.discard(f"{call.block}.enter")
-    elif call.of is not None and call.own_name.partition("_")[0] in _ENDING:
+    if call.of is not None and _ends(call):
         usable.discard(call.of.name)
     if call.after is not None:
         usable.discard(call.after.name)
     usable -= {name for name in usable if name.startswith(f"{result_name(call.name)}.")}
+    usable.discard(f"{_IN_BLOCK}{call.name}")
     usable.add(call.name)
 
 
+def _is_of_itself(call: MethodCall) -> bool:
+    """Whether the block that a call begins or ends is the object itself."""
+    return call.attribute in ("__enter__", "__aenter__")
+
+
+def _ends(call: MethodCall) -> bool:
+    """Whether a call ends the object on which it is made."""
+    if call.form in (Form.ENTER, Form.EXIT):
+        return call.form is Form.EXIT and _is_of_itself(call)
+    word = _FIRST_WORD.match(call.own_name)
+    return call.form is Form.CALL and word is not None and word[0].replace("_", "") in _ENDING
+
+
+def _ends_block(usable: set[str], call: MethodCall) -> bool:
+    """Whether a call ends or enters an object in whose block the thread is: the end of the block would do it again."""
+    is_in_block = call.of is not None and f"{_IN_BLOCK}{call.of.name}" in usable
+    return is_in_block and call.form is not Form.EXIT and (_ends(call) or call.form is Form.ENTER)
+
+
 def _ended(calls: Sequence[MethodCall]) -> tuple[MethodCall, ...]:
-    calls = with_receivers(calls)
-    if all(call.form not in (Form.ENTER, Form.EXIT) for call in calls):
-        return tuple(calls)
-    own = [call for call in calls if call.form is not Form.EXIT]
+    own = with_receivers([call for call in calls if call.form is not Form.EXIT])
     begun = [call for call in own if call.form is Form.ENTER]
     return (*own, *(end_of(call) for call in reversed(begun)))
 
@@ -100,8 +128,10 @@ def _has_results(calls: Sequence[MethodCall], before: set[str]) -> bool:
     made = set(before)
     usable: set[str] = set()
     for call in calls:
-        followed = {before.name for before in (call.of, call.after) if before is not None}
-        if not (made.issuperset(call.needs) and usable.issuperset(followed)):
+        followed = {
+            before.name for before in (call.of, call.after) if before is not None and call.form is not Form.EXIT
+        }
+        if not (made.issuperset(call.needs) and usable.issuperset(followed)) or _ends_block(usable, call):
             return False
         made.add(call.name)
         _use(usable, call)

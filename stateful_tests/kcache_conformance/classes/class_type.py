@@ -260,9 +260,11 @@ def _of_class(
     if blocks != offered:
         offered, words = blocks, vocabulary_of(blocks, Sparing(replay, allowance))
         results = results_of(words.templates, tries)
-    further = [] if model else calls_on_results(kind, results, words.templates)
-    further = [call for call in further if method_name(call.name) not in leave_out]
-    if not awaited and any(call.is_async for call in further):
+    further = [] if model else calls_on_results(kind, results)
+    further = [call for call in further if not {call.name, method_name(call.name)}.intersection(leave_out)]
+    if awaited or any(call.form is not Form.READ for call in offered):
+        further = [call for call in further if awaited or not call.is_async]
+    elif any(call.is_async for call in further):  # nothing but attributes with locks for tasks, and the like
         of_async = dict.fromkeys(method_name(call.name) for call in further if call.is_async)
         return _of_class(kind, makes, target, model, leave_out, [*of_async])
     if further:
@@ -338,7 +340,7 @@ def _require_methods(target: str, leave_out: Sequence[str], known: Sequence[str]
     names = sorted(set(map(method_name, known)))
     producers = {name.replace(".", "_") for name in known}
     for name in leave_out:
-        if name not in names and name.removeprefix(_RESULT) not in producers:
+        if name not in names and name.removeprefix(_RESULT).partition(".")[0] not in producers:
             close = difflib.get_close_matches(name, names, 1)
             hint = f"; did you mean {close[0]}?" if close else f"; its methods are {', '.join(names)}"
             raise TargetError(f"{target} has no public method {name}, so it cannot be left out{hint}")

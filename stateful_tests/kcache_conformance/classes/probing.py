@@ -6,16 +6,17 @@ import itertools
 import time
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 from kcache_model.errors import TargetError
 from kcache_model.object_types.method_call import RESULTS, Form, MethodCall
 from kcache_model.object_types.plain_driver import has_identity
 from kcache_model.object_types.vocabulary import Vocabulary
+from kcache_model.object_types.whole_blocks import with_receivers
 from kcache_model.outcomes import Outcome
 from kcache_model.thread_time import own_seconds
 
-from .returned_objects import is_other_class, methods_of, passed_on
+from .returned_objects import is_other_class, methods_of
 from .sparing import Allowance, CountingTries, Sparing
 
 Calls = tuple[MethodCall, ...]
@@ -56,7 +57,7 @@ class Probed:
 
     def __init__(self, templates: Vocabulary, tries: CountingTries, allowance: Allowance) -> None:
         self._templates = templates
-        self._tries = tries
+        self._tries = _Completing(tries)
         self._allowance = allowance
         self._firsts = {template.name: next(template.smallest(0)) for template in templates}
         self._seconds: dict[MethodCall, float] = {}
@@ -81,7 +82,7 @@ class Probed:
         for call, outcome in self.first.items():
             if not outcome.waits or call.name in self.untried or self._succeeds_beside(call, self.first):
                 continue
-            if all(self._outcome((*calls, *self._with_needed(call))).waits for calls in earlier):
+            if all(self._outcome((*calls, *self._with_needed(call))).waits for calls in _also_after(call, earlier)):
                 yield call.name
 
     def refused(self) -> Iterator[tuple[str, str]]:
@@ -103,24 +104,23 @@ class Probed:
             if first.error is None:
                 continue
             tried = itertools.chain(itertools.product(((), *writes), own), itertools.product(pairs, own[:1]))
-            outcomes = (sparing((*earlier, *self._with_needed(call))) for earlier, call in tried)
+            sequences = ((one, call) for earlier, call in tried for one in _also_after(call, [earlier]))
+            outcomes = (sparing((*earlier, *self._with_needed(call))) for earlier, call in sequences)
             if all(outcome.error is not None for outcome in outcomes) and not self._succeeds_beside(own[0], own):
                 yield own[0].name, str(first.error)
 
     def with_methods(self, kind: type, not_made: Collection[str] = ()) -> Iterator[tuple[str, str]]:
         """Yield each call that returns an object of another class, and which methods of this class are not called.
 
-        Objects of ``kind`` itself are left out, and so are results that another call takes, as ``release`` takes that
-        of ``acquire``. The calls ``not_made`` are not called either.
+        Objects of ``kind`` itself are left out. The calls ``not_made`` are not called either.
         """
-        passed = passed_on([*self._firsts.values()])
         made: dict[type, set[str]] = {}
         for call in self._firsts.values():
             if call.of is not None and call.name not in not_made and call.of.name in self.objects:
                 made.setdefault(self.objects[call.of.name], set()).add(call.attribute)
         for name, of in self.objects.items():
             lacking = [method for method in methods_of(of) if method not in made.get(of, ())]
-            if lacking and name not in passed and is_other_class(of, kind):
+            if lacking and is_other_class(of, kind):
                 what = "its methods are" if of not in made else ", ".join(lacking) + (" are" if lacking[1:] else " is")
                 yield name, f"{of.__name__}: {what} not called"
 
@@ -131,8 +131,9 @@ class Probed:
         this is wrong does no harm: the specification makes it, too. Calls that return objects are not among them, as
         objects are compared by the calls that returned them.
         """
-        yield from (call.name for call in self.first if call.form is Form.READ and self._returns_plain_data(call))
-        steady = [call for call in self.first if call.name not in self.unsteady | self.untried]
+        of_object = [call for call in self.first if call.of is None]  # of a result, only if there is one
+        yield from (call.name for call in of_object if call.form is Form.READ and self._returns_plain_data(call))
+        steady = [call for call in of_object if call.name not in self.unsteady | self.untried]
         sparing = Sparing(self._tries, self._allowance)
         count = 0
         for call in steady:
@@ -270,9 +271,37 @@ class Probed:
 
     def _with_needed(self, call: MethodCall) -> Calls:
         """Return a call after the calls whose results it takes, and after the start of the block that it ends."""
-        needed = [name for name in (*call.needs, *_begun(call)) if name in self._firsts]
+        needed = [name for name in (*call.results, *_begun(call)) if name in self._firsts]
         before = [one for name in needed for one in self._with_needed(self._firsts[name])]
         return (*before, call)
+
+
+class _Completing:
+    """Trials of calls after the calls on whose results they are made."""
+
+    def __init__(self, tries: CountingTries) -> None:
+        self._tries = tries
+
+    def __call__(self, calls: Calls) -> Outcome:
+        return self._tries(with_receivers(calls))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tries, name)
+
+    def result(self, calls: Calls) -> object:
+        return self._tries.result(with_receivers(calls))
+
+    @property
+    def real_waits(self) -> int:
+        return self._tries.real_waits
+
+
+def _also_after(call: MethodCall, earlier: Iterable[Calls]) -> Iterator[Calls]:
+    """Yield sequences of calls; for a call on a result, also with the call that returned it before them."""
+    for calls in earlier:
+        yield calls
+        if call.of is not None:
+            yield (call.of, *calls)
 
 
 def _is_same(one: Outcome, other: Outcome) -> bool:

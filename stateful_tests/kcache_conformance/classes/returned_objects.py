@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from kcache_model.object_types.method_call import Form, MethodCall, ResultOf, result_name
+from kcache_model.object_types.method_call import Form, MethodCall, result_name
 from kcache_model.object_types.vocabulary import OperationTemplate
 
 from .pairs import belong_together
@@ -63,20 +63,13 @@ def results_of(templates: Sequence[OperationTemplate], tries: Sparing) -> dict[M
     return {call: result for call, result in results if result is not None}
 
 
-def calls_on_results(
-    kind: type, results: Mapping[MethodCall, object], templates: Sequence[OperationTemplate]
-) -> list[PublicCall]:
+def calls_on_results(kind: type, results: Mapping[MethodCall, object]) -> list[PublicCall]:
     """Return the public calls of the objects that calls of a class return.
-
-    Objects that another call takes are not among them: when a connection has been given back to its pool, the thread
-    must not use it any more.
 
     Args:
         kind: the class.
         results: what its calls return.
-        templates: its vocabulary.
     """
-    passed = passed_on([next(template.smallest(0)) for template in templates])
     on_results: list[PublicCall] = []
     known: set[type] = set()
     for producer, result in results.items():
@@ -85,7 +78,7 @@ def calls_on_results(
             continue
         known.add(of)
         is_own = is_other_class(of, kind) and _package(of) == _package(kind)
-        own = [*_own_calls(of)] if is_own and producer.name not in passed else []
+        own = [*_own_calls(of)] if is_own else []
         own = [replace(call, after=_opener(call.name, own)) for call in own]
         if len(own) <= _MOST_METHODS and len(on_results) + len(own) <= _MOST_CALLS:
             name = result_name(producer.name)
@@ -100,11 +93,6 @@ def calls_on_results(
                 for call in own
             ]
     return on_results
-
-
-def passed_on(calls: Sequence[MethodCall]) -> set[str]:
-    """Return the names of the calls whose results are arguments of other calls."""
-    return {value.name for call in calls for value in call.arguments if isinstance(value, ResultOf)}
 
 
 def is_other_class(of: type, kind: type) -> bool:

@@ -71,7 +71,8 @@ def vocabulary_of(calls: Sequence[PublicCall], tries: Tries | None = None) -> Cl
     """
     choice = _Choice(calls, tries)
     vocabulary = ClassVocabulary()
-    for call in sorted(calls, key=lambda call: call.parameters != ()):  # calls without parameters come first
+    # Calls without parameters come first, and calls on results after those that return these.
+    for call in sorted(calls, key=lambda call: (call.of is not None, call.parameters != ())):
         choice.first(call)
     if tries is not None:
         choice.with_results()
@@ -297,7 +298,9 @@ class _Choice:
         names = [one.name for one in self._calls if one.is_write and one.name in self._returns]
         others = [self._smallest(name) for name in names if name != call.name]
         others = sorted((one for one in others if one.form is not Form.EXIT), key=lambda one: not one.puts_in)
-        return [(*map(self._smallest, one.needs), one) for one in others if call.name not in one.needs][:most]
+        before = [(*map(self._smallest, one.needs), one) for one in others if call.name not in one.needs][:most]
+        # Another call may have to come after the one on whose result this is made: `answer()` after `ask()`.
+        return before if call.of is None else [each for one in before for each in (one, (call.of, *one))]
 
     def _producers(self) -> Iterator[tuple[str, object]]:
         """Yield the calls that return a usable result on a new object, with the result."""

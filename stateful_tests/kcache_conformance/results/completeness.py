@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kcache_model.object_types.method_call import result_name
+from kcache_model.object_types.plain_driver import NOT_CALLED
 
 Coverage = Mapping[str, Mapping[str, int]]
 """Name of a call -> ``ok`` or the error -> how often."""
@@ -112,8 +113,8 @@ def _why(name: str, reasons: Mapping[str, str], counts: Mapping[str, Counter[str
 
 
 def _raised(results: Counter[str]) -> str:
-    errors = Counter({name: count for name, count in results.items() if name != "ok"})
-    total = results.total()
+    errors = Counter({name: count for name, count in results.items() if name not in ("ok", NOT_CALLED)})
+    total = results.total() - results[NOT_CALLED]
     if total < _FEW_CALLS or errors.total() < _OFTEN * total:
         return ""
     error, _ = errors.most_common(1)[0]

@@ -91,6 +91,12 @@ class BadMeters:
             self._count += amount
             return self._count
 
+        def total(self) -> int:
+            return self._count
+
+        def is_used(self) -> bool:
+            return self._count > 0
+
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._meters: dict[str, BadMeters.Meter] = {}
@@ -255,3 +261,175 @@ class GoodPages:
             return self._free.pop()
         except IndexError:
             return self.Page(self)
+
+
+class BadHandles:
+    """A lock with handles: a handle can be released only after it was acquired."""
+
+    class Handle:
+        """The right to hold the lock."""
+
+        def __init__(self, owner: BadHandles) -> None:
+            self._owner, self._is_held = owner, False
+
+        def acquire(self) -> None:
+            with self._owner._changed:
+                self._owner._changed.wait_for(lambda: not self._owner._is_held)
+                self._owner._is_held = self._is_held = True
+
+        def release(self) -> None:
+            if not self._is_held:
+                raise RuntimeError
+            self._is_held = False
+            with self._owner._changed:
+                self._owner._is_held = False
+                self._owner._changed.notify_all()
+            self._owner._count()
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._is_held, self.releases = False, 0
+
+    def _count(self) -> None:
+        releases = self.releases
+        self.releases = max(releases, 0) + 1
+
+    def handle(self) -> Handle:
+        return self.Handle(self)
+
+
+class GoodHandles(BadHandles):
+    def _count(self) -> None:
+        with self._changed:
+            super()._count()
+
+
+class BadReplies:
+    """``ask`` returns a reply, which has a result after ``answer``; the result is set too late."""
+
+    class Reply:
+        """The reply to a question."""
+
+        def __init__(self) -> None:
+            self._event, self._value = threading.Event(), 0
+
+        def result(self) -> int:
+            self._event.wait()
+            return self._value
+
+    def __init__(self) -> None:
+        self._lock, self._asked = threading.Lock(), list[BadReplies.Reply]()
+
+    def ask(self) -> Reply:
+        reply = self.Reply()
+        with self._lock:
+            self._asked.append(reply)
+        return reply
+
+    def _set(self, reply: Reply) -> None:
+        reply._event.set()
+        reply._value = 42
+
+    def answer(self) -> bool:
+        with self._lock:
+            if not self._asked:
+                return False
+            reply = self._asked.pop(0)
+        self._set(reply)
+        return True
+
+
+class GoodReplies(BadReplies):
+    def _set(self, reply: BadReplies.Reply) -> None:
+        reply._value = 42
+        reply._event.set()
+
+
+class BadCounters:
+    """The object that another call takes has methods, too."""
+
+    class Counter:
+        """A counter that all share."""
+
+        def __init__(self, lock: threading.Lock) -> None:
+            self._lock, self._count = lock, 0
+
+        def add(self) -> int:
+            self._count += 1
+            return self._count
+
+    def __init__(self) -> None:
+        self._counter = self.Counter(threading.Lock())
+
+    def acquire(self) -> Counter:
+        return self._counter
+
+    def release(self, counter: Counter) -> None:
+        assert counter is self._counter
+
+
+class GoodCounters(BadCounters):
+    class Counter(BadCounters.Counter):
+        """A counter that all share."""
+
+        def add(self) -> int:
+            with self._lock:
+                return super().add()
+
+
+class BadSignals:
+    """The methods of the class are for threads, although an object that it returns has an async method."""
+
+    class Signal:
+        """A signal with a name."""
+
+        async def send(self) -> int:
+            return 1
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._signals: dict[str, BadSignals.Signal] = {}
+
+    def signal(self, name: str) -> Signal:
+        if name not in self._signals:
+            self._signals[name] = self.Signal()
+        return self._signals[name]
+
+
+class GoodSignals(BadSignals):
+    def signal(self, name: str) -> BadSignals.Signal:
+        with self._lock:
+            return super().signal(name)
+
+
+class GoodLeases:
+    """A lease is at its end when its block ends, or when it is given back: another thread may get it then."""
+
+    class Lease:
+        """The right to write."""
+
+        def __init__(self, owner: GoodLeases) -> None:
+            self._owner, self._log = owner, list[int]()
+
+        def write(self, value: int) -> int:
+            self._log = [*self._log, value]
+            return len(self._log)
+
+        def giveBack(self) -> None:  # noqa: N802
+            with self._owner._lock:
+                self._log = []
+                if self not in self._owner._free:
+                    self._owner._free.append(self)
+
+        def __enter__(self) -> Any:
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            self.giveBack()
+
+    def __init__(self) -> None:
+        self._lock, self._free = threading.Lock(), list[GoodLeases.Lease]()
+
+    def lease(self) -> Lease:
+        with self._lock:
+            return self._free.pop() if self._free else self.Lease(self)
