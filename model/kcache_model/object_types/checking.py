@@ -14,6 +14,7 @@ from ..linearizability.waiting import TooManyWaysError, are_explained
 from ..outcomes import ErrorKind, Outcome
 from ..render import no_order_text
 from ..verdict import Status
+from .callbacks import CALLED_BACK, calls_back
 from .specification import SLOW_WAITS, Specification, States, WaitsMayBeSlow, as_called, follow
 
 _NANOSECONDS: Final = 1e9
@@ -89,6 +90,9 @@ def check_calls(
         return _checked(specification, initial, calls, strict_errors=strict_errors, budget=budget, created=created)
 
     verdict = checked()
+    is_by_callback = any(calls_back(call.operation) for call in calls)
+    if verdict.status is Status.VIOLATION and is_by_callback and not verdict.is_error:
+        return CallsVerdict(Status.UNKNOWN, CALLED_BACK)
     if verdict.status is Status.VIOLATION and hasattr(specification, "look_again"):
         return checked() if specification.look_again([call.operation for call in calls]) else verdict
     return verdict

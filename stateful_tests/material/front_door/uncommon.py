@@ -7,7 +7,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
 
@@ -384,3 +384,32 @@ class Table(MutableMapping[str, int]):
 
     def __len__(self) -> int:
         return len(self._items)
+
+
+class BadTicker:
+    """Jobs run without the lock, so a job may run the jobs that were added meanwhile; one may get lost."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._jobs: list[Callable[[], object]] = []
+
+    def _taken(self) -> list[Callable[[], object]]:
+        jobs = self._jobs
+        self._jobs = []
+        return jobs
+
+    def call_later(self, callback: Callable[[], object]) -> None:
+        with self._lock:
+            self._jobs = [*self._jobs, callback]
+
+    def run_pending(self) -> int:
+        jobs = self._taken()
+        for job in jobs:
+            job()
+        return len(jobs)
+
+
+class GoodTicker(BadTicker):
+    def _taken(self) -> list[Callable[[], object]]:
+        with self._lock:
+            return super()._taken()

@@ -15,6 +15,7 @@ from kcache_model.finding import FindingKind
 from kcache_model.history import Call
 from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor, Op, R, S
 from kcache_model.linearizability.waiting import TooManyWaysError, WaitingMonitor
+from kcache_model.object_types.callbacks import CALLED_BACK, calls_back
 from kcache_model.object_types.checking import CallsVerdict
 from kcache_model.object_types.specification import (
     SLOW_WAITS,
@@ -175,6 +176,10 @@ class CallJudge:
         self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: tuple[GaveUp, ...]
     ) -> Problem | None:
         problem = self._judge_as_known(execution, outcomes, shape, given_up)
+        is_by_callback = any(map(calls_back, (*self._program.prefix, *self._operations)))
+        if problem is not None and problem.kind is FindingKind.NONLINEARIZABLE and is_by_callback:
+            self.proof_obstacles[CALLED_BACK] = None
+            return None
         look_again = getattr(self._specification, "look_again", None)
         if problem is None or look_again is None or not look_again(self._called):
             return problem
