@@ -130,16 +130,6 @@ class Callback(LateArgument):
         return CallbackFunction(function, self._name)
 
 
-CALLED_BACK: Final = "a callback calls the object in the middle of a call, so this call need not be one step"
-"""Why results of calls that no order explains accuse nobody: code that runs callbacks without its lock is correct."""
-
-
-def calls_back(operation: Any) -> bool:
-    """Whether a callback that a call passes calls the object again."""
-    arguments = getattr(getattr(operation, "operation", operation), "arguments", ())
-    return any(isinstance(value, Callback) and value.behaviour is Behaviour.CALLS_BACK for value in arguments)
-
-
 def _awaited(function: Callable[..., Any], *, at_once: bool) -> Callable[..., Any]:
     """Return a function that returns a coroutine.
 

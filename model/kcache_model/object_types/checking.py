@@ -14,9 +14,11 @@ from ..linearizability.waiting import TooManyWaysError, are_explained
 from ..outcomes import ErrorKind, Outcome
 from ..render import no_order_text
 from ..verdict import Status
-from .callbacks import CALLED_BACK, calls_back
+from .callbacks import Behaviour, Callback
 from .specification import SLOW_WAITS, Specification, States, WaitsMayBeSlow, as_called, follow
 
+CALLED_BACK: Final = "a callback calls the object in the middle of a call, so this call need not be one step"
+"""The reason why results that no order explains accuse nobody: code that runs callbacks without its lock is correct."""
 _NANOSECONDS: Final = 1e9
 """Nanoseconds in a second."""
 
@@ -93,9 +95,9 @@ def check_calls(
     is_by_callback = any(calls_back(call.operation) for call in calls)
     if verdict.status is Status.VIOLATION and is_by_callback and not verdict.is_error:
         return CallsVerdict(Status.UNKNOWN, CALLED_BACK)
-    if verdict.status is Status.VIOLATION and hasattr(specification, "look_again"):
-        return checked() if specification.look_again([call.operation for call in calls]) else verdict
-    return verdict
+    look_again = getattr(specification, "look_again", lambda _: False)
+    is_doubtful = verdict.status is Status.VIOLATION and look_again([call.operation for call in calls])
+    return checked() if is_doubtful else verdict
 
 
 def _checked(
@@ -149,6 +151,12 @@ def _checked(
     _, expected = follow(specification, states, wrong.operation, wrong.outcome)
     order = [calls[position] for position in result.order]
     return CallsVerdict(Status.VIOLATION, _reason(order, wrong, expected), wrong, expected, result.order)
+
+
+def calls_back(operation: Any) -> bool:
+    """Whether a callback that a call passes calls the object again."""
+    arguments = getattr(getattr(operation, "operation", operation), "arguments", ())
+    return any(isinstance(value, Callback) and value.behaviour is Behaviour.CALLS_BACK for value in arguments)
 
 
 def _timed(specification: Any, call: Call[Any], created: int) -> Call[Any]:

@@ -114,14 +114,18 @@ class Probed:
 
         Objects of ``kind`` itself are left out. The calls ``not_made`` are not called either.
         """
-        made: dict[type, set[str]] = {}
+        called_on: dict[type, set[str]] = {}
         for call in self._firsts.values():
             if call.of is not None and call.name not in not_made and call.of.name in self.objects:
-                made.setdefault(self.objects[call.of.name], set()).add(call.attribute)
+                called_on.setdefault(self.objects[call.of.name], set()).add(call.attribute)
         for name, of in self.objects.items():
-            lacking = [method for method in methods_of(of) if method not in made.get(of, ())]
+            lacking = [method for method in methods_of(of) if method not in called_on.get(of, ())]
             if lacking and is_other_class(of, kind):
-                what = "its methods are" if of not in made else ", ".join(lacking) + (" are" if lacking[1:] else " is")
+                what = (
+                    "its methods are"
+                    if of not in called_on
+                    else ", ".join(lacking) + (" are" if lacking[1:] else " is")
+                )
                 yield name, f"{of.__name__}: {what} not called"
 
     def reads(self) -> Iterator[str]:

@@ -15,8 +15,7 @@ from kcache_model.finding import FindingKind
 from kcache_model.history import Call
 from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor, Op, R, S
 from kcache_model.linearizability.waiting import TooManyWaysError, WaitingMonitor
-from kcache_model.object_types.callbacks import CALLED_BACK, calls_back
-from kcache_model.object_types.checking import CallsVerdict
+from kcache_model.object_types.checking import CALLED_BACK, CallsVerdict, calls_back
 from kcache_model.object_types.specification import (
     SLOW_WAITS,
     Specification,

@@ -85,7 +85,7 @@ class Changed:
         self._reads = [(at, scheduler.trace[at][1:]) for at in reads.values()]
         self._locks = locks
         self._holders: dict[int, int] = {}
-        self._seen = min(reads.values(), default=len(scheduler.trace))
+        self._position = min(reads.values(), default=len(scheduler.trace))
         self._is_over = False
 
     @property
@@ -98,8 +98,8 @@ class Changed:
     def free(self) -> bool:
         """Whether another thread has changed anything that was read."""
         trace = self._scheduler.trace
-        while not self._is_over and self._seen < len(trace):
-            at, self._seen = self._seen, self._seen + 1
+        while not self._is_over and self._position < len(trace):
+            at, self._position = self._position, self._position + 1
             event = trace[at]
             if event[0] != self._thread:
                 self._is_over = any(position < at and are_dependent(read, event) for position, read in self._reads)

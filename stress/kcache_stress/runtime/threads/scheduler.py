@@ -174,7 +174,7 @@ class Scheduler:
         """Report a wait like :meth:`point`, or as ``event``, for a wait that may time out; return if it did not."""
         self._count(event or (TRY, obj, None), timed, timed.waitable.free)
         free = timed.waitable.free
-        self.trace.append((self.current, *(event or (TRY, obj, free))))
+        self.trace.append((self.current, *event) if event is not None else (self.current, TRY, obj, free))
         if timed.is_idle or not free:
             self._time_out(timed)
         return free
