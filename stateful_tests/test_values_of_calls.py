@@ -22,7 +22,7 @@ from kcache_model.errors import TargetError
 from kcache_model.finding import FindingKind
 from kcache_model.object_types.callbacks import Behaviour, Callback, CallbackForm, decode_callback
 from kcache_model.object_types.method_call import RESULTS, Form, MethodCall, ResultOf
-from kcache_model.object_types.plain import ObjectProgram, plain_codec
+from kcache_model.object_types.plain import ObjectProgram, _script, plain_codec
 from kcache_model.object_types.plain_driver import NOT_CALLED, PlainDriver
 from kcache_model.object_types.smaller import smaller
 from kcache_model.object_types.whole_blocks import end_of, is_whole, with_ends
@@ -457,3 +457,17 @@ def test_calls_on_results_survive_a_token() -> None:
     before = [(call.of, call.after) for call in program.operations()]
     assert [(call.of, call.after) for call in again.operations()] == before
     assert (READING, HOLD) in before
+
+
+def test_blocks_of_results_are_written_as_python() -> None:
+    assert WITH.code() == "context_of_result_of_reading = result_of_reading; context_of_result_of_reading.__enter__()"
+    assert end_of(WITH).code() == "context_of_result_of_reading.__exit__(None, None, None)"
+    assert (str(WITH), str(end_of(WITH))) == ("with result_of_reading", "end of with result_of_reading")
+    lending = MethodCall("lending.enter", form=Form.ENTER)
+    line = MethodCall("result_of_lending_enter.line", form=Form.READ, of=lending)
+    assert (str(line), line.code()) == ("result_of_lending_enter.line", "result_of_lending_enter.line")
+    called = MethodCall("result_of_call.stop", (1,), of=MethodCall("__call__"))
+    assert (called.own_name, called.code()) == ("stop", "result_of_call.stop(1)")
+    script = _script(ObjectProgram((), ((lending, line, end_of(lending)),)), "m:Lender", {})
+    assert "result_of_lending_enter = context_of_lending.__enter__()" in script
+    compile(script, "script", "exec")

@@ -139,8 +139,8 @@ class ResultOf(LateArgument):
 
 
 def result_name(call: str) -> str:
-    """The name of the result of a call in reports and scripts: ``result_of_acquire``."""
-    return f"result_of_{call.replace('.', '_')}"
+    """The name of the result of a call in reports and scripts: ``result_of_acquire``, ``result_of_call``."""
+    return f"result_of_{call.replace('__', '').replace('.', '_')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +269,8 @@ OPERATORS: Final = {
 
 
 def _context(call: MethodCall) -> str:
-    return f"context_of_{call.block.replace('.', '_').strip('_')}"
+    whole = call.receiver if call.of is not None and call.attribute in ("__enter__", "__aenter__") else call.block
+    return f"context_of_{whole.replace('.', '_').strip('_')}"
 
 
 def _called(call: MethodCall, literal: Callable[[object], str]) -> str:

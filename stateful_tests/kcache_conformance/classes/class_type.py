@@ -55,7 +55,6 @@ class _Discarded(io.TextIOBase):
 
 
 _SUMMARY: Final = "a class, compared with its results in one thread"
-_RESULT: Final = result_name("")
 _OWN_PHASES: Final = ("explorer", "stress")
 """Phases for a class without a model: in one thread, a class always agrees with itself."""
 
@@ -338,9 +337,9 @@ def _require_methods(target: str, leave_out: Sequence[str], known: Sequence[str]
         TargetError: a name is not the name of a public method.
     """
     names = sorted(set(map(method_name, known)))
-    producers = {name.replace(".", "_") for name in known}
+    on_results = set(map(result_name, known))
     for name in leave_out:
-        if name not in names and name.removeprefix(_RESULT).partition(".")[0] not in producers:
+        if name not in names and name.partition(".")[0] not in on_results:
             close = difflib.get_close_matches(name, names, 1)
             hint = f"; did you mean {close[0]}?" if close else f"; its methods are {', '.join(names)}"
             raise TargetError(f"{target} has no public method {name}, so it cannot be left out{hint}")
