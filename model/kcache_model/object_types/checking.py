@@ -15,6 +15,7 @@ from ..outcomes import ErrorKind, Outcome
 from ..render import no_order_text
 from ..verdict import Status
 from .callbacks import Behaviour, Callback
+from .method_call import MethodCall
 from .specification import SLOW_WAITS, Specification, States, WaitsMayBeSlow, as_called, follow
 
 CALLED_BACK: Final = "a callback calls the object in the middle of a call, so this call need not be one step"
@@ -155,8 +156,9 @@ def _checked(
 
 def calls_back(operation: Any) -> bool:
     """Whether a callback that a call passes calls the object again."""
-    arguments = getattr(getattr(operation, "operation", operation), "arguments", ())
-    return any(isinstance(value, Callback) and value.behaviour is Behaviour.CALLS_BACK for value in arguments)
+    call = getattr(operation, "operation", operation)
+    passed = call.arguments if isinstance(call, MethodCall) else ()
+    return any(isinstance(value, Callback) and value.behaviour is Behaviour.CALLS_BACK for value in passed)
 
 
 def _timed(specification: Any, call: Call[Any], created: int) -> Call[Any]:
