@@ -165,6 +165,8 @@ def test_methods_of_what_two_attributes_return_are_called_once_and_are_not_requi
     result = checked("GoodGuards", 12, file=Path(returned.__file__))
     assert (result.status, result.findings) == (Status.OK, ())
     assert {name.rpartition(".")[0] for name in result.methods.called} == {"", "result_of_guard"}
+    ((name, reason),) = result.methods.not_by_threads
+    assert (name, "--leave-out result_of_guard.acquire" in reason) == ("result_of_guard.release", True)
     report = methods_report(["lend", "result_of_lend.renew"], [], [{"lend": {"ok": 3}}])
     assert (report.called, report.left_out) == (("lend",), ())
     assert report.not_compared == (("result_of_lend.renew", "it was not called before the run ended"),)

@@ -260,11 +260,11 @@ def _of_class(
         offered, words = blocks, vocabulary_of(blocks, Sparing(replay, allowance))
         results = results_of(words.templates, tries)
     further = [] if model else calls_on_results(kind, results)
-    further = [call for call in further if not {call.name, method_name(call.name)}.intersection(leave_out)]
+    further = [call for call in further if not {_without_end(call.name), method_name(call.name)} & {*leave_out}]
     if awaited or any(call.form is not Form.READ for call in offered):
         further = [call for call in further if awaited or not call.is_async]
     elif any(call.is_async for call in further):  # nothing but attributes with locks for tasks, and the like
-        of_async = dict.fromkeys(method_name(call.name) for call in further if call.is_async)
+        of_async = dict.fromkeys(_without_end(call.name) for call in further if call.is_async)
         return _of_class(kind, makes, target, model, leave_out, [*of_async])
     if further:
         words = vocabulary_of([*offered, *further], Sparing(replay, allowance))
@@ -294,7 +294,7 @@ def _of_class(
         *(f"what {name} returns ({what})" for name, what in probed.with_methods(kind, not_made)),
     )
     named = tuple(text for text in named if method_name(text) not in inherited)
-    named += tuple(_not_by_threads(kind, offered, awaited))
+    named += tuple(dict.fromkeys(_not_by_threads(kind, [*offered, *further], awaited)))
     timing = Replay(target, makes, driver)
     replayed = ReplaySpecification(replay, is_of_target=not model, timing=timing if model else None)
     # What a thread of the class does may be read before it is done: then the calls decide, which can wait for it.
@@ -305,12 +305,17 @@ def _of_class(
 def _not_by_threads(kind: type, offered: Sequence[PublicCall], awaited: Sequence[str]) -> Iterator[str]:
     """Yield the calls that several threads do not make at once, each with the reason."""
     for call in offered:
-        name = method_name(call.name)
+        name = method_name(call.name) if call.of is None else _without_end(call.name)
         if call.is_inherited and not call.weight:
             yield f"{name} by threads ({defining_class(kind, name).__name__} defines it, without the class's locks)"
         elif awaited and not call.is_async and not call.is_inherited and call.form is not Form.READ:
             why = "the class is async, so one loop makes all calls; threads make them with"
             yield f"{name} by threads ({why} {' '.join(f'--leave-out {each}' for each in awaited)})"
+
+
+def _without_end(name: str) -> str:
+    """Return the name of a call on a result without the end of its block."""
+    return name.removesuffix(".enter").removesuffix(".exit")
 
 
 def _calls_of_shared_state(kind: type, makes: Callable[[], Any], target: str) -> list[PublicCall]:
