@@ -301,7 +301,7 @@ class PlainDriver:
                 if operation.name in self._untold:
                     continue
                 whose = "before the threads" if thread == PREFIX_THREAD else f"of {thread_text(thread)}"
-                for found in _objects_in(value):
+                for found in objects_in(value):
                     objects[id(found)] = found
                     own = groups.setdefault(id(found), [])
                     text = f"{operation.name} (call {number} {whose})"
@@ -441,7 +441,7 @@ def public_attributes(value: object) -> dict[str, Any]:
 
 def has_identity(value: object) -> bool:
     """Whether a result is or contains an object whose identity is compared with other results."""
-    return any(True for _ in _objects_in(value))
+    return any(True for _ in objects_in(value))
 
 
 def _described(value: object) -> str:
@@ -455,7 +455,7 @@ def plain_type(value: object) -> str:
     return with_article(type(value).__name__)
 
 
-def _objects_in(value: object, depth: int = 2) -> Iterator[object]:
+def objects_in(value: object, depth: int = 2) -> Iterator[object]:
     """The objects in a result whose identity is compared: the result itself, and items of lists, tuples and dicts."""
     kind, within = type(value), cast(Any, value)
     is_tuple = issubclass(kind, tuple)
@@ -465,10 +465,10 @@ def _objects_in(value: object, depth: int = 2) -> Iterator[object]:
         yield value
     if depth and issubclass(kind, (list, tuple)):
         for found in tuple(within[:_MOST_ITEMS]):
-            yield from _objects_in(found, depth - 1)
+            yield from objects_in(found, depth - 1)
     elif depth and issubclass(kind, dict):
         for found in list(dict.values(within))[:_MOST_ITEMS]:
-            yield from _objects_in(found, depth - 1)
+            yield from objects_in(found, depth - 1)
 
 
 def _items(iterator: Any) -> tuple[object, ...]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from kcache_model.errors import TargetError
 from kcache_model.object_types.method_call import RESULTS, Form, MethodCall
-from kcache_model.object_types.plain_driver import has_identity
+from kcache_model.object_types.plain_driver import has_identity, objects_in
 from kcache_model.object_types.vocabulary import Vocabulary
 from kcache_model.object_types.whole_blocks import with_receivers
 from kcache_model.outcomes import Outcome
@@ -52,7 +52,7 @@ class Probed:
         first: the first call of each template -> its outcome on a new object, after the calls that it needs.
         unsteady: the names of the calls whose results vary: they return times or random numbers.
         untried: the names of the calls that were not tried because they are slow; they cannot be compared.
-        objects: call -> the class of the object with an identity that it returns.
+        objects: call -> the class of the object with an identity that it returns, also in a list, tuple or dict.
     """
 
     def __init__(self, templates: Vocabulary, tries: CountingTries, allowance: Allowance) -> None:
@@ -63,11 +63,11 @@ class Probed:
         self._seconds: dict[MethodCall, float] = {}
         self.first: dict[MethodCall, Outcome] = {call: self._first_try(call) for call in self._firsts.values()}
         results = {
-            call.name: tries.result(self._with_needed(call))
+            call.name: self._tries.result(self._with_needed(call))
             for call, outcome in self.first.items()
             if not outcome.waits and outcome.error is None
         }
-        self.objects = {name: type(result) for name, result in results.items() if has_identity(result)}
+        self.objects = {name: _kind_in(result) for name, result in results.items() if has_identity(result)}
         self.untried: set[str] = set()
         self.unsteady = frozenset(self._unsteady())
         for call in self.first:  # a call comes after the calls whose results it takes
@@ -121,12 +121,8 @@ class Probed:
         for name, of in self.objects.items():
             lacking = [method for method in methods_of(of) if method not in called_on.get(of, ())]
             if lacking and is_other_class(of, kind):
-                what = (
-                    "its methods are"
-                    if of not in called_on
-                    else ", ".join(lacking) + (" are" if lacking[1:] else " is")
-                )
-                yield name, f"{of.__name__}: {what} not called"
+                some = ", ".join(lacking) + (" are" if lacking[1:] else " is")
+                yield name, f"{of.__name__}: {some if of in called_on else 'its methods are'} not called"
 
     def reads(self) -> Iterator[str]:
         """Yield properties, and the calls without arguments that only read, as far as trials show.
@@ -298,6 +294,12 @@ class _Completing:
     @property
     def real_waits(self) -> int:
         return self._tries.real_waits
+
+
+def _kind_in(result: object) -> type:
+    """Return the class of the first object in a result that is no container, or that of the result."""
+    inner = (type(each) for each in objects_in(result))
+    return next((kind for kind in inner if not issubclass(kind, (list, dict, set))), type(result))
 
 
 def _also_after(call: MethodCall, earlier: Iterable[Calls]) -> Iterator[Calls]:

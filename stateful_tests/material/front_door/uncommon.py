@@ -208,6 +208,9 @@ class Shelf:
     def book(self) -> Book:
         return self.Book()
 
+    def books(self) -> list[Book]:
+        return [self.Book()]
+
     def copy(self) -> Shelf:
         return Shelf()
 
