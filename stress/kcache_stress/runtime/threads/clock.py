@@ -133,6 +133,8 @@ class Clock:
         scheduler = self._scheduler
         if scheduler.live:
             scheduler.touch(scheduler, "now", WRITE)
+        if scheduler.haste.idle:
+            scheduler.timeouts_withheld = scheduler.haste.idle
         if not scheduler.aborting:
             readings = scheduler.clock_reads.get(scheduler.current)
             if readings is None:
@@ -160,7 +162,9 @@ class Clock:
         changed = unchanged_since(scheduler, caller_of(sys._getframe(1))) if scheduler.live else None
         deadline = scheduler.deadline(seconds)
         if changed is not None:
-            scheduler.point_timed(self, Timed(scheduler, changed, deadline, is_idle=True), changed.event)
+            wait = Timed(scheduler, changed, deadline, is_idle=True)
+            scheduler.haste.idle = wait.where
+            scheduler.point_timed(self, wait, changed.event)
         elif scheduler.live:
             scheduler.point_timed(self, Timed(scheduler, NEVER, deadline))
         if scheduler.live:

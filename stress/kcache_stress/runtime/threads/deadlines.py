@@ -50,6 +50,7 @@ class Haste:
         observation: ``FILE:LINE: what``, if code has read the clock after that wait; else empty.
         behind: thread -> the seconds that have passed while the thread could go on.
         seconds: the seconds that have passed while any thread could go on.
+        idle: place of a sleep in a polling loop whose needless wake-ups were left out; see :mod:`~.polling`.
     """
 
     hides: HiddenTime = HiddenTime.NOTHING
@@ -57,10 +58,11 @@ class Haste:
     observation: str = ""
     behind: dict[int, float] = field(default_factory=dict)
     seconds: float = 0.0
+    idle: str = ""
 
     def start_over(self) -> None:
         """Reset the times for a new execution."""
-        self.where = self.observation = ""
+        self.where = self.observation = self.idle = ""
         self.behind, self.seconds = {}, 0.0
 
     def add(self, seconds: float, threads: Sequence[int], where: str) -> None:

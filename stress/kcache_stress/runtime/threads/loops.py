@@ -44,11 +44,6 @@ def is_in_while(frame: FrameType | None) -> bool:
     return loop is not None and not loop[1].is_for
 
 
-def is_in_for(frame: FrameType) -> bool:
-    """Whether a frame is in a ``for`` loop, also around other loops."""
-    return any(loop.is_for and loop.begin <= frame.f_lasti <= loop.end for loop in _loops(frame.f_code))
-
-
 def is_at_condition(frame: FrameType) -> bool:
     """Whether a thread is at the condition of its innermost loop: the first line of a ``while`` loop."""
     loop = _innermost_loop(frame)

@@ -1,0 +1,156 @@
+"""Plain polling loops: ``while`` loops of which the source shows that an iteration without changes has no effect.
+
+The condition of such a loop consists of variables, plain attributes, items, comparisons and ``len``; its body of one
+call of ``sleep``, and of conditions that end it. Its values are of built-in types, so that no other code runs. It is in
+no other loop. Anything else might change a state that nobody sees: an iterator, a context variable, a socket.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import inspect
+import io
+from collections import deque
+from collections.abc import Iterator
+from types import FrameType, ModuleType
+from typing import Any, Final
+
+from kcache_model.foreign import all_attributes, class_attribute
+
+from ...stacks import variables_of
+
+_SCALARS: Final = (bool, int, float, str, bytes, type(None))
+_CONTAINERS: Final = (list, tuple, dict, set, frozenset, deque, bytearray)
+_ENCLOSING: Final = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+_SUSPENDED: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+class _NotPlainError(Exception):
+    """An expression or a value that is not plain."""
+
+
+def is_plain_poll(frame: FrameType) -> bool:
+    """Whether a frame sleeps directly in a plain polling loop."""
+    code = frame.f_code
+    loop = _loop_at(code.co_filename, code.co_name, frame.f_lineno)
+    if loop is None or code.co_flags & _SUSPENDED:
+        return False
+    variables = {**vars(builtins), **frame.f_globals, **variables_of(frame)}
+    try:
+        return _is_truth(loop.test, variables) and _is_plain_body(loop.body, variables) == 1
+    except _NotPlainError:
+        return False
+
+
+@functools.lru_cache(1_000)
+def _loop_at(file: str, name: str, line: int) -> ast.While | None:
+    """Return the only loop of a function around a line; ``None`` if there is none, or if its source is not known."""
+    try:  # with functions in C alone: any other would count as code that the thread runs
+        with io.open_code(file) as opened:
+            tree = compile(opened.read(), file, "exec", ast.PyCF_ONLY_AST)
+    except (OSError, SyntaxError, ValueError):
+        return None
+    functions = [node for node in _nodes(tree) if isinstance(node, ast.FunctionDef) and _covers(node, line)]
+    if not functions or functions[-1].name != name:
+        return None
+    loops = [node for node in _nodes(functions[-1]) if isinstance(node, _ENCLOSING) and _covers(node, line)]
+    inner = [node for node in _nodes(functions[-1]) if isinstance(node, _FUNCTIONS) and _covers(node, line)]
+    is_only = len(loops) == 1 and inner == [functions[-1]]
+    return loops[0] if is_only and isinstance(loops[0], ast.While) and not loops[0].orelse else None
+
+
+def _nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and all below it, from the outside to the inside."""
+    yield node
+    for name in node._fields:
+        value = getattr(node, name, None)
+        for inner in value if type(value) is list else (value,):
+            if isinstance(inner, ast.AST):
+                yield from _nodes(inner)
+
+
+def _covers(node: Any, line: int) -> bool:
+    return bool(node.lineno <= line <= node.end_lineno)
+
+
+def _is_plain_body(body: list[ast.stmt], variables: dict[str, Any]) -> int:
+    """Return the number of sleeps in the body of a loop.
+
+    Raises:
+        _NotPlainError: it does anything else.
+    """
+    sleeps = 0
+    for statement in body:
+        match statement:
+            case ast.Pass() | ast.Break() | ast.Continue() | ast.Return(value=None | ast.Constant()):
+                pass
+            case ast.Expr(value=ast.Call(func=ast.Name(id="sleep") | ast.Attribute(attr="sleep"), keywords=[])):
+                call: Any = statement.value
+                if len(call.args) != 1 or type(_value(call.args[0], variables)) not in _SCALARS:
+                    raise _NotPlainError
+                if isinstance(call.func, ast.Attribute) and type(_value(call.func.value, variables)) is not ModuleType:
+                    raise _NotPlainError
+                sleeps += 1
+            case ast.If(test=test, body=inner, orelse=otherwise):
+                _is_truth(test, variables)
+                sleeps += _is_plain_body(inner, variables) + _is_plain_body(otherwise, variables)
+            case _:
+                raise _NotPlainError
+    return sleeps
+
+
+def _is_truth(node: ast.expr, variables: dict[str, Any]) -> bool:
+    """Return True if a condition is plain.
+
+    Raises:
+        _NotPlainError: it is not.
+    """
+    match node:
+        case ast.BoolOp(values=values):
+            return all(_is_truth(value, variables) for value in values)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return _is_truth(operand, variables)
+        case ast.Compare(left=left, comparators=others):
+            if any(type(_value(each, variables)) not in _SCALARS for each in (left, *others)):
+                raise _NotPlainError
+            return True
+    if type(_value(node, variables)) not in (*_SCALARS, *_CONTAINERS):
+        raise _NotPlainError
+    return True
+
+
+def _value(node: ast.expr, variables: dict[str, Any]) -> Any:
+    """Return the value of a plain expression without running any code of its objects.
+
+    Raises:
+        _NotPlainError: the expression is not plain.
+    """
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id=name) if name in variables:
+            return variables[name]
+        case ast.Attribute(value=of, attr=name):
+            owner = _value(of, variables)
+            attributes, kind = all_attributes(owner), type(owner)
+            looks_up = class_attribute(kind, "__getattribute__")
+            is_usual = looks_up is object.__getattribute__ and type(class_attribute(kind, name)) in _SCALARS
+            if name in attributes and (kind is ModuleType or is_usual):
+                return attributes[name]
+        case ast.Subscript(value=of, slice=index):
+            container, key = _value(of, variables), _value(index, variables)
+            has_plain_keys = type(container) is dict and all(type(each) in _SCALARS for each in container)
+            if (type(container) in (list, tuple) or has_plain_keys) and type(key) in _SCALARS:
+                try:
+                    return container[key]
+                except (LookupError, TypeError):
+                    raise _NotPlainError from None
+        case ast.Call(func=ast.Name(id="len"), args=[of], keywords=[]) if variables.get("len") is len:
+            if type(container := _value(of, variables)) in _CONTAINERS:
+                return len(container)
+    raise _NotPlainError
