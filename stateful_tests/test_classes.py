@@ -40,6 +40,9 @@ from kcache_model.outcomes import ANYTHING, WAITS, Outcome, raised, returned
 from kcache_model.target_name import target_name
 from kcache_model.verdict import Status
 from kcache_stress.engine.audit import AuditShare
+from kcache_stress.engine.execution import Execution
+from kcache_stress.engine.strategy import Ending
+from kcache_stress.judgement.call_judge import CallJudge
 from kcache_stress.objects.object_exploration import ObjectExplorationTarget
 from kcache_stress.target.explore import ExploreOptions, explore
 from kcache_stress.target.replay import follow
@@ -328,6 +331,19 @@ def test_what_differs_from_time_to_time_accuses_nobody_although_it_was_replayed_
     assert not specification.look_again([refill, sell])
     call = Call(0, refill, 0, 1, returned("other"))
     assert check_calls(specification, (), [call]).status is Status.OK
+
+
+@pytest.mark.parametrize("varies", [True, False])
+def test_executions_are_judged_again_if_what_they_are_compared_with_varies(varies: bool) -> None:
+    numbers = itertools.count() if varies else itertools.repeat(0)
+    specification = ReplaySpecification(lambda _: returned(next(numbers)), is_trusting=True)
+    program = ObjectProgram((), ((refill,),))
+    judge = CallJudge(specification, program, lambda _: ())
+    execution = Execution(Ending.COMPLETE, [], 1, [[(0, 0)]], [[returned("other")]])
+    problem = judge.judge(execution)
+    assert (problem is None) == varies
+    assert problem is None or problem.kind is FindingKind.NONLINEARIZABLE
+    assert specification.unsteady == ({"refill"} if varies else set())
 
 
 def test_what_does_not_differ_is_replayed_twice_before_it_accuses() -> None:

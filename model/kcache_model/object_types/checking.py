@@ -19,7 +19,7 @@ from .method_call import MethodCall
 from .specification import SLOW_WAITS, Specification, States, WaitsMayBeSlow, as_called, follow
 
 CALLED_BACK: Final = "a callback calls the object in the middle of a call, so this call need not be one step"
-"""The reason why results that no order explains accuse nobody: code that runs callbacks without its lock is correct."""
+"""Reason for which such results are no violation: a class may run callbacks without its lock."""
 _NANOSECONDS: Final = 1e9
 """Nanoseconds in a second."""
 
@@ -93,12 +93,12 @@ def check_calls(
         return _checked(specification, initial, calls, strict_errors=strict_errors, budget=budget, created=created)
 
     verdict = checked()
-    is_by_callback = any(calls_back(call.operation) for call in calls)
-    if verdict.status is Status.VIOLATION and is_by_callback and not verdict.is_error:
+    if verdict.status is not Status.VIOLATION:
+        return verdict
+    if not verdict.is_error and any(calls_back(call.operation) for call in calls):
         return CallsVerdict(Status.UNKNOWN, CALLED_BACK)
     look_again = getattr(specification, "look_again", lambda _: False)
-    is_doubtful = verdict.status is Status.VIOLATION and look_again([call.operation for call in calls])
-    return checked() if is_doubtful else verdict
+    return checked() if look_again([call.operation for call in calls]) else verdict
 
 
 def _checked(

@@ -3,8 +3,8 @@
 A lock of a read-write lock, a subscription or a lease is a part of its class: a race may lie in it alone. Its methods
 are called only if its class belongs to the package of the class under test, because anything else has its own tests.
 
-An alternative is a target of its own for each class of such objects. Then nobody would compare what several of them do
-to the object from which they come: that two locks exclude each other is a fact about three objects.
+Alternative: one target for each class of such objects. But two locks that must exclude each other, and the object from
+which they come, are three objects; such a target would see one of them.
 """
 
 from __future__ import annotations

@@ -189,7 +189,7 @@ class GoodHall(BadHall):
 
 
 class _Order:
-    """What no other module knows."""
+    """A class that no annotation names, so kcache has no values of it."""
 
 
 class Shelf:

@@ -175,12 +175,13 @@ class CallJudge:
         self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: tuple[GaveUp, ...]
     ) -> Problem | None:
         problem = self._judge_as_known(execution, outcomes, shape, given_up)
+        if problem is None:
+            return None
         is_by_callback = any(map(calls_back, (*self._program.prefix, *self._operations)))
-        if problem is not None and problem.kind is FindingKind.NONLINEARIZABLE and is_by_callback:
+        if problem.kind is FindingKind.NONLINEARIZABLE and is_by_callback:
             self.proof_obstacles[CALLED_BACK] = None
             return None
-        look_again = getattr(self._specification, "look_again", None)
-        if problem is None or look_again is None or not look_again(self._called):
+        if not getattr(self._specification, "look_again", lambda _: False)(self._called):
             return problem
         self.monitor = Monitor(self._specification.effects, self._initial, self._called, self._agrees)
         self._plain = _Orders(self.monitor, self.monitor.start)

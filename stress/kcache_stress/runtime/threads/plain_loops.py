@@ -2,7 +2,7 @@
 
 The condition of such a loop consists of variables, plain attributes, items, comparisons and ``len``; its body of one
 call of ``sleep``, and of conditions that end it. Its values are of built-in types, so that no other code runs. It is in
-no other loop. Anything else might change a state that nobody sees: an iterator, a context variable, a socket.
+no other loop. Any other code may change hidden state: an iterator, a context variable, a socket.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ _SCALARS: Final = (bool, int, float, str, bytes, type(None))
 _CONTAINERS: Final = (list, tuple, dict, set, frozenset, deque, bytearray)
 _ENCLOSING: Final = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-
-
 _SUSPENDED: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 

@@ -85,7 +85,7 @@ def unchanged_since(scheduler: Scheduler, frame: FrameType | None) -> Changed | 
         scheduler: of the running thread.
         frame: the frame that sleeps.
     """
-    # Without instrumentation nobody knows what the thread has read; and an object must not live longer, if that counts.
+    # Without instrumentation, no reads are recorded. If objects may die, the frame that is kept here would delay that.
     if frame is None or scheduler.tracer is not None or scheduler.lets_die:
         return None
     thread = scheduler.actors[scheduler.current]
