@@ -19,6 +19,7 @@ from kcache_conformance.targets.class_names import class_type_name
 from kcache_model.verdict import Status
 from stateful_tests.material.front_door import (
     afterwards,
+    functions_and_children,
     giving_up,
     kinds,
     newcomers,
@@ -159,6 +160,35 @@ def test_a_fault_of_an_object_that_a_call_returns_is_found_and_its_twin_is_not_a
     compile(result.findings[0].script, "example", "exec")
     twin = checked(f"Good{name}", 12, file=file)
     assert (twin.status, twin.findings) == (Status.OK, ()), twin.reasons
+
+
+FURTHER = [name.removeprefix("Bad") for name in vars(functions_and_children) if name.startswith("Bad")]
+
+
+@pytest.mark.parametrize("name", FURTHER)
+def test_a_fault_of_a_returned_function_or_child_is_found_and_its_twin_is_not_accused(name: str) -> None:
+    file = Path(functions_and_children.__file__)
+    result = checked(f"Bad{name}", 60, file=file)
+    assert result.status is Status.VIOLATION, (result.findings, result.reasons)
+    assert "result_of_" in result.findings[0].script
+    compile(result.findings[0].script, "example", "exec")
+    twin = checked(f"Good{name}", 12, file=file)
+    assert (twin.status, twin.findings) == (Status.OK, ()), twin.reasons
+    assert any(called.startswith("result_of_") for called in twin.methods.called)
+
+
+def test_a_method_that_only_children_take_is_called_there_and_named() -> None:
+    result = checked("GoodMetric", 12, file=Path(functions_and_children.__file__))
+    assert "result_of_labels.add" in result.methods.called
+    assert "add" not in result.methods.called
+    reason = "it raised for all values that were tried; result_of_labels.add did not"
+    assert dict(result.methods.not_compared)["add"] == reason
+
+
+@pytest.mark.parametrize(("name", "called"), [("GoodTable", "copy get put"), ("GoodDecorator", "count register")])
+def test_copies_and_functions_of_others_are_not_called(name: str, called: str) -> None:
+    result = checked(name, 6, file=Path(functions_and_children.__file__))
+    assert (result.status, " ".join(result.methods.called)) == (Status.OK, called)
 
 
 def test_methods_of_what_two_attributes_return_are_called_once_and_are_not_required() -> None:

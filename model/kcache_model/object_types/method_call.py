@@ -192,6 +192,11 @@ class MethodCall:
         return self.name if self.of is None else self.name.removeprefix(f"{self.receiver}.")
 
     @property
+    def is_of_function(self) -> bool:
+        """Whether it calls what another call has returned, such as the function that ends a subscription."""
+        return self.of is not None and self.own_name == "__call__"
+
+    @property
     def receiver(self) -> str:
         """The name of the object on which the call is made, in Python code."""
         return "made" if self.of is None else result_name(self.of.name)
@@ -306,7 +311,7 @@ def _end(call: MethodCall, what: str) -> str:
 
 
 _TEXTS: Final[dict[Form, Callable[[MethodCall, Callable[[object], str]], str]]] = {
-    Form.CALL: lambda call, literal: f"{call.name}({call.passed(literal)})",
+    Form.CALL: lambda call, literal: f"{call.receiver if call.is_of_function else call.name}({call.passed(literal)})",
     Form.READ: lambda call, _: call.name,
     Form.SET: lambda call, literal: f"{call.name.removesuffix('.set')} = {call.passed(literal)}",
     Form.ITERATE: lambda call, literal: _of_self(_CODES[Form.ITERATE](call, literal)),

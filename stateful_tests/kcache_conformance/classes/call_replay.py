@@ -94,15 +94,19 @@ class Replay:
 
     def result(self, calls: Calls) -> object:
         """Return the result of the last call as an object; ``None`` if it did not return. Only for plain drivers."""
+        return self.object_and_result(calls)[1]
+
+    def object_and_result(self, calls: Calls) -> tuple[object, object]:
+        """Return the object of the class and the result of the last call; ``None`` for both if it did not return."""
         self._virtual = self._virtual or self._virtual_calls()
         self._virtual.keeps_driver, self._real = True, None
         outcome = self(calls)
         driver: Any = self._real or self._virtual.driver
         self._virtual.keeps_driver, self._virtual.driver, self._real = False, None, None
         if outcome.waits or outcome.error is not None or driver is None:
-            return None
+            return None, None
         results = driver.results(calls[-1].name)
-        return results[-1] if results else None
+        return (driver.made, results[-1]) if results else (None, None)
 
     @property
     def spinning(self) -> frozenset[str]:

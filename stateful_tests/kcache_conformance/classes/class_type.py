@@ -41,7 +41,7 @@ from .call_replay import Replay
 from .called_under_lock import advice_of_left_out, methods_called_under_lock
 from .probing import Probed
 from .public_calls import PublicCall, async_methods, class_calls, defining_class, method_name, public_calls
-from .returned_objects import calls_on_results, results_of, with_blocks
+from .returned_objects import calls_on_results, results_of, returned_by_children, with_blocks
 from .sparing import Allowance, Sparing
 from .vocabulary_choice import ClassVocabulary, vocabulary_of
 
@@ -285,11 +285,17 @@ def _of_class(
     not_made = {text.partition("(")[0].strip() for text in impossible} & on_results
     not_made |= {call.name for call in further if call.after in not_made}
     not_made |= {f"{name.removesuffix('.enter')}.exit" for name in not_made if name.endswith(".enter")}
-    templates = tuple(template for template in templates if template.name not in probed.untried | not_made)
+    of_children = returned_by_children(kind, results, [call for call in further if call.name not in not_made])
+    refused = {text.partition("(")[0].strip() for text in impossible} & of_children.keys()
+    templates = tuple(template for template in templates if template.name not in probed.untried | not_made | refused)
     inherited = {call.name for call in offered if call.is_inherited}
     named = (
         *left_out,
-        *(text for text in impossible if text.partition("(")[0].strip() not in not_made),
+        *(text for text in impossible if text.partition("(")[0].strip() not in not_made | refused),
+        *(
+            f"what {name} returns (it raised for all values that were tried; {of_children[name]} did not)"
+            for name in refused
+        ),
         *(f"what {name} returns (it differs from run to run)" for name in sorted(probed.unsteady - not_made)),
         *(f"what {name} returns ({what})" for name, what in probed.with_methods(kind, not_made)),
     )

@@ -291,6 +291,9 @@ class _Completing:
     def result(self, calls: Calls) -> object:
         return self._tries.result(with_receivers(calls))
 
+    def object_and_result(self, calls: Calls) -> tuple[object, object]:
+        return self._tries.object_and_result(with_receivers(calls))
+
     @property
     def real_waits(self) -> int:
         return self._tries.real_waits

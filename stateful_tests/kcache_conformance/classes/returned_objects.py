@@ -1,7 +1,11 @@
-"""Objects that calls return: their methods and their ``with`` blocks are calls, too.
+"""Objects that calls return: their methods and their ``with`` blocks are calls, too, and so are returned functions.
 
-A lock of a read-write lock, a subscription or a lease is a part of its class: a race may lie in it alone. Its methods
-are called only if its class belongs to the package of the class under test, because anything else has its own tests.
+A lock of a read-write lock, a lease, or a function that ends a subscription is a part of its class: a race may lie in
+it alone. Methods and functions are called only if they belong to the package of the class under test, because anything
+else has its own tests.
+
+An object of the class itself, such as a child in a tree or a counter with other labels, is called if it shares state
+with the object that returned it. A copy does not.
 
 Alternative: one target for each class of such objects. But two locks that must exclude each other, and the object from
 which they come, are three objects; such a target would see one of them.
@@ -9,17 +13,21 @@ which they come, are three objects; such a target would see one of them.
 
 from __future__ import annotations
 
+import functools
 import inspect
+import itertools
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from types import FunctionType, MethodType, ModuleType
+from typing import Any, Final, cast
 
+from kcache_model.foreign import all_attributes, is_a, is_any
 from kcache_model.object_types.method_call import Form, MethodCall, result_name
 from kcache_model.object_types.vocabulary import OperationTemplate
 
 from .pairs import belong_together
-from .public_calls import PublicCall, public_calls
+from .public_calls import PublicCall, public_calls, required_parameters
 from .sparing import Sparing
 
 _BLOCKS: Final = (("__enter__", "__exit__", False), ("__aenter__", "__aexit__", True))
@@ -29,6 +37,10 @@ _MOST_METHODS: Final = 12
 _MOST_CALLS: Final = 24
 """The most calls of all returned objects."""
 _WEIGHT: Final = 0.5
+_DEPTH: Final = 3
+"""References from an object to a child of its own class: an attribute, a container in it, and a node of some list."""
+_MOST_ITEMS: Final = 100
+_UNCHANGING: Final = (bool, int, float, complex, str, bytes, type(None), type, FunctionType, ModuleType)
 _FORMS: Final = frozenset({Form.CALL, Form.READ, Form.ITERATE, Form.ENTER, Form.EXIT})
 
 
@@ -56,11 +68,18 @@ def with_blocks(
 
 
 def results_of(templates: Sequence[OperationTemplate], tries: Sparing) -> dict[MethodCall, object]:
-    """Return what calls return on a new object, without ``None``; calls that take results of others are not made."""
+    """Return what calls return on a new object; calls that take results of others are not made.
+
+    ``None`` is left out, and so is an object of the same class that shares no state with the new object.
+    """
     firsts = [next(template.smallest(0)) for template in templates]
     wanted = [call for call in firsts if call.form in (Form.CALL, Form.READ, Form.ENTER) and not call.needs]
-    results = ((call, tries.result((call,))) for call in wanted if call.is_write)
-    return {call: result for call, result in results if result is not None}
+    results = ((call, *tries.object_and_result((call,))) for call in wanted if call.is_write)
+    return {
+        call: result
+        for call, creator, result in results
+        if result is not None and (not _inherits(type(result), type(creator)) or _share_state(creator, result))
+    }
 
 
 def calls_on_results(kind: type, results: Mapping[MethodCall, object]) -> list[PublicCall]:
@@ -71,14 +90,18 @@ def calls_on_results(kind: type, results: Mapping[MethodCall, object]) -> list[P
         results: what its calls return.
     """
     on_results: list[PublicCall] = []
-    known: set[type] = set()
+    known: set[object] = set()
     for producer, result in results.items():
-        of = type(result)
+        function = _function_in(result)
+        of = type(result) if function is None else function.__code__
         if producer.form is Form.READ and of in known:  # most such attributes are two names of one object
             continue
         known.add(of)
-        is_own = is_other_class(of, kind) and _package(of) == _package(kind)
-        own = [*_own_calls(of)] if is_own else []
+        if function is not None:
+            is_own = _root(function.__globals__.get("__name__", "")) == _package(kind)
+            own = [_call_of(result, function)] if is_own else []
+        else:
+            own = [*_own_calls(type(result))] if _package(type(result)) == _package(kind) else []
         own = [replace(call, after=_opener(call.name, own)) for call in own]
         if len(own) <= _MOST_METHODS and len(on_results) + len(own) <= _MOST_CALLS:
             name = result_name(producer.name)
@@ -95,15 +118,76 @@ def calls_on_results(kind: type, results: Mapping[MethodCall, object]) -> list[P
     return on_results
 
 
+def returned_by_children(
+    kind: type, results: Mapping[MethodCall, object], calls: Sequence[PublicCall]
+) -> dict[str, str]:
+    """Return the names of the calls that are made on a result of the class itself, each with the name of such a call.
+
+    A method may be refused by the object under test, and meant for its children: the value of a labelled counter.
+    """
+    children = [call for call in calls if call.of is not None and _inherits(type(results[call.of]), kind)]
+    return {call.name.partition(".")[2]: call.name for call in children}
+
+
 def is_other_class(of: type, kind: type) -> bool:
     """Whether a class is neither ``kind``, nor one that inherits from it, nor of the standard library."""
-    # Results are of private copies of classes, so these are compared by their names.
-    names = ((base.__module__, base.__qualname__) for base in of.__mro__)
-    return (kind.__module__, kind.__qualname__) not in names and _package(of) not in sys.stdlib_module_names
+    return not _inherits(of, kind) and _package(of) not in sys.stdlib_module_names
+
+
+def _inherits(of: type, kind: type) -> bool:
+    """Whether a class is ``kind`` or inherits from it; by name, because results are of private copies of classes."""
+    return (kind.__module__, kind.__qualname__) in ((base.__module__, base.__qualname__) for base in of.__mro__)
 
 
 def _package(kind: type) -> str:
-    return kind.__module__.partition(".")[0]
+    return _root(kind.__module__)
+
+
+def _root(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def _share_state(creator: object, result: object) -> bool:
+    """Whether one object refers to the other, or both refer to the same object that may change."""
+    if any(each is one for one, other in ((creator, result), (result, creator)) for each in _within(other)):
+        return True
+    theirs = {id(value) for value in all_attributes(result).values() if _may_change(value)}
+    return any(id(value) in theirs for value in all_attributes(creator).values() if _may_change(value))
+
+
+def _within(value: object, depth: int = _DEPTH) -> Iterator[object]:
+    """Yield the objects to which an object refers by its attributes, and by containers in them."""
+    inner: list[object] = [*all_attributes(value).values()]
+    if is_any(value, (list, tuple, set)):
+        inner += [*itertools.islice(cast(Any, value), _MOST_ITEMS)]
+    elif is_a(value, dict):
+        inner += [*itertools.islice(dict.values(value), _MOST_ITEMS)]
+    for each in inner:
+        yield each
+        if depth and _may_change(each):
+            yield from _within(each, depth - 1)
+
+
+def _may_change(value: object) -> bool:
+    return not is_any(value, _UNCHANGING)
+
+
+def _function_in(result: object) -> FunctionType | None:
+    """Return the function that a result calls, if it is a function, a bound method or a partial function."""
+    while is_a(result, functools.partial):
+        result = result.func
+    if is_a(result, MethodType):
+        result = result.__func__
+    return result if is_a(result, FunctionType) else None
+
+
+def _call_of(result: Any, function: FunctionType) -> PublicCall:
+    """Return the call of a returned function; see :func:`_function_in`."""
+    is_async_generator = inspect.isasyncgenfunction(function)
+    form = Form.ITERATE if is_async_generator or inspect.isgeneratorfunction(function) else Form.CALL
+    is_async = is_async_generator or inspect.iscoroutinefunction(function)
+    parameters = required_parameters(result, is_bound=True)
+    return PublicCall("__call__", form, parameters, is_async=is_async)
 
 
 def methods_of(kind: type) -> list[str]:

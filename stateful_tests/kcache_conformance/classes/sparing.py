@@ -75,6 +75,10 @@ class CountingTries(Protocol):
         """Return the result of the last call as an object; ``None`` if it did not return."""
         ...
 
+    def object_and_result(self, calls: tuple[Any, ...], /) -> tuple[object, object]:
+        """Return the object of the class and the result of the last call; ``None`` for both if it did not return."""
+        ...
+
 
 class Sparing:
     """Trials of calls that end: a call that has really waited several times is assumed to wait always.
@@ -104,3 +108,7 @@ class Sparing:
     def result(self, calls: tuple[MethodCall, ...]) -> object:
         """Return the result of the last call as an object; ``None`` if it did not return, or if the time is spent."""
         return None if self._allowance.is_spent_by_slow_trials else self._tries.result(calls)
+
+    def object_and_result(self, calls: tuple[MethodCall, ...]) -> tuple[object, object]:
+        """Return the object of the class, too; ``None`` for both if the call did not return, or the time is spent."""
+        return (None, None) if self._allowance.is_spent_by_slow_trials else self._tries.object_and_result(calls)
