@@ -49,7 +49,8 @@ class Leftovers:
         self._modules = list(modules)
         self._executions = 0
         self._first: dict[str, list[object]] = {}
-        self._retained: list[CanonicalState] = []
+        self._state = CanonicalState()  # one for all: it keeps alive the objects whose ids are tokens
+        self._state.add_reader(Scheduler, self._state.keep)  # not read: the clock is reset with each execution
 
     def look(self) -> None:
         """Compare the modules with the first execution; to be called when an execution is set up, before it begins."""
@@ -57,11 +58,9 @@ class Leftovers:
         if self.note or self._executions & (self._executions - 1):
             return
         for name, value in self._values():
-            state = CanonicalState()
-            state.add_reader(Scheduler, state.keep)  # not read: the clock of a module is reset with each execution
-            state.read((value, *_at_hand(value)))
-            self._retained.append(state)  # tokens may be ids of objects that the state keeps alive
-            tokens = [*state.tokens, *_position(value)]
+            self._state.start()
+            self._state.read((value, *_at_hand(value)))
+            tokens = [*self._state.tokens, *_position(value)]
             if self._executions == 1:
                 self._first[name] = tokens
             elif self._first.get(name) != tokens:
