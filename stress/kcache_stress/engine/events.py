@@ -99,6 +99,25 @@ class AtomicAccesses:
         self.enabled_by = enabled_by
 
 
+class Channel:
+    """Base class of queues whose items are put and taken in one step each.
+
+    RELEASE puts an item, ACQUIRE takes the first one, TRY takes it if there is one, and QUERY asks whether there is
+    one. The slot of an event that puts or takes an item is the number of the item, never 0; it is 0 if TRY fails.
+
+    A lock and a container would be sound, too, but then each put conflicts with each take. Here a take depends on the
+    put of its item, whose order cannot be changed, and on other takes. Prior art: the order of receives in checkers of
+    programs with messages.
+    """
+
+    __slots__ = ()
+
+
+def frees_lock(kind: int, obj: object) -> bool:
+    """Whether an event releases a lock. Its order matters less than that of other events: who waits does not see it."""
+    return kind == RELEASE and not issubclass(type(obj), Channel)
+
+
 COMPOUND: Final = frozenset({UnknownAccess, AtomicAccesses})
 """Types of the slots of accesses that are not one access to one known place."""
 
@@ -220,7 +239,12 @@ def are_dependent(pending: Pending, event: Event) -> bool:
         return location(obj, slot) == location(other, other_slot)
     if JOIN in (kind, other_kind):
         return SPAWN in (kind, other_kind)
+    if kind != other_kind and kind in _OF_ITEMS and other_kind in _OF_ITEMS and issubclass(type(obj), Channel):
+        return False  # both can happen: then the item that is taken is not the one that is put
     return not (kind == QUERY and other_kind == QUERY)
+
+
+_OF_ITEMS: Final = frozenset({ACQUIRE, RELEASE})
 
 
 def _meet(slot: object, other: object) -> bool:

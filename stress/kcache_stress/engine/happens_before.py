@@ -28,6 +28,7 @@ from .events import (
     UNKNOWN,
     WRITE,
     AtomicAccesses,
+    Channel,
     Pending,
     Trace,
     UnknownAccess,
@@ -85,6 +86,69 @@ class _Lock:
         self.released = -1
         self.looks: list[int] = []
 
+    def see(self, position: int, trace: Trace) -> tuple[list[int], list[int]]:
+        """Take note of an event; return the events that may race with this event, and those that happen before it."""
+        _, kind, _, slot = trace[position]
+        taken = kind == ACQUIRE or (kind == TRY and slot) or (kind == SPAWN and slot is not None)
+        if kind == BLOCKED:
+            candidates, ordered = [self.acquired], []
+        elif kind == ACQUIRE:
+            candidates, ordered = [self.acquired, *self.looks], [self.released, *self.looks]
+        elif kind == RELEASE and slot:
+            candidates = ordered = [self.acquired, *self.looks]
+        elif taken:
+            candidates = ordered = [self.acquired, self.released, *self.looks]
+        elif kind == JOIN and slot:
+            candidates, ordered = [self.acquired], [self.acquired, self.released]
+        else:
+            candidates = ordered = [self.acquired, self.released]
+            self.looks.append(position)
+        if taken:
+            self.acquired, self.looks = position, []
+        elif kind == RELEASE and slot:
+            self.released, self.looks = position, []
+        return candidates, ordered
+
+
+class _Channel:
+    """Positions of the last put and the last take of a channel, and of the looks since each of them.
+
+    Attributes:
+        items: the number of an item that was put and not taken -> the position of its put.
+    """
+
+    __slots__ = ("before_put", "before_take", "items", "put", "taken")
+
+    def __init__(self) -> None:
+        self.put = self.taken = -1
+        self.items: dict[object, int] = {}
+        self.before_put: list[int] = []
+        self.before_take: list[int] = []
+
+    def see(self, position: int, trace: Trace) -> tuple[list[int], list[int]]:
+        """Take note of an event; return the events that may race with this event, and those that happen before it.
+
+        A take waits for the put of its item, so the other order of the two does not exist. TRY does not wait.
+        """
+        _, kind, _, slot = trace[position]
+        if kind == BLOCKED:
+            return [self.taken], []
+        if kind == RELEASE:
+            candidates = ordered = [self.put, *self.before_put]
+            self.put, self.before_put, self.items[slot] = position, [], position
+        elif kind == ACQUIRE or slot:
+            put = self.items.pop(slot, -1)
+            candidates = [self.taken, *self.before_take]
+            ordered = [*candidates, put]
+            if kind == TRY:
+                candidates = ordered
+            self.taken, self.before_take = position, []
+        else:
+            candidates = ordered = [self.put, self.taken]
+            self.before_put.append(position)
+            self.before_take.append(position)
+        return candidates, ordered
+
 
 def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
     """Compute the happens-before relation and the races of a trace; O(length * actors) and a little for each race.
@@ -102,7 +166,7 @@ def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
     knowledge = [[0] * threads for _ in range(threads)]
     last: list[Clock] = [(0,) * threads] * threads
     locations: defaultdict[object, _Location] = defaultdict(_Location)
-    locks: defaultdict[int, _Lock] = defaultdict(_Lock)
+    locks: dict[int, _Lock | _Channel] = {}
     racing: list[int] | None
     for position, (thread, kind, obj, slot) in enumerate(trace):
         if kind <= WRITE and shared is not None and type(slot) is not AtomicAccesses:
@@ -127,7 +191,18 @@ def happens_before(trace: Trace, threads: int, first: int = 0) -> HappensBefore:
             continue
         else:
             known = knowledge[thread]
-            racing = _on_lock(locks[id(obj)], position, trace, clocks, known, kind)
+            lock = locks.get(id(obj))
+            if lock is None:
+                lock = locks[id(obj)] = _Channel() if issubclass(type(obj), Channel) else _Lock()
+            candidates, ordered = lock.see(position, trace)
+            racing = [
+                other
+                for other in candidates
+                if other >= 0 and trace[other][0] != thread and known[trace[other][0]] <= other
+            ]
+            for other in ordered:
+                if other >= 0:
+                    _join(known, clocks[other])
             for where, how in _on_census(kind, obj, slot):
                 racing += _on_location(locations[where], position, trace, clocks, known, how) or ()
         visible[position] = 1
@@ -238,38 +313,6 @@ def _on_location(
         place.readers[thread] = position
     if before is not None:
         for other in before:
-            _join(known, clocks[other])
-    return racing
-
-
-def _on_lock(lock: _Lock, position: int, trace: Trace, clocks: list[Clock], known: list[int], kind: int) -> list[int]:
-    """Update a lock and the clock ``known`` of the actor; return the events that race with this event."""
-    thread = trace[position][0]
-    taken = (
-        kind == ACQUIRE or (kind == TRY and trace[position][3]) or (kind == SPAWN and trace[position][3] is not None)
-    )
-    if kind == BLOCKED:
-        candidates, ordered = [lock.acquired], []
-    elif kind == ACQUIRE:
-        candidates, ordered = [lock.acquired, *lock.looks], [lock.released, *lock.looks]
-    elif kind == RELEASE and trace[position][3]:
-        candidates = ordered = [lock.acquired, *lock.looks]
-    elif taken:
-        candidates = ordered = [lock.acquired, lock.released, *lock.looks]
-    elif kind == JOIN and trace[position][3]:
-        candidates, ordered = [lock.acquired], [lock.acquired, lock.released]
-    else:
-        candidates = ordered = [lock.acquired, lock.released]
-        lock.looks.append(position)
-    if taken:
-        lock.acquired, lock.looks = position, []
-    elif kind == RELEASE and trace[position][3]:
-        lock.released, lock.looks = position, []
-    racing = [
-        other for other in candidates if other >= 0 and trace[other][0] != thread and known[trace[other][0]] <= other
-    ]
-    for other in ordered:
-        if other >= 0:
             _join(known, clocks[other])
     return racing
 

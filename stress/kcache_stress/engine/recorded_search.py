@@ -24,6 +24,7 @@ from .events import (
     TRY,
     UNKNOWN,
     WRITE,
+    Channel,
     Pending,
     Trace,
     UnknownAccess,
@@ -67,6 +68,8 @@ class PlainTrace:
             return []
         if kind in _UNSUPPORTED or obj is THREADS:
             raise UncheckableError(_UNSUPPORTED.get(kind, "it asks for the list of threads"))
+        if issubclass(type(obj), Channel):
+            raise UncheckableError("it uses a queue in C")
         name = KIND_NAMES[kind]
         if kind == TRY and slot is False:
             name = "failed try"

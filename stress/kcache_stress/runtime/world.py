@@ -34,6 +34,7 @@ from .threads.library import make_queue_accelerator, module_registered_as, no_pr
 from .threads.opcode_tracer import THREADING_CLASSES
 from .threads.refusal import refuse
 from .threads.scheduler import MOST_PROGRAM_THREADS, Scheduler
+from .threads.simple_queue import items_type
 from .threads.thread_class import simplify_threads
 from .threads.thread_module import make_thread_module
 from .threads.uncontrolled import STAND_INS
@@ -209,7 +210,7 @@ class World:
         if name == "random":
             _make_repeatable(module)
         if name == "queue":
-            module.__dict__["SimpleQueue"] = module.__dict__["_PySimpleQueue"]
+            module.__dict__.update(SimpleQueue=module.__dict__["_PySimpleQueue"], _items=items_type(self.scheduler))
         return module
 
     def _hash_of(self, item: Any) -> int:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Container
 from typing import Final, TypeAlias
 
-from ..engine.events import JOIN, PAUSE, RELEASE, SPAWN, WRITE, Pending, UnknownAccess, parts_of
+from ..engine.events import JOIN, PAUSE, SPAWN, WRITE, Pending, UnknownAccess, frees_lock, parts_of
 from ..engine.happens_before import HappensBefore, happens_before
 from ..engine.scheduling import STOP, Scheduling
 from ..engine.strategy import Sampling, Step
@@ -87,7 +87,7 @@ class SelectiveWalk(Sampling):
         for thread, kind, obj, slot in scheduler.trace:
             if kind == SPAWN and isinstance(slot, int):
                 self._remaining[thread] = self._remaining.get(thread, 1) - totals.get(slot, 1)
-            elif kind != RELEASE and self._counts_now((kind, obj, slot)):
+            elif not frees_lock(kind, obj) and self._counts_now((kind, obj, slot)):
                 self._remaining[thread] = self._remaining.get(thread, 1) - 1
 
     def choose(self, running: int) -> int:
@@ -97,7 +97,7 @@ class SelectiveWalk(Sampling):
         has_started = len(threads) > self._threads
         if not self._is_done and running == self._chosen and not has_started:
             thread = threads[running]
-            if not thread.has_condition and not thread.finished and trace and trace[-1][1] != RELEASE:
+            if not thread.has_condition and not thread.finished and trace and not frees_lock(*trace[-1][1:3]):
                 return self._go_on(running)
         candidates = self.candidates()
         if not candidates:
@@ -137,7 +137,7 @@ class SelectiveWalk(Sampling):
         for thread, kind, obj, slot in trace:
             if kind == SPAWN and isinstance(slot, int):
                 self._parents[slot] = thread
-            elif kind != RELEASE:
+            elif not frees_lock(kind, obj):
                 for part in parts_of(kind, obj, slot):
                     sort = _sort(*part)
                     if sort is not None:
@@ -160,7 +160,7 @@ class SelectiveWalk(Sampling):
             if kind == PAUSE or isinstance(slot, UnknownAccess):
                 return True
             sort = _sort(kind, obj, slot)
-            if sort is not None and kind != RELEASE and (sort in self._counting or sort not in self._known):
+            if sort is not None and not frees_lock(kind, obj) and (sort in self._counting or sort not in self._known):
                 return True
         return False
 

@@ -21,9 +21,11 @@ from ..engine.events import (
     SPAWN,
     TRY,
     WRITE,
+    Channel,
     Pending,
     Trace,
     UnknownAccess,
+    frees_lock,
     identity,
     location,
     parts_of,
@@ -141,7 +143,7 @@ def _places(trace: Trace) -> Iterator[tuple[int, int]]:
     queried: set[object] = set()
     for position, (thread, kind, obj, slot) in enumerate(trace):
         own = held[thread]
-        if kind == RELEASE:
+        if frees_lock(kind, obj):
             own[id(obj)] -= 1
         if any(other != thread and begin <= position <= end for other, (begin, end) in spans.items()):
             touched: list[tuple[int, object]] = []
@@ -158,13 +160,13 @@ def _places(trace: Trace) -> Iterator[tuple[int, int]]:
                 if how == WRITE:
                     written.add(place)
             used.append((position, [place for _, place in touched]))
-        if kind == ACQUIRE or (kind == TRY and slot):
+        if (kind == ACQUIRE or (kind == TRY and slot)) and not issubclass(type(obj), Channel):
             own[id(obj)] += 1
     counts: Counter[object] = Counter()
     for position, places in used:
         thread, kind, obj, slot = trace[position]
         has_started = position > 0 and trace[position - 1][:2] == (thread, SPAWN)
-        if kind == RELEASE:  # only TRY and QUERY notice that a lock is held a little longer
+        if frees_lock(kind, obj):  # only TRY and QUERY notice that a lock is held a little longer
             places = [place for place in places if place in queried]
         if has_started or any(len(users[place]) > 1 and place in written and not guards[place] for place in places):
             sort = (thread, kind, type(obj), slot if type(slot) is str else None)

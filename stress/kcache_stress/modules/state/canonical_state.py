@@ -22,6 +22,7 @@ from typing import Any, Final
 
 from kcache_model.stamped import Stamped
 
+from ...engine.events import Channel
 from ...runtime.threads.locks import VirtualLock, VirtualRLock
 from ...runtime.threads.thread_module import ThreadHandle
 from .readable import BASES, CONSTANTS, READ_BASE, THREAD_BOOKKEEPING, VALUES, VIEWS, is_readable, is_thread
@@ -131,6 +132,8 @@ class CanonicalState:
         """Return the reader for objects of a type; called once per type."""
         if issubclass(kind, Stamped):
             return self._stamped
+        if issubclass(kind, Channel):
+            return self.number  # its items are read where they are
         if issubclass(kind, VirtualRLock):
             return self._rlock
         if issubclass(kind, (VirtualLock, ThreadHandle)):

@@ -90,34 +90,25 @@ _SIMPLE_QUEUE: Final = """
 class _PySimpleQueue:
     def __init__(self):
         self._queue = deque()
-        self._filled = threading.Condition(threading.Lock())
+        self._items = _items(self._queue)
 
     def put(self, item, block=True, timeout=None):
-        with self._filled:
-            self._queue.append(item)
-            self._filled.notify()
+        self._items.put(self._queue, item)
 
     def get(self, block=True, timeout=None):
-        if timeout is not None and timeout < 0:
-            raise ValueError("'timeout' must be a non-negative number")
-        with self._filled:
-            if not self._queue and not (block and self._filled.wait_for(lambda: self._queue, timeout)):
-                raise Empty
-            return self._queue.popleft()
+        return self._items.take(self._queue, block, timeout)
 
     def put_nowait(self, item):
-        return self.put(item, block=False)
+        self._items.put(self._queue, item)
 
     def get_nowait(self):
-        return self.get(block=False)
+        return self._items.take(self._queue, False)
 
     def empty(self):
-        with self._filled:
-            return not self._queue
+        return not self._items.count(self._queue)
 
     def qsize(self):
-        with self._filled:
-            return len(self._queue)
+        return self._items.count(self._queue)
 
     __class_getitem__ = classmethod(types.GenericAlias)
 """

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import greenlet
 
 from ...engine.equal_actors import NONE_EQUAL
-from ...engine.events import JOIN, PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace, namespaces
+from ...engine.events import ACQUIRE, JOIN, PAUSE, READ, RELEASE, SPAWN, TRY, WRITE, Pending, Trace, namespaces
 from ...engine.execution import Timeout
 from ...engine.scheduling import FOREVER, HUB
 from ...engine.weak_objects import start_over, weakly
@@ -205,7 +205,7 @@ class Scheduler:
             self._to_hub()
             thread.waits_for, free = None, waitable.free
             if self.live:
-                self.trace.append((self.current, kind, waitable, free if kind in (TRY, JOIN) else None))
+                self.trace.append((self.current, kind, waitable, None if kind == ACQUIRE and free is True else free))
                 if isinstance(waits_for, Timed) and not free:
                     self._time_out(waits_for)
             return free
