@@ -117,10 +117,10 @@ class _Channel:
         items: the number of an item that was put and not taken -> the position of its put.
     """
 
-    __slots__ = ("before_put", "before_take", "items", "put", "taken")
+    __slots__ = ("before_put", "before_take", "items", "last_put", "last_take")
 
     def __init__(self) -> None:
-        self.put = self.taken = -1
+        self.last_put = self.last_take = -1
         self.items: dict[object, int] = {}
         self.before_put: list[int] = []
         self.before_take: list[int] = []
@@ -132,19 +132,19 @@ class _Channel:
         """
         _, kind, _, slot = trace[position]
         if kind == BLOCKED:
-            return [self.taken], []
+            return [self.last_take], []
         if kind == RELEASE:
-            candidates = ordered = [self.put, *self.before_put]
-            self.put, self.before_put, self.items[slot] = position, [], position
+            candidates = ordered = [self.last_put, *self.before_put]
+            self.last_put, self.before_put, self.items[slot] = position, [], position
         elif kind == ACQUIRE or slot:
-            put = self.items.pop(slot, -1)
-            candidates = [self.taken, *self.before_take]
-            ordered = [*candidates, put]
+            of_item = self.items.pop(slot, -1)
+            candidates = [self.last_take, *self.before_take]
+            ordered = [*candidates, of_item]
             if kind == TRY:
                 candidates = ordered
-            self.taken, self.before_take = position, []
+            self.last_take, self.before_take = position, []
         else:
-            candidates = ordered = [self.put, self.taken]
+            candidates = ordered = [self.last_put, self.last_take]
             self.before_put.append(position)
             self.before_take.append(position)
         return candidates, ordered

@@ -93,13 +93,13 @@ class _PySimpleQueue:
         self._items = _items(self._queue)
 
     def put(self, item, block=True, timeout=None):
-        self._items.put(self._queue, item)
+        self._items.append(self._queue, item)
 
     def get(self, block=True, timeout=None):
         return self._items.take(self._queue, block, timeout)
 
     def put_nowait(self, item):
-        self._items.put(self._queue, item)
+        self._items.append(self._queue, item)
 
     def get_nowait(self):
         return self._items.take(self._queue, False)

@@ -42,7 +42,7 @@ class Items(Channel):
         """The number of the first item; 0 if there is none."""
         return self._puts - len(self._items) if self._items else 0
 
-    def put(self, items: deque[Any], item: object) -> None:
+    def append(self, items: deque[Any], item: object) -> None:
         """Put an item."""
         self._items = items
         if self._is_explored:
