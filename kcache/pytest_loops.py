@@ -101,12 +101,13 @@ class LoopUse:
         self.obstacle = self.obstacle or f"it runs in a loop of {kind}, which cannot be scheduled"
 
     def _is_of_test(self, frame: FrameType | None) -> bool:
-        """Whether code of the test runs in a loop, and has called."""
-        is_test = False
-        while frame is not None and frame.f_code is not _RUNNING:
+        """Whether code of the test runs in a loop and has called, or runs the loop that code of others runs in."""
+        is_test = is_in_loop = False
+        while frame is not None and not (is_test and is_in_loop):
             is_test = is_test or frame.f_code.co_filename in self._files
+            is_in_loop = is_in_loop or frame.f_code is _RUNNING
             frame = frame.f_back
-        return is_test and frame is not None
+        return is_test and is_in_loop
 
 
 def _files_of(item: Any) -> Iterator[str]:

@@ -113,6 +113,69 @@ async def test_process():
     assert await process.wait() == 0
 """
 
+HELPER = """
+import asyncio
+
+from pool import Locked, Pool
+
+
+async def body(kind):
+    pool = kind()
+    loop = asyncio.get_running_loop()
+    for seconds in (0.01, 0.03):
+        loop.call_later(seconds, lambda: tasks.append(loop.create_task(pool.take())))
+    tasks = []
+    await asyncio.sleep(0.05)
+    await asyncio.gather(*tasks)
+    assert pool.idle == 0
+
+
+def run(kind):
+    asyncio.run(body(kind))
+"""
+
+IN_TIME = """
+import asyncio
+
+import pytest
+from helper import Locked, Pool, body
+
+
+@pytest.mark.parametrize("kind", [Pool, Locked])
+def test_body_of_another_module(kind):
+    asyncio.run(body(kind))
+
+
+async def test_timers_that_are_due_at_once():
+    log, loop = [], asyncio.get_running_loop()
+
+    async def wait():
+        await asyncio.sleep(0.01)
+        log.append("task")
+
+    loop.call_later(0.02, log.append, "timer")
+    await asyncio.gather(wait())
+    assert log[0] == "task"
+
+
+async def test_input_within_a_long_timeout():
+    async def serve(reader, writer):
+        writer.write(b"x")
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        async with asyncio.timeout(10):
+            reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+            assert await reader.read() == b"x"
+        writer.close()
+
+
+async def test_input_that_never_comes():
+    await asyncio.gather(asyncio.sleep(0))
+    async with asyncio.timeout(10):
+        await asyncio.get_running_loop().create_future()
+"""
+
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
@@ -122,7 +185,9 @@ def project(tmp_path: Path) -> Path:
         "gate.py": GATE,
         "pool.py": POOL,
         "trio.py": "run = print\n",
+        "helper.py": HELPER,
         "test_loops.py": SUITE,
+        "in_time.py": IN_TIME,
     }.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     return tmp_path
@@ -167,3 +232,19 @@ def test_cancellations_reach_the_exploration(project: Path, run_command: Callabl
         "test_gate[False]": "fails in some order",
         "test_gate[True]": "explored",
     }
+
+
+def test_what_happens_if_nothing_is_late_is_no_failure_in_every_order(
+    project: Path, run_command: Callable[..., CompletedProcess[str]]
+) -> None:
+    options = ("-v", "-p", "no:cacheprovider", "in_time.py")
+    done = run_command(project, "kcache", "run", "--budget-per-test", "4s", "pytest", "--", *options)
+    listed, summary = outcomes(done)
+    assert done.returncode == 1
+    assert {name: outcome for name, (outcome, _) in listed.items()} == {
+        "test_body_of_another_module[Pool]": "fails in some order",
+        "test_body_of_another_module[Locked]": "explored",
+        "test_timers_that_are_due_at_once": "fails in some order",
+        "test_input_within_a_long_timeout": "explored",
+        "test_input_that_never_comes": "ran as it is",
+    }, summary

@@ -78,3 +78,19 @@ class Replay(Strategy):
     def has_more(self) -> bool:
         """Return False: there is one schedule."""
         return False
+
+
+class Unhurried(Strategy):
+    """The one schedule without preemptions in which no wait ends, and nothing is cancelled, while others can go on."""
+
+    def choose(self, running: int) -> int:
+        """Return the running actor, or the first one that does not go on because time passes."""
+        scheduler = self.scheduler
+        scheduler.left = 1
+        candidates = self.candidates()
+        patient = [actor for actor in candidates if not scheduler.actors[actor].is_timing_out] or candidates
+        return running if running in patient else next(iter(patient), STOP)
+
+    def has_more(self) -> bool:
+        """Return False: there is one schedule."""
+        return False

@@ -19,8 +19,10 @@ from .cancellation import NOT_TOLERATED, TaskName
 from .served_loop import ServedLoop
 from .sources import (
     CANCEL,
+    CANCELLATION,
     CANCELLATIONS,
     COMPLETIONS,
+    DEADLINE,
     INPUT,
     OTHER,
     TIME,
@@ -89,7 +91,7 @@ class EventLoop(ConnectingLoop, VirtualLoop):  # type: ignore[misc]
         self._own_tasks: dict[asyncio.Task[Any], int] = {}  # of the test -> its number, if there are cancellations
         self._iterations = self._moves = 0  # moves of the clock
         self._patient: set[events.TimerHandle] = set()  # timers that are due only when nothing else can go on
-        self._has_call_of_thread = False  # whether a callback of another thread waits for the next iteration
+        self._has_call_of_others = False  # whether a callback of a thread or a stream waits for the next iteration
         self._is_idle = False  # whether nothing was ready when the loop was about to begin an iteration
         self._turns: list[events.Handle] = []  # callbacks that are ready and run in any order
         self._clock_resolution = 0.0  # a timer is due when the clock says so, and not earlier
@@ -178,7 +180,7 @@ class EventLoop(ConnectingLoop, VirtualLoop):  # type: ignore[misc]
         self._append(handle)
         self._loops.arrivals.append(Arrival(self._number, self._iterations, OTHER, 0))
         self._arrivals.came_from.append(self._scheduler.current)
-        self._has_call_of_thread = True
+        self._has_call_of_others = True
         return handle
 
     def _require_own_thread(self, used: str) -> None:
@@ -213,6 +215,7 @@ class EventLoop(ConnectingLoop, VirtualLoop):  # type: ignore[misc]
 
     def deliver(self, context: Context, callback: Callable[..., object], *args: Any) -> None:
         """Let a callback arrive with the next iteration."""
+        self._has_call_of_others = True
         self._arrivals.handles.append(events.Handle(callback, args, self, context))
 
     def start_source(
@@ -273,7 +276,7 @@ class EventLoop(ConnectingLoop, VirtualLoop):  # type: ignore[misc]
         arrived, self._arrivals.handles = self._arrivals.handles, []
         if self._turns:
             self._turns = [handle for handle in self._turns if handle not in arrived]
-        self._has_call_of_thread = False
+        self._has_call_of_others = False
         return arrived
 
     def _wait_alone(self) -> None:
@@ -359,7 +362,7 @@ class EventLoop(ConnectingLoop, VirtualLoop):  # type: ignore[misc]
             self._scheduler.was_patient = True
             return False
 
-        self._start_once("reaches its deadline", ring, may_ring)
+        self._start_once(DEADLINE, ring, may_ring)
         return timer
 
     @property
@@ -391,8 +394,8 @@ class EventLoop(ConnectingLoop, VirtualLoop):  # type: ignore[misc]
         return timer is not None
 
     def _others_can_go_on(self) -> bool:
-        """Whether a thread beside the loop, or a function in an executor, can go on, or has called the loop."""
-        if self._has_call_of_thread:
+        """Whether a stream, another thread, or a function in an executor can go on, or has called the loop."""
+        if self._has_call_of_others or any(each.has_something() for each in self._sources if each.is_soon):
             return True
         beside = self._scheduler.actors.keys() - self._loops.environment - {self._thread}
         return any(self._scheduler.actors[number].enabled for number in (*beside, *self._functions))
@@ -415,7 +418,7 @@ class EventLoop(ConnectingLoop, VirtualLoop):  # type: ignore[misc]
         self._has_clock = True
         clock = Source(
             self,
-            "reaches its deadline",
+            DEADLINE,
             self._let_time_pass,
             self._may_time_pass,
             self._next_timer,
@@ -458,7 +461,7 @@ class EventLoop(ConnectingLoop, VirtualLoop):  # type: ignore[misc]
 
         orders = (COMPLETIONS, TIMERS, CANCELLATIONS)
         source = Source(
-            self, "is cancelled", cancel, is_possible, waits_at, orders, is_once=True, forced=(CANCEL, number)
+            self, CANCELLATION, cancel, is_possible, waits_at, orders, is_once=True, forced=(CANCEL, number)
         )
         self._start(source, self._cancelling)
 

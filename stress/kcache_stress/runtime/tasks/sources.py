@@ -60,6 +60,9 @@ class Arrival(NamedTuple):
     number: int
 
 
+DEADLINE: Final = "reaches its deadline"
+CANCELLATION: Final = "is cancelled"
+
 TIME, INPUT, CANCEL, WAIT, OTHER = "time", "input", "cancel", "wait", ""
 
 
@@ -155,6 +158,16 @@ class Source:
         self.orders = orders
         self.waited = 0
         self._loop = loop
+
+    @property
+    def comes_last(self) -> bool:
+        """Whether it delivers after all others if nothing is tried: a deadline or a cancellation, but no input."""
+        return self.what in (DEADLINE, CANCELLATION)
+
+    @property
+    def is_soon(self) -> bool:
+        """Whether it delivers what is there already: data of a stream. A completion may take any time."""
+        return not self.is_once and not self.comes_last
 
     @property
     def free(self) -> bool:

@@ -191,4 +191,6 @@ class VirtualThread:
     def is_timing_out(self) -> bool:
         """Whether the thread waits with a timeout and can go on only because the wait may time out."""
         wait = self.waits_for
-        return isinstance(wait, Timed) and not (wait.waitable.free or wait.is_overdue)
+        if isinstance(wait, Timed):
+            return not (wait.waitable.free or wait.is_overdue)
+        return wait is not None and getattr(wait, "comes_last", False)  # the clock of an event loop
