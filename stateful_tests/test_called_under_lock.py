@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 import threading
 from math import inf
 from pathlib import Path
+from types import ModuleType
+from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -72,6 +76,38 @@ def test_methods_are_found_by_what_the_class_does_and_says() -> None:
     assert methods_called_under_lock(Base) == {"put"}
     assert methods_called_under_lock(Derived) == {"put", "refresh", "clear", "drop"}
     assert methods_called_under_lock(dict) == frozenset()
+
+
+REQUIRED = [
+    "The lock must be held.",
+    "Callers must hold the lock of the store.",
+    "Called with self._lock held.",
+    "Only while the lock is held.",
+    "Assumes that the store's lock is held.",
+    "To be called holding the lock.",
+    "With the store lock held, remove everything.",
+]
+NOT_REQUIRED = [
+    "The caller must not hold the lock: it is taken here.",
+    "The lock must never be held here.",
+    "Book the seat with the first held back for a guest.",
+    "Return whether the lock is held by the caller now.",
+    "May be called without holding the lock.",
+]
+
+
+@pytest.mark.parametrize(("sentence", "is_required"), [(one, one in REQUIRED) for one in (*REQUIRED, *NOT_REQUIRED)])
+def test_what_a_sentence_says_of_the_lock(sentence: str, is_required: bool, tmp_path: Path) -> None:
+    file = tmp_path / "documented.py"
+    file.write_text(f'class Documented:\n    def work(self):\n        """{sentence}"""\n')
+    names: dict[str, Any] = {"__name__": "documented"}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+    kind = names["Documented"]
+    kind.__module__ = "documented"
+    module = ModuleType("documented")
+    module.__file__ = str(file)
+    with mock.patch.dict(sys.modules, documented=module):
+        assert methods_called_under_lock(kind) == ({"work"} if is_required else set())
 
 
 STORE = """

@@ -170,11 +170,37 @@ def test_a_fault_of_a_returned_function_or_child_is_found_and_its_twin_is_not_ac
     file = Path(functions_and_children.__file__)
     result = checked(f"Bad{name}", 60, file=file)
     assert result.status is Status.VIOLATION, (result.findings, result.reasons)
-    assert "result_of_" in result.findings[0].script
+    is_of_class = name == "Decorated"
+    assert is_of_class or "result_of_" in result.findings[0].script
     compile(result.findings[0].script, "example", "exec")
     twin = checked(f"Good{name}", 12, file=file)
     assert (twin.status, twin.findings) == (Status.OK, ()), twin.reasons
-    assert any(called.startswith("result_of_") for called in twin.methods.called)
+    assert is_of_class != any(called.startswith("result_of_") for called in twin.methods.called)
+
+
+def test_methods_that_are_no_functions_are_called() -> None:
+    result = checked("GoodDecorated", 12, file=Path(functions_and_children.__file__))
+    assert result.methods.called == ("add", "add_one", "count", "hit")
+
+
+def test_where_no_result_can_be_compared_nothing_is_known(tmp_path: Path) -> None:
+    result = checked("Numbers", 4, file=Path(functions_and_children.__file__))
+    assert result.status is Status.UNKNOWN
+    assert "no result was compared" in " ".join(result.reasons)
+    done = CliRunner().invoke(main, ["verify", f"{functions_and_children.__file__}:Numbers", "--bound", "2x1"])
+    assert (done.exit_code, "not verified: no result was compared" in " ".join(done.output.split())) == (3, True)
+
+
+def test_a_call_that_waits_until_its_timeout_does_not_read_the_object_back() -> None:
+    result = checked("GoodStart", 12, file=Path(functions_and_children.__file__))
+    assert (result.status, result.findings) == (Status.OK, ())
+
+
+def test_real_threads_alone_accuse_no_class_that_reads_the_clock() -> None:
+    result = checked("Stamped", 12, phases=("stress",), file=Path(functions_and_children.__file__))
+    assert result.status is Status.UNKNOWN
+    assert "depend on the clock" in result.findings[0].unconfirmed
+    assert checked("Stamped", 12, file=Path(functions_and_children.__file__)).status is Status.VIOLATION
 
 
 def test_a_method_that_only_children_take_is_called_there_and_named() -> None:

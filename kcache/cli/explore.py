@@ -15,7 +15,7 @@ from rich.text import Text
 from kcache_conformance.classes.called_under_lock import advice_of_left_out
 from kcache_conformance.phases.symptoms import with_severity
 from kcache_conformance.report.run_report import RunReport, report_of_one_phase
-from kcache_conformance.results.exploration_outcomes import uncalled, without_calls
+from kcache_conformance.results.exploration_outcomes import without_calls
 from kcache_conformance.verification.batch import Batch, describe
 from kcache_conformance.verification.spread import spread
 from kcache_model.errors import TargetError
@@ -238,8 +238,8 @@ def explore(
     elif tally.note or (chosen and not tally.exhausted):
         advice = "" if tally.note else f"; {tally.most_orders}increase the budget"
         status, verdict = Status.UNKNOWN, f"not all interleavings were covered{advice}"
-    elif missing := uncalled(description.left_out):
-        status, verdict = Status.UNKNOWN, without_calls(missing)
+    elif missing := without_calls(description.left_out):
+        status, verdict = Status.UNKNOWN, missing
     else:
         status, verdict = Status.OK, ""
     with clear_errors():

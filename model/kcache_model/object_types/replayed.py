@@ -119,6 +119,11 @@ class ReplaySpecification:
         return any(getattr(replay, "is_timed", True) for replay in (self._replay, self._timing))
 
     @property
+    def has_read_clock(self) -> bool:
+        """Whether the class has read the clock, as far as is known."""
+        return any(getattr(replay, "has_read_clock", False) for replay in (self._replay, self._timing))
+
+    @property
     def starts_threads(self) -> bool:
         """Whether the class starts threads of its own; these threads may be slow."""
         return bool(getattr(self._replay, "starts_threads", False))

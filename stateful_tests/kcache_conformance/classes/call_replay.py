@@ -119,6 +119,11 @@ class Replay:
         return self._virtual is None or bool(self._virtual.is_timed or self.differing)
 
     @property
+    def has_read_clock(self) -> bool:
+        """Whether the class has read the clock in a replay."""
+        return self._virtual is not None and self._virtual.has_read_clock
+
+    @property
     def starts_threads(self) -> bool:
         """Whether the class has started threads of its own in a replay."""
         return self._virtual is not None and self._virtual.starts_threads

@@ -13,14 +13,17 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from kcache_model.object_types.plain_driver import INCOMPARABLE
+
 from ..phases.symptoms import IS_LEFT_OUT
 
 _LOCK_NAME: Final = re.compile(r"lock|mutex|cond", re.IGNORECASE)
 _LOCK_CLASSES: Final = frozenset({"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "allocate_lock"})
 _SAYS_SO: Final = re.compile(
-    r"\block\b.{0,20}\b(must|has to|needs to|should)\b.{0,20}\bbe (held|taken|acquired)"
-    r"|\b(must|has to|should)\b.{0,20}\b(hold|own|have acquired)\b.{0,20}\block\b"
-    r"|\bwith (the|its|self\.\w+|this) .{0,20}\b(lock )?held\b|\bholding the lock\b|\block (is|be) held\b",
+    r"\block\b.{0,20}\b(must|has to|needs to|should)\b(?!\W+(not|never)\b).{0,20}\bbe (held|taken|acquired)"
+    r"|\b(must|has to|should)\b(?!\W+(not|never)\b).{0,20}\b(hold|own|have acquired)\b.{0,20}\block\b"
+    r"|\bwith (the |its |this )?.{0,20}\block held\b|\bwith self\.\w+ held\b|(?<!without )\bholding the lock\b"
+    r"|\b(assum|requir|expect|call|must|only|while|when)\w*\b.{0,40}\block (is|be) held\b",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -90,6 +93,7 @@ def advice_of_left_out(left_out: Iterable[str]) -> dict[str, str]:
     advice: dict[str, str] = {}
     for text in left_out:
         name, _, reason = text.partition(" (")
-        if reason and " " not in name:  # ``what NAME returns (...)`` is called, so it is not included
+        is_called = " " in name or INCOMPARABLE in reason  # ``what NAME returns (...)``
+        if reason and not is_called:
             advice[name] = f"{IS_LEFT_OUT}: {reason.removesuffix(')')}"
     return advice

@@ -24,7 +24,7 @@ from kcache_model.object_types.plain import (
     plain_argument,
     plain_codec,
 )
-from kcache_model.object_types.plain_driver import PlainDriver
+from kcache_model.object_types.plain_driver import INCOMPARABLE, PlainDriver
 from kcache_model.object_types.replayed import ReplaySpecification
 from kcache_model.object_types.vocabulary import Vocabulary
 from kcache_model.outcomes import Outcome, error_text
@@ -41,7 +41,13 @@ from .call_replay import Replay
 from .called_under_lock import advice_of_left_out, methods_called_under_lock
 from .probing import Probed
 from .public_calls import PublicCall, async_methods, class_calls, defining_class, method_name, public_calls
-from .returned_objects import calls_on_results, results_of, returned_by_children, with_blocks
+from .returned_objects import (
+    calls_on_results,
+    results_of,
+    returned_by_children,
+    with_blocks,
+    with_called_attributes,
+)
 from .sparing import Allowance, Sparing
 from .vocabulary_choice import ClassVocabulary, vocabulary_of
 
@@ -255,7 +261,9 @@ def _of_class(
     tries = Sparing(replay, allowance)
     words = vocabulary_of(offered, tries)
     results = results_of(words.templates, tries)
-    blocks = with_blocks(offered, results, tries, is_async=driver is AwaitingDriver)
+    blocks = with_blocks(
+        with_called_attributes(kind, offered, results), results, tries, is_async=driver is AwaitingDriver
+    )
     if blocks != offered:
         offered, words = blocks, vocabulary_of(blocks, Sparing(replay, allowance))
         results = results_of(words.templates, tries)
@@ -281,6 +289,7 @@ def _of_class(
         *(f"{name} (it never returned in one thread)" for name in probed.endless()),
         *(f"{name} (it raised {error} for all values that were tried)" for name, error in probed.refused()),
     )
+    is_incomparable = {template.name for template in templates} <= probed.unsteady
     on_results = {call.name for call in further}
     not_made = {text.partition("(")[0].strip() for text in impossible} & on_results
     not_made |= {call.name for call in further if call.after in not_made}
@@ -296,7 +305,10 @@ def _of_class(
             f"what {name} returns (it raised for all values that were tried; {of_children[name]} did not)"
             for name in refused
         ),
-        *(f"what {name} returns (it differs from run to run)" for name in sorted(probed.unsteady - not_made)),
+        *(
+            f"{name} ({INCOMPARABLE})" if is_incomparable else f"what {name} returns (it differs from run to run)"
+            for name in sorted(probed.unsteady - not_made)
+        ),
         *(f"what {name} returns ({what})" for name, what in probed.with_methods(kind, not_made)),
     )
     named = tuple(text for text in named if method_name(text) not in inherited)

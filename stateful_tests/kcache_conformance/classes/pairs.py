@@ -23,6 +23,7 @@ _TAKERS: Final[Mapping[str, frozenset[str]]] = {
         "get": "put release return give",
         "getconn": "putconn",
         "grant": "revoke",
+        "issue": "redeem revoke verify check",
         "lease": "release renew return",
         "lock": "unlock",
         "obtain": "release return",

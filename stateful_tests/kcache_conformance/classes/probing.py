@@ -127,13 +127,14 @@ class Probed:
     def reads(self) -> Iterator[str]:
         """Yield properties, and the calls without arguments that only read, as far as trials show.
 
-        These return a value, return the same value again, and change the outcome of no other call. A call for which
+        They return a value at once, and the same value again, and change the outcome of no other call. A call for which
         this is wrong does no harm: the specification makes it, too. Calls that return objects are not among them, as
         objects are compared by the calls that returned them.
         """
         of_object = [call for call in self.first if call.of is None]  # of a result, only if there is one
+        of_object = [call for call in of_object if call.name not in self.untried and not self._takes_time(call)]
         yield from (call.name for call in of_object if call.form is Form.READ and self._returns_plain_data(call))
-        steady = [call for call in of_object if call.name not in self.unsteady | self.untried]
+        steady = [call for call in of_object if call.name not in self.unsteady]
         sparing = Sparing(self._tries, self._allowance)
         count = 0
         for call in steady:
@@ -153,6 +154,11 @@ class Probed:
             ):
                 count += 1
                 yield call.name
+
+    def _takes_time(self, call: MethodCall) -> bool:
+        """Whether a call sleeps or waits until its timeout: real threads would do so each time they read the object."""
+        stage = self._tries.stage(self._with_needed(call))
+        return stage is not None and any(stage.seconds)
 
     def _returns_plain_data(self, call: MethodCall) -> bool:
         outcome = self.first[call]

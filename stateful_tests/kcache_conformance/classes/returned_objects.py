@@ -36,6 +36,8 @@ _MOST_METHODS: Final = 12
 """The most calls of one returned object. More, as a database connection has, would crowd out those of the class."""
 _MOST_CALLS: Final = 24
 """The most calls of all returned objects."""
+_MOST_BEFORE: Final = 4
+"""The most calls after which a call is tried that returns nothing on a new object: a table finds what it contains."""
 _WEIGHT: Final = 0.5
 _DEPTH: Final = 3
 """References from an object to a child of its own class: an attribute, a container in it, and a node of some list."""
@@ -68,18 +70,54 @@ def with_blocks(
 
 
 def results_of(templates: Sequence[OperationTemplate], tries: Sparing) -> dict[MethodCall, object]:
-    """Return what calls return on a new object; calls that take results of others are not made.
+    """Return what calls return on a new object, or after another call; calls that take results of others are not made.
 
     ``None`` is left out, and so is an object of the same class that shares no state with the new object.
     """
     firsts = [next(template.smallest(0)) for template in templates]
     wanted = [call for call in firsts if call.form in (Form.CALL, Form.READ, Form.ENTER) and not call.needs]
-    results = ((call, *tries.object_and_result((call,))) for call in wanted if call.is_write)
+    writes = [call for call in wanted if call.is_write]
+    others = sorted((call for call in writes if call.form is Form.CALL), key=lambda call: not call.puts_in)
+    results = ((call, *_first_result(call, others, tries)) for call in writes)
     return {
         call: result
         for call, creator, result in results
         if result is not None and (not _inherits(type(result), type(creator)) or _share_state(creator, result))
     }
+
+
+def _first_result(call: MethodCall, others: Sequence[MethodCall], tries: Sparing) -> tuple[object, object]:
+    """Return an object, and what a call on it returns; if that is ``None``, on an object after another call."""
+    creator, result = tries.object_and_result((call,))
+    for other in others[:_MOST_BEFORE] if result is None else ():
+        creator, result = tries.object_and_result((other, call)) if other != call else (None, None)
+        if result is not None:
+            break
+    return creator, result
+
+
+def with_called_attributes(
+    kind: type, calls: Sequence[PublicCall], results: Mapping[MethodCall, object]
+) -> list[PublicCall]:
+    """Return the calls; attributes as calls if they are methods, as those by ``functools.partialmethod`` are.
+
+    Args:
+        kind: the class.
+        calls: the calls of the class.
+        results: what some of them return.
+    """
+    functions = {call.name: result for call, result in results.items() if call.form is Form.READ}
+    whole = []
+    for call in calls:
+        result = functions.get(call.name)
+        function = _function_in(result)
+        declared = inspect.getattr_static(kind, call.name, None)
+        if function is not None and not isinstance(declared, property):
+            call = replace(_call_of(result, function), name=call.name)
+            if isinstance(declared, functools.singledispatchmethod):  # its signature still names the object
+                call = replace(call, parameters=required_parameters(function))
+        whole.append(call)
+    return whole
 
 
 def calls_on_results(kind: type, results: Mapping[MethodCall, object]) -> list[PublicCall]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kcache_model.object_types.method_call import result_name
-from kcache_model.object_types.plain_driver import NOT_CALLED
+from kcache_model.object_types.plain_driver import INCOMPARABLE, NOT_CALLED
 
 Coverage = Mapping[str, Mapping[str, int]]
 """Name of a call -> ``ok`` or the error -> how often."""
@@ -77,7 +77,8 @@ def methods_report(calls: Sequence[str], not_tested: Iterable[str], coverages: I
             counts.setdefault(name, Counter()).update(results)
     reasons, not_compared, not_by_threads = _reasons(not_tested)
     names = dict.fromkeys((*calls, *reasons))
-    called = tuple(name for name in names if counts.get(name, Counter())["ok"])
+    incomparable = {name for name, reason in reasons.items() if reason == INCOMPARABLE}
+    called = tuple(name for name in names if counts.get(name, Counter())["ok"] and name not in incomparable)
     left_out = tuple((name, reasons.get(name) or _why(name, reasons, counts)) for name in names if name not in called)
     on_results = tuple(pair for pair in left_out if pair[0].startswith(result_name("")) and pair[0] not in reasons)
     left_out = tuple(pair for pair in left_out if pair not in on_results)

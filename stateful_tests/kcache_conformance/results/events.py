@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from kcache_model.finding import Finding
+from kcache_model.object_types.plain_driver import INCOMPARABLE
 from kcache_model.verdict import Status
 
 from ..targets.replay_request import ReplayRequest
@@ -204,6 +205,8 @@ def incomplete_reasons(methods: MethodsReport) -> tuple[str, ...]:
     if not methods.missing:
         return ()
     names = ", ".join(f"{name} ({reason})" for name, reason in methods.missing)
+    if all(reason == INCOMPARABLE for _, reason in methods.missing):
+        return (f"no result was compared, so nothing is known: {names}",)
     options = " ".join(f"--leave-out {name}" for name, _ in methods.missing[:_MOST_NAMED])
     return (f"these methods never returned, so nothing is known about them: {names}. To accept that: {options}",)
 

@@ -12,6 +12,7 @@ from kcache import Semantics
 from kcache_model.audited import NOT_AUDITED, Audited
 from kcache_model.bound import Bound
 from kcache_model.finding import Finding
+from kcache_model.object_types.plain_driver import INCOMPARABLE
 from kcache_model.verdict import Status, all_assumed
 
 from ..phases.symptoms import KnownFindings
@@ -257,7 +258,7 @@ class Certificate:
         if self.programs == 0:
             return "no program of the bound uses only calls that the target offers"
         if self.tally.exhausted == self.programs:
-            return without_calls(uncalled(self.description.left_out))
+            return without_calls(self.description.left_out)
         if self.tally.lost:
             return f"the executor lost work: {self.tally.lost}"
         advice = self.tally.note or f"{self.tally.most_orders}increase the budget or reduce the bound"
@@ -269,10 +270,11 @@ class Certificate:
         return "source-DPOR with sleep sets, equal threads in order" if self.granularity == "free" else "source-DPOR"
 
 
-def without_calls(names: Sequence[str]) -> str:
-    """Return why a proof does not cover some methods; empty if there are no such methods."""
-    if not names:
-        return ""
+def without_calls(left_out: Sequence[str]) -> str:
+    """Return why a proof does not cover some methods, see :func:`uncalled`; empty if there are no such methods."""
+    names = uncalled(left_out)
+    if not names or any(INCOMPARABLE in text for text in left_out):
+        return f"no result was compared: {', '.join(left_out)}" if names else ""
     options = " ".join(f"--leave-out {name}" for name in names)
     them = "it" if len(names) == 1 else "them"
     return f"{' and '.join(names)} never returned, so nothing is proved about {them}; to accept that: {options}"

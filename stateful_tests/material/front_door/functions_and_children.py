@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import random
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -145,6 +148,131 @@ class GoodScope(BadScope):
             super().declare(name)
         else:
             self._root.declare(name)
+
+
+class _Bound:
+    """A decorator for methods that is a descriptor."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        return functools.partial(self._function, instance)
+
+
+class BadDecorated:
+    """Its methods are descriptors that are no functions."""
+
+    def __init__(self) -> None:
+        self._lock, self._count = threading.Lock(), 0
+
+    def count(self) -> int:
+        return self._count
+
+    def _add(self, number: int) -> int:
+        self._count = self._count + number
+        return self._count
+
+    add_one = functools.partialmethod(_add, 1)
+
+    @_Bound
+    def hit(self: Any) -> int:
+        return int(self._add(1))
+
+    @functools.singledispatchmethod
+    def add(self, value: Any) -> int:
+        return self._add(len(str(value)))
+
+    @add.register
+    def _(self, value: int) -> int:
+        return self._add(value)
+
+
+class GoodDecorated(BadDecorated):
+    def _add(self, number: int) -> int:
+        with self._lock:
+            return super()._add(number)
+
+    add_one = functools.partialmethod(_add, 1)
+
+
+class BadEntries:
+    """On a new object, ``find`` returns nothing: its entries are found later, and counted without a lock."""
+
+    class Entry:
+        """An entry."""
+
+        def __init__(self) -> None:
+            self._lock, self._uses = threading.Lock(), 0
+
+        def use(self) -> int:
+            self._uses += 1
+            return self._uses
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._entries: dict[str, BadEntries.Entry] = {}
+
+    def define(self, name: str) -> None:
+        with self._lock:
+            self._entries.setdefault(name, self.Entry())
+
+    def find(self, name: str) -> Entry | None:
+        with self._lock:
+            return self._entries.get(name)
+
+
+class GoodEntries(BadEntries):
+    class Entry(BadEntries.Entry):
+        """An entry with a lock."""
+
+        def use(self) -> int:
+            with self._lock:
+                return super().use()
+
+
+class Numbers:
+    """The only method returns something else each time, so nothing can be compared: two threads get one number."""
+
+    def __init__(self) -> None:
+        self._last = 0
+
+    def next(self) -> str:
+        self._last = last = self._last + 1
+        return f"{random.SystemRandom().random()}-{last}"
+
+
+class GoodStart:
+    """``ready`` waits for three seconds at most."""
+
+    def __init__(self) -> None:
+        self._changed, self._started = threading.Condition(), 0
+
+    def started(self) -> int:
+        with self._changed:
+            return self._started
+
+    def start(self) -> None:
+        with self._changed:
+            self._started += 1
+            self._changed.notify_all()
+
+    def ready(self, count: int = 9, timeout: float = 3.0) -> bool:
+        with self._changed:
+            return self._changed.wait_for(lambda: self._started >= count, timeout)
+
+
+class Stamped:
+    """A lost update between two looks at the clock."""
+
+    def __init__(self) -> None:
+        self._count, self._changed = 0, 0.0
+
+    def add(self) -> int:
+        count = self._count
+        self._changed = time.monotonic()
+        self._count = count + 1
+        return count
 
 
 class GoodTable:

@@ -66,6 +66,7 @@ def concurrent_finding(
     interleaving: Interleaving | None = None,
     detail: str = "",
     rule: str = "",
+    unconfirmed: str = "",
 ) -> Finding:
     """Create the finding of a program with several threads.
 
@@ -81,6 +82,7 @@ def concurrent_finding(
         interleaving: the description of the schedule.
         detail: further lines.
         rule: the id of the broken rule, if more is known than the kind.
+        unconfirmed: why it may be an artefact of kcache.
     """
     wrong = None if verdict is None else verdict.wrong
     core = () if verdict is None else verdict.accused
@@ -99,6 +101,7 @@ def concurrent_finding(
         schedule=token_format(setting.object_type).encode(token or setting.token(program, kind)),
         interleaving=None if interleaving is None else _marked(interleaving, calls, wrong),
         anomaly=None if verdict is None else verdict.anomaly,
+        unconfirmed=unconfirmed,
         rule=rule,
         script=setting.object_type.script(program, setting.target, _remarks(calls)),
     )

@@ -52,6 +52,8 @@ _IN_ONE_GO: Final = 16
 the next thread has started. With many objects, an interrupted thread is overtaken by others on the same object."""
 
 
+_TIME_PASSED: Final = "the results depend on the clock, and real time has passed in the calls"
+
 _OF_VIRTUAL_THREADS: Final = "cannot switch to a different thread"
 """Part of the message of greenlet's error if a real thread waits for a virtual lock."""
 
@@ -361,7 +363,17 @@ class ObjectStress:
             best.verdict,
             detail=best.detail,
             rule=best.broken[0].rule if kind is FindingKind.INVARIANT else "",
+            unconfirmed=self._depends_on_time(program, kind),
         )
+
+    def _depends_on_time(self, program: Any, kind: FindingKind) -> str:
+        """Return a reason for doubt if results depend on the clock: what is judged is when calls began and ended.
+
+        The explorer has a virtual clock: there, the same fault has no such doubt.
+        """
+        specification = self._type.specification(program)
+        is_result = kind is FindingKind.NONLINEARIZABLE and getattr(specification, "has_read_clock", False)
+        return _TIME_PASSED if is_result else ""
 
     def _progress(self, runs: Sequence[RealRun]) -> int:
         self._watch.alive()

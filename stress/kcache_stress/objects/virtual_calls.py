@@ -75,6 +75,7 @@ class VirtualCalls:
         starts_threads: whether in some replay there was a thread other than the callers.
         reads_clock: whether the clock was read in the last replay.
         is_timed: whether in some replay the clock was read or time has passed.
+        has_read_clock: whether in some replay the clock was read.
     """
 
     def __init__(self, place: Place) -> None:
@@ -86,7 +87,7 @@ class VirtualCalls:
         self.driver: Driver | None = None
         self.keeps_driver = False
         self.spinning: set[str] = set()
-        self.starts_threads = self.reads_clock = self.is_timed = False
+        self.starts_threads = self.reads_clock = self.has_read_clock = self.is_timed = False
         self._is_out_of_reach = False
 
     def replay(self, steps: Calls, driver: MakesDriver, *, elsewhere: int = 0) -> Stage | None:
@@ -208,6 +209,7 @@ class VirtualCalls:
                 scheduler.explore([_nothing] * idle + director.works, director.choose, timeouts=0, ties=0)
                 is_lost = director.is_lost or bool(scheduler.proof_obstacles)
                 self.reads_clock = scheduler.polled > 0
+                self.has_read_clock = self.has_read_clock or self.reads_clock
                 self.is_timed = self.is_timed or self.reads_clock or scheduler.now != began
                 self.starts_threads = self.starts_threads or sandbox.loops.threads_beside() > idle + len(callers)
             finally:
