@@ -270,11 +270,11 @@ class Certificate:
         return "source-DPOR with sleep sets, equal threads in order" if self.granularity == "free" else "source-DPOR"
 
 
-def without_calls(left_out: Sequence[str]) -> str:
+def without_calls(omitted: Sequence[str]) -> str:
     """Return why a proof does not cover some methods, see :func:`uncalled`; empty if there are no such methods."""
-    names = uncalled(left_out)
-    if not names or any(INCOMPARABLE in text for text in left_out):
-        return f"no result was compared: {', '.join(left_out)}" if names else ""
+    names = uncalled(omitted)
+    if not names or any(INCOMPARABLE in text for text in omitted):
+        return f"no result was compared: {', '.join(omitted)}" if names else ""
     options = " ".join(f"--leave-out {name}" for name in names)
     them = "it" if len(names) == 1 else "them"
     return f"{' and '.join(names)} never returned, so nothing is proved about {them}; to accept that: {options}"
