@@ -16,14 +16,17 @@ class Replay(Strategy):
         schedule: the schedule to follow.
         fair_steps: the average number of steps of each turn after the schedule, with the actors in turn; 0 for no
             limit.
+        steps: the number of steps after which the strategy is asked again; 1 if an actor that goes on because time passes
+            lets others go first each time.
         seed: for the random lengths of turns. Turns of constant length could be in step with a loop and never end it.
 
     Attributes:
         followed: whether the schedule could be followed to its end.
     """
 
-    def __init__(self, schedule: Schedule, fair_steps: int = 0, seed: int = 0) -> None:
+    def __init__(self, schedule: Schedule, fair_steps: int = 0, seed: int = 0, steps: int = FOREVER) -> None:
         super().__init__()
+        self._steps = steps
         self._seed = seed
         self._turns = random.Random(seed)
         self._schedule = schedule
@@ -59,7 +62,7 @@ class Replay(Strategy):
         if self._fair_steps:
             scheduler.left = self._turns.randint(1, 2 * self._fair_steps)
             return next((thread for thread in candidates if thread > running), candidates[0])
-        scheduler.left = FOREVER
+        scheduler.left = self._steps
         patient = [thread for thread in candidates if not scheduler.actors[thread].is_timing_out] or candidates
         return running if running in patient else patient[0]
 
@@ -74,22 +77,6 @@ class Replay(Strategy):
         if scheduler.actors[running].enabled:
             return True
         return not self.busy(scheduler.enabled()) and running in scheduler.next_timeouts()
-
-    def has_more(self) -> bool:
-        """Return False: there is one schedule."""
-        return False
-
-
-class Unhurried(Strategy):
-    """The one schedule without preemptions in which no wait ends, and nothing is cancelled, while others can go on."""
-
-    def choose(self, running: int) -> int:
-        """Return the running actor, or the first one that does not go on because time passes."""
-        scheduler = self.scheduler
-        scheduler.left = 1
-        candidates = self.candidates()
-        patient = [actor for actor in candidates if not scheduler.actors[actor].is_timing_out] or candidates
-        return running if running in patient else next(iter(patient), STOP)
 
     def has_more(self) -> bool:
         """Return False: there is one schedule."""

@@ -30,7 +30,7 @@ from ..engine.counterexample import SHOWN_ONCE, Counterexample
 from ..engine.execution import Problem
 from ..engine.granularity import Granularity
 from ..engine.preemption_bounded import PreemptionBounded
-from ..engine.schedule_replay import Unhurried
+from ..engine.schedule_replay import Replay
 from ..engine.search import SearchLimits, search
 from ..modules.copies import Copies
 from ..modules.private_packages import existing, parts_in_c
@@ -365,7 +365,7 @@ class BodyExplorationTarget:
     def _without_preemptions(self, runner: InterleavedRunner, problem: Problem) -> str:
         """Return a line about a failure without preemptions: whether all samples fail; empty for other deadlocks."""
         random = map(PartialOrderSampling, range(_FEW_SAMPLES if runner.is_long else _SAMPLES))
-        samples = (Unhurried(), *random)
+        samples = (Replay((), steps=1), *random)  # first, nothing is late
         if all(search(runner, sample, SCENARIO_JUDGE, SearchLimits(1)).problem is not None for sample in samples):
             return f"{FAILS_ON_LOOP if self._is_on_loop else FAILS_ALWAYS}\n"
         return "" if self._is_on_loop or problem.kind is FindingKind.DEADLOCK else f"{_FAILS_ALONE}\n"
