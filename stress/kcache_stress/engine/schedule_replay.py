@@ -16,8 +16,8 @@ class Replay(Strategy):
         schedule: the schedule to follow.
         fair_steps: the average number of steps of each turn after the schedule, with the actors in turn; 0 for no
             limit.
-        steps: the number of steps after which the strategy is asked again; 1 if an actor that goes on because time passes
-            lets others go first each time.
+        steps: the number of steps after which the strategy is asked again; with 1, an actor that goes on because time
+            passes lets others go first each time.
         seed: for the random lengths of turns. Turns of constant length could be in step with a loop and never end it.
 
     Attributes:
@@ -26,7 +26,7 @@ class Replay(Strategy):
 
     def __init__(self, schedule: Schedule, fair_steps: int = 0, seed: int = 0, steps: int = FOREVER) -> None:
         super().__init__()
-        self._steps = steps
+        self._length = steps
         self._seed = seed
         self._turns = random.Random(seed)
         self._schedule = schedule
@@ -62,7 +62,7 @@ class Replay(Strategy):
         if self._fair_steps:
             scheduler.left = self._turns.randint(1, 2 * self._fair_steps)
             return next((thread for thread in candidates if thread > running), candidates[0])
-        scheduler.left = self._steps
+        scheduler.left = self._length
         patient = [thread for thread in candidates if not scheduler.actors[thread].is_timing_out] or candidates
         return running if running in patient else patient[0]
 
