@@ -200,7 +200,8 @@ def _under_lock(kind: type) -> dict[str, str]:
     if _is_machine(kind):
         return {}
     return dict.fromkeys(
-        methods_called_under_lock(kind), "needs a lock: the class itself calls it only while it holds that lock"
+        methods_called_under_lock(kind),
+        "needs a lock: the class calls it only while it holds that lock, or the documentation says so",
     )
 
 
