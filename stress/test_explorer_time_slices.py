@@ -87,7 +87,7 @@ def test_counts():
 def test_threads_meet_that_take_from_one_queue_or_sleep_almost_equally_long(
     tmp_path: Path, name: str, is_wrong: bool
 ) -> None:
-    (found,) = searched(tmp_path, POOL, 5, lambda: TimeSlices(0), [name])  # type: ignore[arg-type]
+    (found,) = searched(tmp_path, POOL, 5, lambda: TimeSlices(9), [name])  # type: ignore[arg-type]
     assert bool(found.problem) == is_wrong, found
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection
 from types import FrameType
 
-from ..engine.events import ACQUIRE, JOIN
+from ..engine.events import ACQUIRE, JOIN, Channel
 from ..engine.scheduling import HUB
 from ..engine.waits import Wait
 from ..stacks import OWN_FILES
@@ -44,6 +44,8 @@ def _wait(thread: VirtualThread, names: dict[int, str], ended: Collection[int]) 
         return Wait(thread.number, "the end of a thread", where, None)
     if (what := getattr(obj, "what", None) or getattr(thread.waits_for, "what", None)) is not None:
         return Wait(thread.number, what, getattr(obj, "where", where), None)
+    if isinstance(obj, Channel):
+        return Wait(thread.number, "an item that is never put into the queue", where, None)
     if in_condition and isinstance(obj, VirtualLock):
         return Wait(thread.number, "a notification that never comes", where, None)
     name = names.setdefault(id(obj), f"lock {chr(ord('A') + len(names) % 26)}")

@@ -31,7 +31,6 @@ class Items(Channel):
 
     __slots__ = ("__weakref__", "_items", "_puts")
     scheduler: Scheduler  # set by the subclass that `items_type` creates
-    what: Final = "an item that no thread puts into the queue"
 
     def __init__(self, items: deque[Any]) -> None:
         self._items = items
