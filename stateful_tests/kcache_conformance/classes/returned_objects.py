@@ -78,6 +78,7 @@ def results_of(templates: Sequence[OperationTemplate], tries: Sparing) -> dict[M
     wanted = [call for call in firsts if call.form in (Form.CALL, Form.READ, Form.ENTER) and not call.needs]
     writes = [call for call in wanted if call.is_write]
     others = sorted((call for call in writes if call.form is Form.CALL), key=lambda call: not call.puts_in)
+    others = [call for call in others[:_MOST_BEFORE] if not tries((call,)).waits]  # real threads would wait, too
     results = ((call, *_first_result(call, others, tries)) for call in writes)
     return {
         call: result
@@ -89,7 +90,7 @@ def results_of(templates: Sequence[OperationTemplate], tries: Sparing) -> dict[M
 def _first_result(call: MethodCall, others: Sequence[MethodCall], tries: Sparing) -> tuple[object, object]:
     """Return an object, and what a call on it returns; if that is ``None``, on an object after another call."""
     creator, result = tries.object_and_result((call,))
-    for other in others[:_MOST_BEFORE] if result is None else ():
+    for other in others if result is None else ():
         creator, result = tries.object_and_result((other, call)) if other != call else (None, None)
         if result is not None:
             break
