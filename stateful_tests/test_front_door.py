@@ -148,18 +148,23 @@ def test_what_only_virtual_threads_have_accuses_nobody(phase: str) -> None:
     assert (result.status, result.findings, result.methods.not_compared) == (Status.OK, (), ())
 
 
+def found_and_its_twin(name: str, file: Path) -> tuple[SuiteResult, SuiteResult]:
+    """The results of a faulty class, whose example is Python, and of its twin, which is not accused."""
+    result = checked(f"Bad{name}", 60, file=file)
+    assert result.status is Status.VIOLATION, (result.findings, result.reasons)
+    compile(result.findings[0].script, "example", "exec")
+    twin = checked(f"Good{name}", 12, file=file)
+    assert (twin.status, twin.findings) == (Status.OK, ()), twin.reasons
+    return result, twin
+
+
 RETURNED = [name.removeprefix("Bad") for name in vars(returned) if name.startswith("Bad")]
 
 
 @pytest.mark.parametrize("name", RETURNED)
 def test_a_fault_of_an_object_that_a_call_returns_is_found_and_its_twin_is_not_accused(name: str) -> None:
-    file = Path(returned.__file__)
-    result = checked(f"Bad{name}", 60, file=file)
-    assert result.status is Status.VIOLATION, (result.findings, result.reasons)
+    result, _ = found_and_its_twin(name, Path(returned.__file__))
     assert "result_of_" in result.findings[0].script or name == "Signals"
-    compile(result.findings[0].script, "example", "exec")
-    twin = checked(f"Good{name}", 12, file=file)
-    assert (twin.status, twin.findings) == (Status.OK, ()), twin.reasons
 
 
 FURTHER = [name.removeprefix("Bad") for name in vars(functions_and_children) if name.startswith("Bad")]
@@ -167,14 +172,9 @@ FURTHER = [name.removeprefix("Bad") for name in vars(functions_and_children) if 
 
 @pytest.mark.parametrize("name", FURTHER)
 def test_a_fault_of_a_returned_function_or_child_is_found_and_its_twin_is_not_accused(name: str) -> None:
-    file = Path(functions_and_children.__file__)
-    result = checked(f"Bad{name}", 60, file=file)
-    assert result.status is Status.VIOLATION, (result.findings, result.reasons)
+    result, twin = found_and_its_twin(name, Path(functions_and_children.__file__))
     is_of_class = name == "Decorated"
     assert is_of_class or "result_of_" in result.findings[0].script
-    compile(result.findings[0].script, "example", "exec")
-    twin = checked(f"Good{name}", 12, file=file)
-    assert (twin.status, twin.findings) == (Status.OK, ()), twin.reasons
     assert is_of_class != any(called.startswith("result_of_") for called in twin.methods.called)
 
 

@@ -304,7 +304,7 @@ def _of_class(
         *(text for text in impossible if text.partition("(")[0].strip() not in not_made | refused),
         *(
             f"what {name} returns (it raised for all values that were tried; {of_children[name]} did not)"
-            for name in refused
+            for name in sorted(refused)
         ),
         *(
             f"{name} ({INCOMPARABLE})" if is_incomparable else f"what {name} returns (it differs from run to run)"

@@ -298,7 +298,7 @@ class GoodTable:
 
 
 class GoodDecorator:
-    """What ``register`` returns is the function that it gets: no call of the class."""
+    """``register`` returns the function that it gets. That function is no call of the class."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
