@@ -261,6 +261,13 @@ _PUTS_IN: Final = frozenset(
     )
 )
 
+_SYMBOLS: Final = dict(
+    zip(
+        ["add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or", "xor"],
+        ["+", "-", "*", "@", "/", "//", "%", "**", "<<", ">>", "&", "|", "^"],
+        strict=True,
+    )
+)
 OPERATORS: Final = {
     "__call__": "{0}({passed})",
     "__getitem__": "{0}[{1}]",
@@ -269,8 +276,15 @@ OPERATORS: Final = {
     "__contains__": "{1} in {0}",
     "__len__": "len({0})",
     "__next__": "next({0})",
+    **{f"__{kind}__": f"{kind}({{0}})" for kind in ("bool", "int", "float", "complex", "bytes", "abs", "round")},
+    "__neg__": "-{0}",
+    "__pos__": "+{0}",
+    "__invert__": "~{0}",
+    **{f"__{name}__": f"{{0}} {symbol} {{1}}" for name, symbol in _SYMBOLS.items()},
 }
 """Special method -> template of the Python code that calls it: ``{0}`` is the object, ``{1}`` the first argument."""
+IN_PLACE: Final = tuple(f"__i{name}__" for name in _SYMBOLS)
+"""The special methods of ``+=`` and the like. Reports call them by name: a name is assigned by these operators."""
 
 
 def _context(call: MethodCall) -> str:

@@ -36,7 +36,7 @@ from ..outcomes import UNTOLD, Outcome, error_text, raised, returned, with_artic
 from ..places import frames_of
 from ..shared_state import shared_states
 from .callbacks import CallbackFunction
-from .method_call import MOST_ITEMS, OPERATORS, Form, LateArgument, MethodCall, NoResultError
+from .method_call import IN_PLACE, MOST_ITEMS, OPERATORS, Form, LateArgument, MethodCall, NoResultError
 from .object_type import Load
 
 NOT_CALLED: Final = "not called"
@@ -215,6 +215,8 @@ class PlainDriver:
             value = getattr(type(owner), operation.own_name)(owner, *values, **named)
         else:
             value = getattr(owner, operation.own_name)(*values, **named)
+        if value is NotImplemented and operation.own_name in (*OPERATORS, *IN_PLACE):
+            raise TypeError(f"{operation.own_name} does not take such an operand")
         is_run_over = operation.form is Form.ITERATE or issubclass(type(value), _ITERATORS)
         return _items(value) if is_run_over else value
 

@@ -1,4 +1,4 @@
-"""Public calls of a class: its methods, properties and blocks, and the operators of containers."""
+"""Public calls of a class: its methods, properties and blocks, and its operators."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from kcache_model.foreign import all_attributes
-from kcache_model.object_types.method_call import Form, MethodCall
+from kcache_model.object_types.method_call import IN_PLACE, OPERATORS, Form, MethodCall
 
-_OPERATORS: Final = frozenset(
+_OF_CONTAINERS: Final = frozenset(
     {
         "__call__",
         "__getitem__",
@@ -29,17 +29,15 @@ _OPERATORS: Final = frozenset(
         "__enter__",
     }
 )
-_OWN_OPERATORS: Final = frozenset(
-    {
-        *("__bool__", "__reversed__"),
-        *("__iadd__", "__isub__", "__imul__", "__ior__", "__iand__", "__ixor__", "__ilshift__", "__irshift__"),
-    }
-)
-"""Further operators, called only if the class itself defines them: those of containers take containers like themselves,
-and others, such as comparisons and sums, create new objects."""
-_OPERANDS: Final = {"__setitem__": 2} | dict.fromkeys(
-    ("__getitem__", "__delitem__", "__contains__", *(name for name in _OWN_OPERATORS if name.startswith("__i"))), 1
-)
+_OWN_OPERATORS: Final = frozenset({*OPERATORS, *IN_PLACE, "__reversed__"}) - _OF_CONTAINERS
+"""Further operators, called only if the class itself defines them: those of containers take containers like themselves.
+
+Comparisons are not called: they compare two objects, and a program has one. Nor are texts for people (``__repr__``,
+``__str__``), which may show a state that never was.
+"""
+_OPERANDS: Final = dict.fromkeys(IN_PLACE, 1) | {
+    name: code.count("{1}") + code.count("{2}") for name, code in OPERATORS.items() if name != "__call__"
+}
 """Special method -> the number of arguments that its operator passes, whatever defaults the method declares."""
 _ASYNC_OPERATORS: Final = frozenset({"__aenter__", "__aiter__", "__anext__", "__await__"})
 _READS: Final = frozenset({"__len__", "__contains__", "__bool__"})
@@ -154,7 +152,7 @@ def _members(kind: type) -> Iterator[tuple[str, Any]]:
     for name in sorted({name for base in kind.__mro__ for name in vars(base)}):
         owner = next(base for base in kind.__mro__ if name in vars(base))
         is_own = owner.__module__.partition(".")[0] not in sys.stdlib_module_names
-        is_operator = name in _OPERATORS or name in _ASYNC_OPERATORS or (name in _OWN_OPERATORS and is_own)
+        is_operator = name in _OF_CONTAINERS or name in _ASYNC_OPERATORS or (name in _OWN_OPERATORS and is_own)
         is_public = not name.startswith("_") or is_operator
         declared = vars(owner)[name]
         is_of_object = declared is not None and not isinstance(declared, (staticmethod, classmethod, type))

@@ -108,6 +108,37 @@ class BadTally(GoodTally):
         return self
 
 
+class GoodRegister:
+    """Bits, used with operators alone."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._bits = 1
+
+    def __lshift__(self, places: int) -> int:
+        with self._lock:
+            self._bits <<= places
+            return self._bits
+
+    def __or__(self, bits: object) -> int:
+        if not isinstance(bits, int):
+            return NotImplemented
+        with self._lock:
+            self._bits |= bits
+            return self._bits
+
+    def __int__(self) -> int:
+        with self._lock:
+            return self._bits
+
+
+class BadRegister(GoodRegister):
+    def __lshift__(self, places: int) -> int:
+        shifted = self._bits << places
+        self._bits = shifted
+        return self._bits
+
+
 class GoodMailbox:
     """take() waits for a letter, and raises TimeoutError if none comes in time."""
 
