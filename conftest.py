@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import os
 import re
@@ -47,12 +48,37 @@ def _of_python(environment: Mapping[str, str]) -> dict[str, str]:
 
 _OF_PYTHON = _of_python(os.environ)
 
+_ERRORS = pytest.StashKey[int]()
+
+_SECONDS_AFTER_TIMEOUT = 60.0
+"""Time for a test that its timeout interrupts to clean up."""
+
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
 """700 by default, which takes a twentieth of the time of all tests."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the golden files from what is printed now")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the error output, which tests replace."""
+    config.stash[_ERRORS] = os.dup(2)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> None:
+    """Have the process end, with all stacks, if the timeout does not end this test and no other one begins.
+
+    The timeout raises an exception in the main thread. Code under test may swallow it, and C code does not look for it.
+    """
+    seconds = float(item.config.getini("timeout")) + _SECONDS_AFTER_TIMEOUT
+    faulthandler.dump_traceback_later(seconds, exit=True, file=item.config.stash[_ERRORS])
+
+
+def pytest_sessionfinish() -> None:
+    """The process may live on, in an interactive session."""
+    faulthandler.cancel_dump_traceback_later()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
