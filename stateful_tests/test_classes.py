@@ -39,7 +39,6 @@ from kcache_model.object_types.specification import may_wait_for_ever
 from kcache_model.outcomes import ANYTHING, WAITS, Outcome, raised, returned
 from kcache_model.target_name import target_name
 from kcache_model.verdict import Status
-from kcache_stress.engine.audit import AuditShare
 from kcache_stress.engine.execution import Execution
 from kcache_stress.engine.strategy import Ending
 from kcache_stress.judgement.call_judge import CallJudge
@@ -663,21 +662,36 @@ class Polite:
         while self._wanting > 1:
             time.sleep(0.01)
         self._want(-1)
+
+
+class Restless(Polite):
+    def enter(self):
+        self._want(1)
+        while self._wanting > 1:
+            self._rest()
+        self._want(-1)
+
+    def _rest(self):
+        time.sleep(0.01)
 """
 
 
-def test_a_call_that_polls_alone_waits_for_others(tmp_path: Path, effort: Callable[[int, int], int]) -> None:
+def test_a_call_that_polls_alone_waits_for_others(tmp_path: Path) -> None:
     (tmp_path / "polling.py").write_text(POLLING, encoding="utf-8")
     made = exploration_target(f"{tmp_path / 'polling.py'}:Flag")
     (program,) = lonely_calls(made._object_type, made.target)
-    made.share = AuditShare(thorough=effort(0, 5), _saved=1000)  # each execution goes on for ever until it is cut
-    some = ExploreOptions(executions=effort(2, 1000), samples=1, seconds=inf)
-    assert explore(made, program, some).finding is None
-    polite = exploration_target(f"{tmp_path / 'polling.py'}:Polite")
+    explored = explore(made, program, ExploreOptions(seconds=inf))
+    assert (explored.finding, explored.is_exhausted) == (None, True)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("Polite", FindingKind.DEADLOCK), ("Restless", FindingKind.LIVELOCK)])
+def test_calls_that_wait_for_each_other_by_polling_are_found(name: str, kind: FindingKind, tmp_path: Path) -> None:
+    (tmp_path / "polling.py").write_text(POLLING, encoding="utf-8")
+    made = exploration_target(f"{tmp_path / 'polling.py'}:{name}")
     twice = ObjectProgram((), ((MethodCall("enter"),), (MethodCall("enter"),)))
-    kept = explore(polite, twice, ExploreOptions(seconds=inf)).finding
-    assert kept is not None
-    assert kept.kind is FindingKind.LIVELOCK
+    found = explore(made, twice, ExploreOptions(seconds=inf)).finding
+    assert found is not None
+    assert found.kind is kind
 
 
 class Sized:

@@ -46,6 +46,28 @@ BODIES = """
             time.sleep(0.005)
         thread.join()
 
+    def changed(change):
+        class Job:
+            pass
+        job = Job()
+        job.done = False
+        thread = started(lambda: change(job))
+        while not job.done:
+            time.sleep(0.01)
+        thread.join()
+
+    def is_changed_unseen():
+        unseen = compile("job.done = True", "unseen", "exec")
+        changed(lambda job: exec(unseen, {"job": job}))
+
+    def is_changed_unseen_by_a_thread_that_waits():
+        unseen, lock = compile("job.done = True", "unseen", "exec"), threading.Lock()
+        def change(job):
+            exec(unseen, {"job": job})
+            lock.acquire(timeout=60)
+        lock.acquire()
+        changed(change)
+
     def counts_at_once():
         done, counted = [], [0]
         def count():
@@ -64,7 +86,7 @@ def explored(folder: Path, name: str) -> Explored:
     return explore(BodyExplorationTarget(f"{file}:{name}"), InterleavedProgram(), QUICK)
 
 
-@pytest.mark.parametrize("name", ["sleeps", "spins"])
+@pytest.mark.parametrize("name", ["sleeps", "spins", "is_changed_unseen", "is_changed_unseen_by_a_thread_that_waits"])
 def test_polling_is_no_hang(name: str, tmp_path: Path) -> None:
     shown = explored(tmp_path, name)
     assert shown.finding is None
@@ -74,8 +96,7 @@ def test_polling_is_no_hang(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        # By default, `Polite` in test_classes.py stands for it: each of its executions has 20,000 events.
-        pytest.param("sleeps_in_vain", FindingKind.LIVELOCK, marks=pytest.mark.nightly),
+        ("sleeps_in_vain", FindingKind.DEADLOCK),
         ("counts_at_once", FindingKind.FAILURE),
     ],
 )

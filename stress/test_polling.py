@@ -71,6 +71,56 @@ def test_two_wait_for_each_other():
         while not one: time.sleep(0.001)
         other.append(1)
     started(first, second)
+
+def test_an_event():
+    event, values = threading.Event(), []
+    def work():
+        values.append(1)
+        event.set()
+    def wait():
+        while not event.is_set(): time.sleep(0.01)
+        assert values == [1]
+    started(work, wait)
+
+def test_a_queue():
+    items = queue.Queue()
+    def wait():
+        while items.empty(): time.sleep(0.01)
+        assert items.get() == 1
+    started(lambda: items.put(1), wait)
+
+class Job:
+    def __init__(self): self.lock, self.done = threading.Lock(), False
+    @property
+    def is_done(self):
+        'Whether it is done.'
+        with self.lock: return self.done
+    def work(self):
+        with self.lock: self.done = True
+
+def test_a_property_with_a_lock():
+    job = Job()
+    def wait():
+        while not job.is_done: time.sleep(0.01)
+    started(job.work, wait)
+
+def test_a_block_with_a_lock():
+    lock, done = threading.Lock(), []
+    def work():
+        with lock: done.append(1)
+    def wait():
+        while True:
+            with lock:
+                if done: return
+            time.sleep(0.01)
+    started(work, wait)
+
+def test_a_function():
+    done = []
+    def wait_until(predicate):
+        while not predicate(): time.sleep(0.01)
+    def wait(): wait_until(lambda: len(done) > 0)
+    started(lambda: done.append(1), wait)
 """
 
 FAILING = """
@@ -97,10 +147,25 @@ def test_a_value_that_is_seen_between_two_sleeps():
             time.sleep(0.001)
     started(work, wait)
     assert seen != [1, 3]
+
+def test_a_lock_that_another_thread_finds_held():
+    lock, done, found = threading.Lock(), [], []
+    def wait():
+        while True:
+            with lock:
+                if done: return
+            time.sleep(0.01)
+    def work():
+        for _ in range(2):
+            found.append(lock.acquire(blocking=False))
+            if found[-1]: lock.release()
+        done.append(1)
+    started(work, wait)
+    assert any(found)
 """
 
 DEPENDING = """
-import contextvars, functools, itertools, socket
+import contextvars, functools, itertools, queue, socket
 
 def waits(step):
     ready = []
@@ -307,6 +372,44 @@ class Described:
         next(self.count)
         return bool(self.ready)
 
+class Counted:
+    def __init__(self): self.ready, self.count = [], 0
+    def is_ready(self):
+        self.count += 1
+        return bool(self.ready)
+
+def test_a_method():
+    counted = Counted()
+    def wait():
+        while not counted.is_ready(): time.sleep(0.001)
+    started(lambda: counted.ready.append(1), wait)
+    assert counted.count < 6
+
+class Bags(queue.Queue):
+    def _qsize(self):
+        next(self.count)
+        return super()._qsize()
+
+def test_a_queue_of_a_class_of_its_own():
+    bags = Bags()
+    bags.count = iter([0] * 8)
+    def wait():
+        while bags.empty(): time.sleep(0.001)
+    started(lambda: bags.put(1), wait)
+
+def test_a_lock_that_is_looked_at():
+    lock, done = threading.Lock(), []
+    def wait():
+        while True:
+            with lock:
+                if done: return
+            time.sleep(0.001)
+    def work():
+        seen = [lock.locked() for _ in range(4)]
+        done.append(1)
+        assert not all(seen)
+    started(work, wait)
+
 def test_a_property():
     described = Described()
     def wait():
@@ -317,7 +420,7 @@ def test_a_property():
 
 def test_they_are_proved_in_a_few_executions(tmp_path: Path) -> None:
     results = dict(investigated(tmp_path, STARTED + PROVED))
-    assert len(results) == 5
+    assert len(results) == 10
     for name, result in results.items():
         assert (result.coverage, result.counterexample) == (Coverage.EXHAUSTED, None), (name, result)
 
@@ -329,7 +432,7 @@ def test_what_goes_wrong_after_such_a_loop_is_found(tmp_path: Path) -> None:
 
 def test_loops_whose_end_depends_on_the_number_of_sleeps_are_not_proved(tmp_path: Path) -> None:
     results = dict(investigated(tmp_path, STARTED + DEPENDING, 300))
-    assert len(results) == 23
+    assert len(results) == 26
     assert not [name for name, result in results.items() if result.coverage is Coverage.EXHAUSTED]
 
 
@@ -341,6 +444,7 @@ class Shared:
     def __init__(self):
         self.x = self.y = 0
         self.log = ""
+        self.lock = threading.Lock()
     def both(self):
         self.x = 1
         self.y = 1
@@ -354,12 +458,28 @@ class Shared:
     def until_x(self):
         while self.x < 1: time.sleep(0.001)
         self.log += str(self.y)
+    def locked(self):
+        with self.lock: self.y = 1
+        with self.lock:
+            self.x = 1
+            self.y = 2
+    def is_over(self):
+        with self.lock: return self.x == 1
+    def until_over(self):
+        while not self.is_over(): time.sleep(0.001)
+        with self.lock: self.log += str(self.y)
+    def until_y(self):
+        while True:
+            with self.lock:
+                if self.y: break
+            time.sleep(0.001)
+        self.log += f"{self.x}{self.y}"
     def until_both(self):
         while not (self.x and self.y): time.sleep(0.001)
         self.log += "b"
 """
 PAIRS = [("both", "until_x"), ("both", "until_both"), ("twice", "until_x"), ("other_way_round", "until_both")]
-PAIRS += [("other_way_round", "until_x")]
+PAIRS += [("other_way_round", "until_x"), ("locked", "until_over"), ("locked", "until_y"), ("locked", "until_both")]
 
 
 @pytest.mark.parametrize("calls", PAIRS)

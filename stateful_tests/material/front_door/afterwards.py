@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import time
 from collections import deque
 
 
@@ -137,6 +138,36 @@ class BadRegister(GoodRegister):
         shifted = self._bits << places
         self._bits = shifted
         return self._bits
+
+
+class GoodTurns:
+    """take() returns when it is the caller's turn; it asks again and again."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._taken = 0
+        self._now = 0
+
+    def take(self) -> None:
+        with self._lock:
+            turn = self._taken
+            self._taken += 1
+        while self._now < turn:
+            time.sleep(0.01)
+
+    def give(self) -> None:
+        with self._lock:
+            self._now += 1
+
+
+class BadTurns(GoodTurns):
+    """Two callers may get the same turn."""
+
+    def take(self) -> None:
+        turn = self._taken
+        self._taken = turn + 1
+        while self._now < turn:
+            time.sleep(0.01)
 
 
 class GoodMailbox:

@@ -447,11 +447,11 @@ class _Director(Director):
 
     def _idle_until(self, moment: float) -> Choices:
         """Let time pass until a moment; waits whose timeout comes earlier end in between."""
-        threads = self.scheduler.actors
+        threads, in_vain = self.scheduler.actors, self.scheduler.haste.in_vain
         while any(
             isinstance(thread.waits_for, Timed) and thread.waits_for.deadline <= moment
             for number, thread in threads.items()
-            if not thread.finished and number != self._paused
+            if not thread.finished and number != self._paused and number not in in_vain
         ):
             yield from self._pass()
         self.scheduler.now = max(self.scheduler.now, moment)
@@ -482,4 +482,4 @@ class _Director(Director):
     def _next_timeouts(self) -> list[int]:
         threads = self.scheduler.actors.items()
         others = {number: thread for number, thread in threads if number != self._paused}
-        return [*self._resting(), *next_timeouts(others, self.scheduler.now)]
+        return [*self._resting(), *next_timeouts(others, self.scheduler.now, in_vain=self.scheduler.haste.in_vain)]

@@ -31,6 +31,7 @@ from ..modules.state_reset import ModulesReset
 from ..modules.target_runner import InSandbox
 from ..runtime.stand_ins.polling import OUTSIDE, OutsideWakeup
 from ..runtime.threads.library import import_settings_restored
+from ..runtime.threads.polling import missed_look
 from ..runtime.threads.scheduler import MOST_PROGRAM_THREADS, Scheduler
 from ..runtime.threads.standstill import Watched
 from ..runtime.threads.user_place import place_of
@@ -159,7 +160,7 @@ class ScenarioRunner(InSandbox):
             problem=problem,
             waits=waits(scheduler) if ending is Ending.DEADLOCK else (),
             timeouts=scheduler.timeouts,
-            timeouts_withheld=scheduler.timeouts_withheld,
+            timeouts_withheld=scheduler.timeouts_withheld or missed_look(scheduler),
             was_patient=scheduler.was_patient,
             preemptions=scheduler.preemptions,
             proof_obstacles=self.sandbox.proof_obstacles,

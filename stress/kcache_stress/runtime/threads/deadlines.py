@@ -13,7 +13,7 @@ and :func:`~..investigation.investigate`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from threading import Condition
@@ -51,6 +51,8 @@ class Haste:
         behind: thread -> the seconds that have passed while the thread could go on.
         seconds: the seconds that have passed while any thread could go on.
         idle: place of a sleep in a polling loop whose needless wake-ups were left out; see :mod:`~.polling`.
+        locks: ids of the locks that such loops take.
+        in_vain: threads that sleep in such loops, and have looked since any thread has done anything else.
     """
 
     hides: HiddenTime = HiddenTime.NOTHING
@@ -59,11 +61,15 @@ class Haste:
     behind: dict[int, float] = field(default_factory=dict)
     seconds: float = 0.0
     idle: str = ""
+    locks: set[int] = field(default_factory=set)
+    in_vain: set[int] = field(default_factory=set)
 
     def start_over(self) -> None:
         """Reset the times for a new execution."""
         self.where = self.observation = self.idle = ""
         self.behind, self.seconds = {}, 0.0
+        self.locks.clear()
+        self.in_vain.clear()
 
     def add(self, seconds: float, threads: Sequence[int], where: str) -> None:
         """Record that ``seconds`` pass while ``threads`` can go on, because the wait at ``where`` ends."""
@@ -80,12 +86,17 @@ class Haste:
         return self.behind.get(thread, 0.0) if self.hides is HiddenTime.OWN else self.seconds
 
 
-def next_timeouts(threads: Mapping[int, VirtualThread], now: float, tolerance: float = TOLERANCE) -> list[int]:
-    """Return the threads whose waits end next, within ``tolerance`` of the first deadline; sorted by deadline."""
+def next_timeouts(
+    threads: Mapping[int, VirtualThread], now: float, tolerance: float = TOLERANCE, in_vain: Container[int] = ()
+) -> list[int]:
+    """Return the threads whose waits end next, within ``tolerance`` of the first deadline; sorted by deadline.
+
+    Threads ``in_vain`` are not among them: they would find what they have found before.
+    """
     timed = sorted(
         (thread.waits_for.deadline, number)
         for number, thread in threads.items()
-        if not thread.finished and isinstance(thread.waits_for, Timed)
+        if not thread.finished and isinstance(thread.waits_for, Timed) and number not in in_vain
     )
     return [number for deadline, number in timed if deadline <= max(timed[0][0] + tolerance, now)]
 

@@ -3,28 +3,43 @@
 The condition of such a loop consists of variables, plain attributes, items, comparisons and ``len``; its body of one
 call of ``sleep``, and of conditions that end it. Its values are of built-in types, so that no other code runs. It is in
 no other loop. Any other code may change hidden state: an iterator, a context variable, a socket.
+
+What only returns such an expression is plain, too: a property, a method, a function, and what :data:`_QUERIES` names.
+So is a block with a lock, if it does not sleep: to leave out a later time that it takes the lock hides nothing, as the
+first time could come as late. If threads look whether that lock is held, they could find it held more than once:
+:func:`~.polling.missed_look`.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import functools
 import inspect
 import io
 from collections import deque
 from collections.abc import Iterator
-from types import FrameType, ModuleType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any, Final
 
 from kcache_model.foreign import all_attributes, class_attribute
 
 from ...stacks import variables_of
+from .locks import VirtualLock, VirtualRLock
 
 _SCALARS: Final = (bool, int, float, str, bytes, type(None))
 _CONTAINERS: Final = (list, tuple, dict, set, frozenset, deque, bytearray)
 _ENCLOSING: Final = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_UNKNOWN: Final = object()
+"""Stands for a plain value that is not known: a number, or whether something is true."""
+_QUERIES: Final = {
+    ("threading", "Event"): ("is_set",),
+    **{("queue", kind): ("empty", "full", "qsize") for kind in ("Queue", "LifoQueue", "PriorityQueue")},
+    ("concurrent.futures._base", "Future"): ("cancelled", "done", "running"),
+}
+"""Class of the standard library -> methods that only look."""
 _SUSPENDED: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -41,25 +56,31 @@ def is_plain_poll(frame: FrameType) -> bool:
     variables = {**vars(builtins), **frame.f_globals, **variables_of(frame)}
     try:
         return _is_truth(loop.test, variables) and _is_plain_body(loop.body, variables) == 1
-    except _NotPlainError:
+    except (_NotPlainError, RecursionError):
         return False
 
 
 @functools.lru_cache(1_000)
 def _loop_at(file: str, name: str, line: int) -> ast.While | None:
     """Return the only loop of a function around a line; ``None`` if there is none, or if its source is not known."""
-    try:  # with functions in C alone: any other would count as code that the thread runs
-        with io.open_code(file) as opened:
-            tree = compile(opened.read(), file, "exec", ast.PyCF_ONLY_AST)
-    except (OSError, SyntaxError, ValueError):
-        return None
-    functions = [node for node in _nodes(tree) if isinstance(node, ast.FunctionDef) and _covers(node, line)]
+    nodes = _nodes_of_file(file)
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef) and _covers(node, line)]
     if not functions or functions[-1].name != name:
         return None
     loops = [node for node in _nodes(functions[-1]) if isinstance(node, _ENCLOSING) and _covers(node, line)]
     inner = [node for node in _nodes(functions[-1]) if isinstance(node, _FUNCTIONS) and _covers(node, line)]
     is_only = len(loops) == 1 and inner == [functions[-1]]
     return loops[0] if is_only and isinstance(loops[0], ast.While) and not loops[0].orelse else None
+
+
+@functools.lru_cache(20)
+def _nodes_of_file(file: str) -> list[ast.AST]:
+    """Return all nodes of a file, from the outside to the inside; none if its source is not known."""
+    try:  # with functions in C alone: any other would count as code that the thread runs
+        with io.open_code(file) as opened:
+            return [*_nodes(compile(opened.read(), file, "exec", ast.PyCF_ONLY_AST))]
+    except (OSError, SyntaxError, ValueError):
+        return []
 
 
 def _nodes(node: ast.AST) -> Iterator[ast.AST]:
@@ -94,6 +115,9 @@ def _is_plain_body(body: list[ast.stmt], variables: dict[str, Any]) -> int:
                 if isinstance(call.func, ast.Attribute) and type(_value(call.func.value, variables)) is not ModuleType:
                     raise _NotPlainError
                 sleeps += 1
+            case ast.With(items=[ast.withitem(context_expr=lock, optional_vars=None)], body=inner):
+                if not _is_lock(_value(lock, variables)) or _is_plain_body(inner, variables):
+                    raise _NotPlainError
             case ast.If(test=test, body=inner, orelse=otherwise):
                 _is_truth(test, variables)
                 sleeps += _is_plain_body(inner, variables) + _is_plain_body(otherwise, variables)
@@ -114,10 +138,12 @@ def _is_truth(node: ast.expr, variables: dict[str, Any]) -> bool:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return _is_truth(operand, variables)
         case ast.Compare(left=left, comparators=others):
-            if any(type(_value(each, variables)) not in _SCALARS for each in (left, *others)):
+            compared = [_value(each, variables) for each in (left, *others)]
+            if any(type(value) not in _SCALARS and value is not _UNKNOWN for value in compared):
                 raise _NotPlainError
             return True
-    if type(_value(node, variables)) not in (*_SCALARS, *_CONTAINERS):
+    value = _value(node, variables)
+    if type(value) not in (*_SCALARS, *_CONTAINERS) and value is not _UNKNOWN:
         raise _NotPlainError
     return True
 
@@ -140,6 +166,9 @@ def _value(node: ast.expr, variables: dict[str, Any]) -> Any:
             is_usual = looks_up is object.__getattribute__ and type(class_attribute(kind, name)) in _SCALARS
             if name in attributes and (kind is ModuleType or is_usual):
                 return attributes[name]
+            getter = class_attribute(kind, name)
+            if type(getter) is property and looks_up is object.__getattribute__ and type(getter.fget) is FunctionType:
+                return _result(getter.fget, [owner])
         case ast.Subscript(value=of, slice=index):
             container, key = _value(of, variables), _value(index, variables)
             has_plain_keys = type(container) is dict and all(type(each) in _SCALARS for each in container)
@@ -151,4 +180,70 @@ def _value(node: ast.expr, variables: dict[str, Any]) -> Any:
         case ast.Call(func=ast.Name(id="len"), args=[of], keywords=[]) if variables.get("len") is len:
             if type(container := _value(of, variables)) in _CONTAINERS:
                 return len(container)
+        case ast.Call(func=ast.Attribute(value=of, attr=name), args=given, keywords=[]):
+            owner = _value(of, variables)
+            kind = type(owner)
+            method, looks_up = class_attribute(kind, name), class_attribute(kind, "__getattribute__")
+            is_usual = looks_up is object.__getattribute__ and name not in all_attributes(owner)
+            if is_usual and name in _QUERIES.get((kind.__module__, kind.__qualname__), ()) and not given:
+                return _UNKNOWN
+            if is_usual and type(method) is FunctionType:
+                return _result(method, [owner, *(_value(each, variables) for each in given)])
+        case ast.Call(func=ast.Name(id=name), args=given, keywords=[]):
+            if type(function := variables.get(name)) is FunctionType:
+                return _result(function, [_value(each, variables) for each in given])
     raise _NotPlainError
+
+
+def _result(function: FunctionType, given: list[Any]) -> Any:
+    """Return the value of a call of a plain function without running it: :data:`_UNKNOWN` for a condition.
+
+    Raises:
+        _NotPlainError: it does anything but return a plain expression, perhaps in a block with a lock.
+    """
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    node = _function_at(code.co_filename, code.co_name, code.co_firstlineno)
+    others = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | _SUSPENDED
+    if node is None or len(names) != len(given) or code.co_kwonlyargcount or code.co_flags & others:
+        raise _NotPlainError
+    variables = {**vars(builtins), **function.__globals__, **dict(zip(names, given, strict=True))}
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # an empty cell
+            variables[name] = cell.cell_contents
+    body: list[ast.stmt] | ast.expr = node.body
+    if isinstance(body, list):
+        while len(body) > 1 and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+            body = body[1:]
+        match body:
+            case [ast.With(items=[ast.withitem(context_expr=lock, optional_vars=None)], body=[ast.Return() as end])]:
+                if not _is_lock(_value(lock, variables)):
+                    raise _NotPlainError
+            case [ast.Return() as end]:
+                pass
+            case _:
+                raise _NotPlainError
+        body = end.value or ast.Constant(None)
+    if isinstance(body, (ast.BoolOp, ast.Compare)) or (isinstance(body, ast.UnaryOp) and isinstance(body.op, ast.Not)):
+        _is_truth(body, variables)
+        return _UNKNOWN
+    return _value(body, variables)
+
+
+@functools.lru_cache(1_000)
+def _function_at(file: str, name: str, line: int) -> ast.FunctionDef | ast.Lambda | None:
+    """Return the only function that begins in a line, with its decorators; ``None`` if there is none."""
+    found: list[ast.FunctionDef | ast.Lambda] = []
+    for node in _nodes_of_file(file):
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            begin = node.decorator_list[0].lineno if node.decorator_list else node.lineno
+            found += [node] if begin == line else []
+        elif isinstance(node, ast.Lambda) and name == "<lambda>":
+            found += [node] if node.lineno == line else []
+    return found[0] if len(found) == 1 else None
+
+
+def _is_lock(value: object) -> bool:
+    kind = type(value)
+    is_condition = (kind.__module__, kind.__qualname__) == ("threading", "Condition")
+    return is_condition or issubclass(kind, (VirtualLock, VirtualRLock))

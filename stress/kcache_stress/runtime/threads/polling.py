@@ -3,8 +3,9 @@
 Such a thread may wake at any moment, so there is no last execution: after each wake-up it finds what it has found
 before, and sleeps again. But if nothing that it has read has changed, it is in the state in which it was, and what it
 does next it has done before. So these wake-ups are left out: the thread waits until another thread has changed a place
-that it has read since it began to wait, or until no other thread can go on. Its wake-up reads these places, so the
-search knows that the change comes first. If anyone reads the clock later, it is no proof: each sleep takes time.
+that it has read since it began to wait. Its wake-up reads these places, so the search knows that the change comes
+first. If no other thread can go on, nothing changes any more, and the thread asks for ever: that is a deadlock. If
+anyone reads the clock later, it is no proof: each sleep takes time.
 
 This is done for plain loops only (:mod:`.plain_loops`), because the trace does not show that an iteration has no
 effect: a context variable, an iterator or a socket changes without an event, and ids of objects are used again.
@@ -13,7 +14,8 @@ Prior art. The spin loops of GenMC (M. Kokologiannakis, X. Ren, V. Vafeiadis: Dy
 Spinloops, 2021) are blocked in the same way; there, too, the source is looked at. The alternative is a limit on the
 number of early wake-ups, which is no proof. It holds for all other waits.
 
-Open questions. A loop that calls ``event.is_set()`` or takes a lock is not plain, nor is one that waits with a timeout.
+Open questions. A loop that calls ``thread.is_alive()`` is not plain, nor is one that waits with a timeout or looks at
+the clock.
 """
 
 from __future__ import annotations
@@ -21,13 +23,26 @@ from __future__ import annotations
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
-from ...engine.events import PAUSE, READ, AtomicAccesses, Pending, UnknownAccess, are_dependent
+from ...engine.events import (
+    ACQUIRE,
+    PAUSE,
+    QUERY,
+    READ,
+    RELEASE,
+    TRY,
+    AtomicAccesses,
+    Channel,
+    Pending,
+    UnknownAccess,
+    are_dependent,
+)
 from .plain_loops import is_plain_poll
 
 if TYPE_CHECKING:
     from .scheduler import Scheduler
 
-_HARMLESS: Final = frozenset({READ, PAUSE})
+_HARMLESS: Final = frozenset({READ, PAUSE, ACQUIRE, RELEASE})
+"""Kinds of events of an iteration without effect: the locks that it takes, it releases."""
 
 
 class Sleep:
@@ -53,6 +68,8 @@ class Changed:
         reads: place -> position in the trace at which the thread has read it first.
     """
 
+    what: Final = "a change of what its loop reads"
+
     def __init__(self, scheduler: Scheduler, reads: dict[tuple[int, int], int]) -> None:
         self._scheduler = scheduler
         self._thread = scheduler.current
@@ -61,8 +78,10 @@ class Changed:
         self._is_over = False
 
     @property
-    def event(self) -> Pending:
-        """The event of the end of the wait, which reads all places again."""
+    def event(self) -> Pending | None:
+        """The event of the end of the wait, which reads all places again; ``None`` if nothing is read."""
+        if not self._reads:
+            return None
         one = AtomicAccesses(tuple(read for _, read in self._reads))
         return READ, one, one
 
@@ -106,12 +125,35 @@ def slept(scheduler: Scheduler) -> None:
 def _iteration(scheduler: Scheduler, begin: int) -> Changed | None:
     """Return the condition that ends a wait after an iteration; ``None`` if it did anything but read known places."""
     reads: dict[tuple[int, int], int] = {}
+    locks: set[int] = set()
     for at in range(begin, len(scheduler.trace)):
         thread, kind, obj, slot = scheduler.trace[at]
         if thread != scheduler.current:
             continue
-        if kind not in _HARMLESS or type(slot) in (AtomicAccesses, UnknownAccess):
+        if kind not in _HARMLESS or type(slot) in (AtomicAccesses, UnknownAccess) or issubclass(type(obj), Channel):
             return None
         if kind == READ:
             reads.setdefault((id(obj), id(slot)), at)
+        elif kind == ACQUIRE:
+            locks.add(id(obj))
+    scheduler.haste.locks |= locks
     return Changed(scheduler, reads)
+
+
+def missed_look(scheduler: Scheduler) -> str:
+    """Return the place of a loop that takes a lock, if a thread has looked whether that lock is held; otherwise empty.
+
+    It would have found the lock held by an iteration that was left out. A thread that holds the lock itself would not.
+    """
+    holders: dict[int, int] = {}
+    for thread, kind, obj, slot in scheduler.trace if scheduler.haste.locks else ():
+        lock = id(obj)
+        if lock not in scheduler.haste.locks:
+            continue
+        if kind in (TRY, QUERY) and holders.get(lock) != thread:
+            return scheduler.haste.idle
+        if kind == ACQUIRE or (kind == TRY and slot):
+            holders[lock] = thread
+        elif kind == RELEASE:
+            holders.pop(lock, None)
+    return ""

@@ -73,13 +73,12 @@ class Scheduler:
         ties_left: number of times that waits may still become due together; due waits may end in any order.
         timeouts, timeouts_withheld: see :class:`~..execution.Execution`; withheld if one of the two numbers was 0.
         ends_any_time: whether each wait may time out at any moment. was_patient: whether a patient wait blocked.
-        tolerance, haste: see :mod:`~.deadlines`.
         failures: exceptions that ended threads of the target. preemptions: switches from a thread that could go on.
         equal_actors: threads with equal work. tells_identities: whether any thread has asked for its identity.
         proof_obstacles: why the execution is no part of a proof. is_choosing: whether the strategy runs, not a thread.
         is_patient: called when a timed wait begins: whether to never cut it short. longest: nor waits of such seconds.
         on_idle_start: called when the hub starts a thread. on_switch: called after each switch, for event loops.
-        watcher: the threads' trace function if tracer is None.
+        watcher: the threads' trace function if tracer is None. tolerance, haste: see :mod:`~.deadlines`.
     """
 
     def __init__(self, *, steps_are_events: bool = True) -> None:
@@ -250,13 +249,12 @@ class Scheduler:
         return self.longest < inf
 
     def enabled(self) -> list[int]:
-        """Return the numbers of the threads that can go on now."""
-        # The same as `VirtualThread.enabled`, but faster.
+        """Return the numbers of the threads that can go on now: those that are ``enabled``, but faster."""
         return [n for n, of in self.actors.items() if not of.finished and (of.waits_for is None or of.waits_for.free)]
 
     def next_timeouts(self) -> list[int]:
         """Return the threads whose waits time out next, by deadline: they go on if no other thread can."""
-        return next_timeouts(self.actors, self.now, self.tolerance)
+        return next_timeouts(self.actors, self.now, self.tolerance, self.haste.in_vain)
 
     def program_is_over(self) -> bool:
         """Whether all threads of the program have ended."""
@@ -414,6 +412,8 @@ class Scheduler:
         """Return the greenlet of the thread that the strategy chooses; the hub's greenlet if the execution is over."""
         if self._stopped:
             return self._hub
+        if self.haste.in_vain and not getattr(self.actors[running].waits_for, "is_idle", False):
+            self.haste.in_vain.clear()
         chosen, limit = HUB, sys.getrecursionlimit()
         sys.setrecursionlimit(limit)  # raises RecursionError if the limit could not be lowered again at this depth
         sys.setrecursionlimit(limit + _ROOM_TO_CHOOSE)

@@ -113,6 +113,11 @@ class Timed:
         return False
 
     @property
+    def what(self) -> str | None:
+        """What the thread waits for, as text; ``None`` if the object itself is named."""
+        return getattr(self.waitable, "what", None)
+
+    @property
     def _may_be_cut(self) -> bool:
         own = getattr(self.waitable, "cuts_left", None)
         return self.scheduler.timeouts_left > 0 if own is None else own > 0 and self.scheduler.live
