@@ -164,11 +164,8 @@ class Clock:
         if changed is not None:
             wait = Timed(scheduler, changed, deadline, is_idle=True)
             scheduler.haste.idle = wait.where
-            if wait.is_idle:
-                scheduler.haste.in_vain.add(scheduler.current)
             scheduler.point_timed(self, wait, changed.event)
         elif scheduler.live:
-            scheduler.haste.in_vain.clear()
             scheduler.point_timed(self, Timed(scheduler, NEVER, deadline))
         if scheduler.live:
             slept(scheduler)

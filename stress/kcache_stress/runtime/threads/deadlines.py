@@ -52,7 +52,8 @@ class Haste:
         seconds: the seconds that have passed while any thread could go on.
         idle: place of a sleep in a polling loop whose needless wake-ups were left out; see :mod:`~.polling`.
         locks: ids of the locks that such loops take.
-        in_vain: threads that sleep in such loops, and have looked since any thread has done anything else.
+        in_vain: numbers of the threads that sleep in such loops, and have looked since any thread has done anything
+            else; ``~number`` of a thread that is looking.
     """
 
     hides: HiddenTime = HiddenTime.NOTHING

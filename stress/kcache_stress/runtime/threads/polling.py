@@ -98,28 +98,40 @@ class Changed:
 
 
 def unchanged_since(scheduler: Scheduler, frame: FrameType | None) -> Changed | None:
-    """Return what the running thread waits for if it sleeps again in a plain loop; ``None`` if it does not.
+    """Return what the running thread waits for if it sleeps again in a plain loop; ``None`` if that is not known.
+
+    If no other thread has run since the thread woke up, it looks in vain: no timeout need wake it before one has run.
 
     Args:
         scheduler: of the running thread.
         frame: the frame that sleeps.
     """
-    # Without instrumentation, no reads are recorded. If objects may die, the frame that is kept here would delay that.
-    if frame is None or scheduler.tracer is not None or scheduler.lets_die:
-        return None
-    thread = scheduler.actors[scheduler.current]
+    number, in_vain = scheduler.current, scheduler.haste.in_vain
+    thread = scheduler.actors[number]
     before, thread.last_sleep = thread.last_sleep, None
-    if not is_plain_poll(frame):
-        return None
-    thread.last_sleep = Sleep(frame)
-    return _iteration(scheduler, before.end) if before is not None and before.frame is frame else None
+    changed, is_again = None, False
+    # If objects may die, the frame that is kept here would delay that.
+    if frame is not None and not scheduler.lets_die and is_plain_poll(frame):
+        thread.last_sleep = Sleep(frame)
+        if before is not None and before.frame is frame:
+            # Without instrumentation, no reads are recorded.
+            changed = None if scheduler.tracer is not None else _iteration(scheduler, before.end)
+            is_again = changed is not None or scheduler.tracer is not None
+    if is_again and ~number in in_vain:
+        in_vain.add(number)
+    else:
+        in_vain.clear()
+    return changed
 
 
 def slept(scheduler: Scheduler) -> None:
     """Record that a sleep of the running thread has ended."""
-    sleep = scheduler.actors[scheduler.current].last_sleep
+    number, in_vain = scheduler.current, scheduler.haste.in_vain
+    in_vain.discard(number)
+    sleep = scheduler.actors[number].last_sleep
     if sleep is not None:
         sleep.end = len(scheduler.trace)
+        in_vain.add(~number)
 
 
 def _iteration(scheduler: Scheduler, begin: int) -> Changed | None:

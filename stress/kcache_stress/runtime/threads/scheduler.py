@@ -412,7 +412,7 @@ class Scheduler:
         """Return the greenlet of the thread that the strategy chooses; the hub's greenlet if the execution is over."""
         if self._stopped:
             return self._hub
-        if self.haste.in_vain and not getattr(self.actors[running].waits_for, "is_idle", False):
+        if self.haste.in_vain and running not in self.haste.in_vain:
             self.haste.in_vain.clear()
         chosen, limit = HUB, sys.getrecursionlimit()
         sys.setrecursionlimit(limit)  # raises RecursionError if the limit could not be lowered again at this depth
