@@ -72,8 +72,9 @@ def pytest_runtest_protocol(item: pytest.Item) -> None:
 
     The timeout raises an exception in the main thread. Code under test may swallow it, and C code does not look for it.
     """
-    seconds = float(item.config.getini("timeout")) + _SECONDS_AFTER_TIMEOUT
-    faulthandler.dump_traceback_later(seconds, exit=True, file=item.config.stash[_ERRORS])
+    if timeout := item.config.getini("timeout"):  # none in pages that are followed with this file
+        seconds = float(timeout) + _SECONDS_AFTER_TIMEOUT
+        faulthandler.dump_traceback_later(seconds, exit=True, file=item.config.stash[_ERRORS])
 
 
 def pytest_sessionfinish() -> None:

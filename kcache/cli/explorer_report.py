@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final
 
 from rich.console import Console
@@ -45,7 +46,8 @@ def progress(console: Console, budget_seconds: float) -> Iterator[Show]:
 def print_certificate(console: Console, certificate: Certificate, target_type: TargetType) -> None:
     """Print a certificate: the target, the bound, the counts, and whether it is verified."""
     named = f"{type_text(target_type)}{certificate.target}"
-    console.print(f"kcache verify {named}{text_of_tested_code(certificate.description)}", soft_wrap=True)
+    description = replace(certificate.description, left_out=()) if certificate.methods else certificate.description
+    console.print(f"kcache verify {named}{text_of_tested_code(description)}", soft_wrap=True)
     table = Table(box=None, show_header=False, padding=(0, 2))
     rows = certificate_rows(certificate)
     for name, value in rows.items():

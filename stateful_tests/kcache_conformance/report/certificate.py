@@ -8,7 +8,7 @@ from typing import Any, Final
 from kcache_model.places import short_path
 from kcache_stress.modules.sources import fingerprint_of_digests
 
-from ..results.completeness import MethodsReport
+from ..results.completeness import encode_calls
 from ..results.exploration_outcomes import Certificate
 from .finding_places import versions
 from .methods_text import encode_methods, methods_lines
@@ -16,7 +16,7 @@ from .methods_text import encode_methods, methods_lines
 CERTIFICATE_SCHEMA: Final = "kcache/certificate/2"
 
 
-def certificate_rows(certificate: Certificate, methods: MethodsReport | None = None) -> Mapping[str, str]:
+def certificate_rows(certificate: Certificate) -> Mapping[str, str]:
     """Return the verified scope as name -> text; with the methods of a class, which were called and which not."""
     bound, tally = certificate.bound, certificate.tally
     total = "a number that could not be counted in time" if certificate.programs is None else certificate.programs
@@ -27,7 +27,7 @@ def certificate_rows(certificate: Certificate, methods: MethodsReport | None = N
     return {
         "bound": f"{bound.threads}x{bound.operations} (threads x operations of each, at most)",
         **generation,
-        **dict(line.split(": ", 1) for line in methods_lines(methods or MethodsReport())),
+        **dict(line.split(": ", 1) for line in methods_lines(certificate.methods)),
         "granularity": certificate.granularity,
         "reduction": certificate.reduction,
         "programs": f"{tally.programs} of {total}, modulo renaming and order of threads",
@@ -43,7 +43,7 @@ def certificate_rows(certificate: Certificate, methods: MethodsReport | None = N
     }
 
 
-def encode_certificate(certificate: Certificate, methods: MethodsReport | None = None) -> dict[str, Any]:
+def encode_certificate(certificate: Certificate) -> dict[str, Any]:
     """Return a certificate as plain JSON; docs/formats.md describes the fields."""
     bound, tally, description = certificate.bound, certificate.tally, certificate.description
     return {
@@ -65,7 +65,7 @@ def encode_certificate(certificate: Certificate, methods: MethodsReport | None =
         "no_proof": list(tally.notes),
         "assumes": tally.assumes,
         "not_tested": [*description.unsupported, *description.left_out],
-        **({"methods": encode_methods(methods)} if methods else {}),
+        **({"methods": encode_methods(certificate.methods)} if certificate.methods else {}),
         "sources": {
             "fingerprint": fingerprint_of_digests(tally.sources) if tally.sources else None,
             "files": _files(tally.sources),
@@ -89,6 +89,7 @@ def encode_certificate(certificate: Certificate, methods: MethodsReport | None =
             "signature": list(certificate.part.signature),
             "loaded": _files(description.loaded),
             "found": tally.finding is not None,
+            "calls": encode_calls(tally.calls),
             "process_seconds": round(tally.seconds, 3),
         },
     }

@@ -61,7 +61,7 @@ def page_of_report(report: RunReport) -> Page:
 def _certificate(report: RunReport) -> Table:
     """Return the table of a verification's certificate."""
     certificate = report.certificate
-    rows = () if certificate is None else tuple(certificate_rows(certificate, report.result.methods).items())
+    rows = () if certificate is None else tuple(certificate_rows(certificate).items())
     return Table("Certificate", ("what", "how far"), rows)
 
 

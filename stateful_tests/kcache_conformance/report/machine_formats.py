@@ -62,7 +62,7 @@ def write_json(report: RunReport, file: Path) -> None:
             }
             for finding in result.findings
         ],
-        **({} if certificate is None else {"certificate": encode_certificate(certificate, result.methods)}),
+        **({} if certificate is None else {"certificate": encode_certificate(certificate)}),
     }
     file.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
 

@@ -10,8 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from kcache_model.decoding import text_of
 from kcache_model.object_types.method_call import result_name
 from kcache_model.object_types.plain_driver import INCOMPARABLE, NOT_CALLED
 
@@ -56,6 +57,24 @@ class MethodsReport:
     def missing(self) -> tuple[tuple[str, str], ...]:
         """The methods that a verdict does not cover although the user did not leave them out, each with the reason."""
         return tuple((name, reason) for name, reason in self.left_out if reason)
+
+
+def by_call(counts: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:
+    """Return counted calls by their names: (name, ``ok`` or the error) -> how often."""
+    nested: dict[str, dict[str, int]] = {}
+    for (name, result), count in sorted(counts.items()):
+        nested.setdefault(name, {})[result] = count
+    return nested
+
+
+def encode_calls(counts: Mapping[tuple[str, str], int]) -> list[list[Any]]:
+    """Return counted calls as JSON."""
+    return [[name, result, count] for (name, result), count in sorted(counts.items())]
+
+
+def decode_calls(data: Iterable[Sequence[Any]]) -> Counter[tuple[str, str]]:
+    """Invert :func:`encode_calls`."""
+    return Counter({(text_of(name), text_of(result)): int(count) for name, result, count in data})
 
 
 def methods_report(calls: Sequence[str], not_tested: Iterable[str], coverages: Iterable[Coverage]) -> MethodsReport:

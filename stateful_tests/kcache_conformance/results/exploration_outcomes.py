@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,6 +17,7 @@ from kcache_model.object_types.plain_driver import INCOMPARABLE
 from kcache_model.verdict import Status, all_assumed
 
 from ..phases.symptoms import KnownFindings
+from .completeness import MethodsReport, by_call, methods_report
 
 if TYPE_CHECKING:
     from kcache_stress.target.explore import Explored
@@ -49,6 +51,7 @@ class Tally:
         lost: why an executor did not explore some of its programs; empty if it did.
         contended: the places whose orders cost most executions, in the first search that was cut short.
         assumes: what the proofs take for granted about waits with a timeout; empty if none depends on them.
+        calls: (name of a call, ``ok`` or the error) -> how often, for types whose single calls are judged.
     """
 
     programs: int = 0
@@ -64,6 +67,7 @@ class Tally:
     lost: str = ""
     assumes: str = ""
     contended: str = ""
+    calls: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     @property
     def finding(self) -> Finding | None:
@@ -97,6 +101,7 @@ class Tally:
             audited=explored.audited,
             assumes=explored.assumes,
             contended=explored.contended,
+            calls=Counter(explored.calls),
         )
         return self.merged(one)
 
@@ -116,6 +121,7 @@ class Tally:
             self.lost or other.lost,
             all_assumed(self.assumes, other.assumes),
             self.contended or other.contended,
+            self.calls + other.calls,
         )
 
 
@@ -134,6 +140,7 @@ class Description:
         loaded: (path, SHA-256) of each of the user's modules that is loaded at once: to be instrumented, or to define
             correct results.
         tested: version and file of the code under test, from :func:`kcache_stress.modules.tested_code.describe_tested`.
+        calls: for a class, the names of all calls.
     """
 
     unsupported: tuple[str, ...] = ()
@@ -145,6 +152,7 @@ class Description:
     left_out: tuple[str, ...] = ()
     loaded: frozenset[tuple[str, str]] = frozenset()
     tested: str = ""
+    calls: tuple[str, ...] = ()
 
 
 def uncalled(left_out: Iterable[str]) -> tuple[str, ...]:
@@ -258,11 +266,18 @@ class Certificate:
         if self.programs == 0:
             return "no program of the bound uses only calls that the target offers"
         if self.tally.exhausted == self.programs:
-            return without_calls(self.description.left_out)
+            left_out = self.description.left_out
+            names = {name: why for name, why in self.methods.missing if name not in uncalled(left_out)}
+            return without_calls([*left_out, *(f"{name} ({why})" for name, why in names.items())])
         if self.tally.lost:
             return f"the executor lost work: {self.tally.lost}"
         advice = self.tally.note or f"{self.tally.most_orders}increase the budget or reduce the bound"
         return f"not all interleavings were covered; {advice}"
+
+    @property
+    def methods(self) -> MethodsReport:
+        """The methods of a class that were called and judged, and the others, each with the reason."""
+        return methods_report(self.description.calls, self.description.left_out, [by_call(self.tally.calls)])
 
     @property
     def reduction(self) -> str:

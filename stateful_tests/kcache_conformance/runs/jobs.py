@@ -28,6 +28,7 @@ from ..phases.budget_slices import RUN_SECONDS, BudgetSlice, budget_slices, too_
 from ..phases.phase import PhaseContext, PhaseOutcome
 from ..phases.suite_options import SuiteOptions, decode_options, encode_options
 from ..phases.symptoms import KnownFindings, with_severity
+from ..results.completeness import by_call
 from ..results.events import (
     Event,
     FindingAdded,
@@ -335,7 +336,7 @@ class _Turns:
 
     def _progress(self, phase: str, fraction: float, so_far: PhaseOutcome) -> None:
         merged = self._with(phase, so_far)
-        covered = _by_operation(merged.coverage), _by_operation(merged.overlapped)
+        covered = by_call(merged.coverage), by_call(merged.overlapped)
         self.listener(PhaseProgress(phase, fraction, dict(merged.counts), *covered, merged.refused))
 
     def _finish(self, phase: str) -> None:
@@ -355,16 +356,9 @@ class _Turns:
 
 
 def _finished(phase: str, outcome: PhaseOutcome, findings: int, inconclusive: str) -> PhaseFinished:
-    nested = {name: _by_operation(getattr(outcome, name)) for name in ("coverage", "overlapped")}
+    nested = {name: by_call(getattr(outcome, name)) for name in ("coverage", "overlapped")}
     fields = {**vars(outcome), "counts": dict(outcome.counts), **nested}
     return PhaseFinished(phase, inconclusive=inconclusive, findings=findings, **fields)
-
-
-def _by_operation(counts: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:
-    nested: dict[str, dict[str, int]] = {}
-    for (operation, result), count in sorted(counts.items()):
-        nested.setdefault(operation, {})[result] = count
-    return nested
 
 
 _EVENTS: Mapping[str, type[Event]] = {

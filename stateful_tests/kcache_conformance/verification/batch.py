@@ -34,6 +34,7 @@ from ..phases.execution_counter import ExecutionCounter
 from ..phases.explorer_phase import Search, explore_for_more
 from ..phases.suite_options import DEFAULT_TYPE, SuiteOptions, decode_options, encode_options
 from ..phases.symptoms import KnownFindings
+from ..results.completeness import decode_calls, encode_calls
 from ..results.exploration_outcomes import Description, Tally
 from ..runs.repeated_hang import RETURNED, repeated_alone
 from ..targets.class_names import PREFIX
@@ -129,6 +130,7 @@ def encode_tally(tally: Tally, type: str = DEFAULT_TYPE) -> Data:
         "sources": sorted(tally.sources),
         "type": type,
         "findings": [encode_finding(finding, codec) for finding in tally.findings],
+        "calls": encode_calls(tally.calls),
     }
 
 
@@ -138,6 +140,7 @@ def decode_tally(data: Data) -> Tally:
     codec = target_type_named(fields.pop("type")).codec
     fields["findings"] = tuple(decode_finding(finding, codec) for finding in fields["findings"])
     fields["audited"] = Audited.from_json(fields["audited"])
+    fields["calls"] = decode_calls(fields["calls"])
     fields["notes"], fields["sources"] = tuple(fields["notes"]), frozenset(map(tuple, fields["sources"]))
     return Tally(**fields)
 
@@ -286,6 +289,7 @@ def _describe_job(outlet: Outlet, target: str, instrument: list[str], granularit
             target_type_named(type).not_tested(exploration_target.target) if type.startswith(PREFIX) else (),
             digests_of({**loaded_modules(), **exploration_target.sandbox.sources}),
             describe_tested(target),
+            target_type_named(type).calls(exploration_target.target),
         )
     outlet.send({"event": "description", "description": {**vars(description), "loaded": sorted(description.loaded)}})
 

@@ -18,6 +18,7 @@ from kcache_model.errors import FormatError
 from kcache_model.places import file_name
 from kcache_model.render import printable_line
 
+from ..results.completeness import decode_calls
 from ..results.exploration_outcomes import Description, Part, Ranges, Run, Tally
 from .batch import Batch
 
@@ -149,6 +150,7 @@ def _decoded(data: Any) -> Part:
         audited=Audited.from_json(data["audited"]),
         sources=_files(data["sources"]["files"]),
         assumes=text_of(data.get("assumes", "")),
+        calls=decode_calls(resume.get("calls", ())),
     )
     explored = joined((_count(start), _count(stop)) for start, stop in list_of(resume["done"]))
     ends = [number for both in explored for number in both]

@@ -180,22 +180,22 @@ def _value(node: ast.expr, variables: dict[str, Any]) -> Any:
         case ast.Call(func=ast.Name(id="len"), args=[of], keywords=[]) if variables.get("len") is len:
             if type(container := _value(of, variables)) in _CONTAINERS:
                 return len(container)
-        case ast.Call(func=ast.Attribute(value=of, attr=name), args=given, keywords=[]):
+        case ast.Call(func=ast.Attribute(value=of, attr=name), args=arguments, keywords=[]):
             owner = _value(of, variables)
             kind = type(owner)
             method, looks_up = class_attribute(kind, name), class_attribute(kind, "__getattribute__")
             is_usual = looks_up is object.__getattribute__ and name not in all_attributes(owner)
-            if is_usual and name in _QUERIES.get((kind.__module__, kind.__qualname__), ()) and not given:
+            if is_usual and name in _QUERIES.get((kind.__module__, kind.__qualname__), ()) and not arguments:
                 return _UNKNOWN
             if is_usual and type(method) is FunctionType:
-                return _result(method, [owner, *(_value(each, variables) for each in given)])
-        case ast.Call(func=ast.Name(id=name), args=given, keywords=[]):
+                return _result(method, [owner, *(_value(each, variables) for each in arguments)])
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
             if type(function := variables.get(name)) is FunctionType:
-                return _result(function, [_value(each, variables) for each in given])
+                return _result(function, [_value(each, variables) for each in arguments])
     raise _NotPlainError
 
 
-def _result(function: FunctionType, given: list[Any]) -> Any:
+def _result(function: FunctionType, arguments: list[Any]) -> Any:
     """Return the value of a call of a plain function without running it: :data:`_UNKNOWN` for a condition.
 
     Raises:
@@ -205,9 +205,9 @@ def _result(function: FunctionType, given: list[Any]) -> Any:
     names = code.co_varnames[: code.co_argcount]
     node = _function_at(code.co_filename, code.co_name, code.co_firstlineno)
     others = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | _SUSPENDED
-    if node is None or len(names) != len(given) or code.co_kwonlyargcount or code.co_flags & others:
+    if node is None or len(names) != len(arguments) or code.co_kwonlyargcount or code.co_flags & others:
         raise _NotPlainError
-    variables = {**vars(builtins), **function.__globals__, **dict(zip(names, given, strict=True))}
+    variables = {**vars(builtins), **function.__globals__, **dict(zip(names, arguments, strict=True))}
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
         with contextlib.suppress(ValueError):  # an empty cell
             variables[name] = cell.cell_contents
@@ -233,14 +233,14 @@ def _result(function: FunctionType, given: list[Any]) -> Any:
 @functools.lru_cache(1_000)
 def _function_at(file: str, name: str, line: int) -> ast.FunctionDef | ast.Lambda | None:
     """Return the only function that begins in a line, with its decorators; ``None`` if there is none."""
-    found: list[ast.FunctionDef | ast.Lambda] = []
+    functions: list[ast.FunctionDef | ast.Lambda] = []
     for node in _nodes_of_file(file):
         if isinstance(node, ast.FunctionDef) and node.name == name:
             begin = node.decorator_list[0].lineno if node.decorator_list else node.lineno
-            found += [node] if begin == line else []
+            functions += [node] if begin == line else []
         elif isinstance(node, ast.Lambda) and name == "<lambda>":
-            found += [node] if node.lineno == line else []
-    return found[0] if len(found) == 1 else None
+            functions += [node] if node.lineno == line else []
+    return functions[0] if len(functions) == 1 else None
 
 
 def _is_lock(value: object) -> bool:

@@ -114,7 +114,7 @@ class Timed:
 
     @property
     def what(self) -> str | None:
-        """What the thread waits for, as text; ``None`` if the object itself is named."""
+        """The text for what the thread waits for; ``None`` if the object itself is named."""
         return getattr(self.waitable, "what", None)
 
     @property
