@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from kcache_conformance.objects.patient_caller import PatientCaller
+from kcache_conformance.report.certificate import encode_certificate
 from kcache_conformance.results.exploration_outcomes import Certificate
 from kcache_conformance.targets.class_names import class_type_name
 from kcache_conformance.verification.verify import WITHOUT_LIMIT, verify
@@ -151,3 +155,36 @@ def test_calls_that_wait_are_verified_without_a_real_wait(
     text = BOUNDED.format(inside=inside, outside=outside)
     assert verified(text, "Bounded", tmp_path, "2x2").status is status
     assert not any(waits)
+
+
+GROUPS = """
+import threading
+
+
+class Groups:
+    def __init__(self):
+        self._lock, self._items = threading.Lock(), []
+
+    def put(self, item: int):
+        with self._lock:
+            self._items.append(item)
+
+    def take(self):
+        with self._lock:
+            if len(self._items) < SIZE:
+                raise LookupError("too few")
+            taken, self._items = self._items[:SIZE], self._items[SIZE:]
+            return taken
+"""
+
+
+@pytest.mark.parametrize(("size", "called"), [(2, ("put", "take")), (4, ("put",))])
+def test_a_method_that_never_returned_is_not_verified(size: int, called: tuple[str, ...], tmp_path: Path) -> None:
+    certificate = verified(GROUPS.replace("SIZE", str(size)), "Groups", tmp_path)
+    assert certificate.methods.called == called
+    assert certificate.status is (Status.OK if "take" in called else Status.UNKNOWN)
+    assert ("--leave-out take" in certificate.missing) == ("take" not in called)
+    data = encode_certificate(certificate)
+    assert data["methods"]["called"] == list(called)
+    schema = resources.files("kcache_model").joinpath("schemas", "certificate.schema.json").read_text(encoding="utf-8")
+    Draft202012Validator(json.loads(schema)).validate(data)

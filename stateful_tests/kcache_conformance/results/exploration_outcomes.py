@@ -266,9 +266,10 @@ class Certificate:
         if self.programs == 0:
             return "no program of the bound uses only calls that the target offers"
         if self.tally.exhausted == self.programs:
-            left_out = self.description.left_out
-            names = {name: why for name, why in self.methods.missing if name not in uncalled(left_out)}
-            return without_calls([*left_out, *(f"{name} ({why})" for name, why in names.items())])
+            if not self.description.calls:
+                return without_calls(self.description.left_out)
+            by_threads = ((f"{name} by threads", why) for name, why in self.methods.not_by_threads)
+            return without_calls([f"{name} ({why})" for name, why in (*self.methods.missing, *by_threads)])
         if self.tally.lost:
             return f"the executor lost work: {self.tally.lost}"
         advice = self.tally.note or f"{self.tally.most_orders}increase the budget or reduce the bound"
