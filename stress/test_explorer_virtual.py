@@ -268,9 +268,10 @@ def test_who_spins_for_ever_is_stopped(strategy, granularity):
     sandbox.reset()
 
 
-def test_who_polls_for_ever_is_stopped(trouble):
+@pytest.mark.parametrize(("name", "ending"), [("Polling", Ending.DEADLOCK), ("Napping", Ending.ENDLESS)])
+def test_who_polls_for_ever_is_stopped(name, ending, trouble):
     for strategy in (Dpor(), Naive(), PartialOrderSampling(1)):
-        assert trouble("Polling", timeouts=1).run(strategy).ending is Ending.ENDLESS
+        assert trouble(name, timeouts=1).run(strategy).ending is ending
 
 
 def test_who_spins_until_another_comes_is_not_stopped(trouble):

@@ -317,7 +317,7 @@ def _of_class(
     timing = Replay(target, makes, driver)
     replayed = ReplaySpecification(replay, is_of_target=not model, timing=timing if model else None)
     # What a thread of the class does may be read before it is done: then the calls decide, which can wait for it.
-    reads = frozenset() if replay.starts_threads else frozenset(probed.reads())
+    reads = frozenset(probed.reads())
     return _Calls(templates, named, replay.driver, replayed, bool(model), bool(probed.objects), reads)
 
 

@@ -45,7 +45,7 @@ class UnlockedAccesses:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self._names = Names(_ROOT)
+        self._names = Names(_ROOT, enters_library=False)
         self._position = 0
         self._held = HeldLocks()
         self._unlocked: set[Access] = set()

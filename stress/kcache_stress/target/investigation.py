@@ -341,7 +341,8 @@ def _investigated(
             elif (
                 is_audit or runner.reset.leftover or runner.reset.inherits
             ) and search_result.problem.kind is not FindingKind.LIVELOCK:
-                result = in_new_modules(runner_and_judge, result, search_result, seconds)
+                if not runner.reset.needs_reload:  # new modules report more events: the schedule would not fit them
+                    result = in_new_modules(runner_and_judge, result, search_result, seconds)
             else:
                 result = with_counterexample(runner_and_judge, result, search_result, seconds)
         except DivergedError as error:

@@ -51,13 +51,15 @@ class Names:
 
     Args:
         called: the name of the root; empty if the names of its attributes have no prefix.
+        enters_library: whether paths lead into objects of the library; an executor has dozens of them inside.
 
     Attributes:
         root: the object that the target has created; ``None`` before that.
     """
 
-    def __init__(self, called: str = "indexer") -> None:
+    def __init__(self, called: str = "indexer", *, enters_library: bool = True) -> None:
         self.root: object = None
+        self._enters_library = enters_library
         self._called = called
         self._modules: dict[int, Mapping[str, object]] = {}
         self._now: dict[int, str] | None = None
@@ -205,7 +207,7 @@ class Names:
             if id(obj) in names or is_any(obj, _LEAVES) or _is_of_pytest(type(obj)):
                 continue  # a request of pytest refers to everything
             names[id(obj)] = name
-            if depth < _DEEPEST and not is_any(obj, _LOCKS):
+            if depth < _DEEPEST and not is_any(obj, _LOCKS) and (self._enters_library or not is_library(obj)):
                 queue.extend(
                     (held, self._through(obj, name, suffix, held), depth + 1) for suffix, held in _children(obj)
                 )

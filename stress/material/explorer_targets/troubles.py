@@ -202,6 +202,17 @@ class Polling(Spinning):
             time.sleep(1)
 
 
+class Napping(Spinning):
+    """The same, with a nap in a function of its own, which might do anything."""
+
+    def run(self, number):
+        while not self.flag:
+            self.nap()
+
+    def nap(self):
+        time.sleep(1)
+
+
 class Dying(Trouble):
     """A thread of its own ends with an exception."""
 
