@@ -386,3 +386,30 @@ class GoodOwner:
     def _work(self) -> None:
         with self._lock:
             pass
+
+
+class GoodSums:
+    """An executor adds; the caller waits for it."""
+
+    def __init__(self) -> None:
+        self._executor = ThreadPoolExecutor(2)
+        self._lock = threading.Lock()
+        self._sum = 0
+
+    def _add(self, number: int) -> None:
+        with self._lock:
+            self._sum += number
+
+    def add(self, number: int) -> None:
+        self._executor.submit(self._add, number).result()
+
+    def sum(self) -> int:
+        with self._lock:
+            return self._sum
+
+
+class BadSums(GoodSums):
+    """No call returns a wrong result, but the sum that is read afterwards is too small."""
+
+    def _add(self, number: int) -> None:
+        self._sum += number
