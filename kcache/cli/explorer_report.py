@@ -57,7 +57,7 @@ def print_certificate(console: Console, certificate: Certificate, target_type: T
     console.out("\n".join(line.rstrip() for line in capture.get().splitlines()), highlight=False)
     if certificate.status is Status.OK:
         tally, bound = certificate.tally, certificate.bound
-        proof = proved_text(tally.exhausted, bound.threads, bound.operations)
+        proof = proved_text(tally.exhausted, bound.threads, bound.operations, certificate.waiting)
         proof += f", if {tally.assumes}" if tally.assumes else ""
         console.print(Text("verified", style="bold green") + Text(f": {proof}"), soft_wrap=True)
     elif certificate.tally.finding is None:

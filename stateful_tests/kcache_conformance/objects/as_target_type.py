@@ -27,7 +27,7 @@ from ..targets.imported_late import imported_late
 from ..targets.judged_recording import JudgedRecording, JudgeOptions, RecordingJudge
 from ..targets.target_type import REPLAY, Exploring, Stopped, TargetType
 from .phases import phases
-from .programs import lonely_calls, random_program, small_scope, with_cancellations
+from .programs import lonely_calls, random_program, small_scope, waiting_programs, with_cancellations
 
 if TYPE_CHECKING:
     from kcache_stress.objects.object_exploration import ObjectExplorationTarget
@@ -85,6 +85,7 @@ def late_exploring(whole: Callable[[], Exploring | None]) -> Exploring:
         small_scope=lambda *arguments: now().small_scope(*arguments),
         count=lambda *arguments: now().count(*arguments),
         lonely_calls=lambda target: now().lonely_calls(target),
+        waiting=lambda *arguments: now().waiting(*arguments),
     )
 
 
@@ -118,6 +119,10 @@ def _exploring(object_type: ObjectType) -> Exploring:
         number = sum(1 for _ in small_scope(object_type, target, bound, deadline))
         return number if time.monotonic() < deadline and not is_interrupted() else None
 
+    def waiting(bound: Bound, target: Any, programs: int) -> int:
+        lonely = sum(1 for _ in lonely_calls(object_type, target))
+        return waiting_programs(object_type, target, bound, programs - lonely)
+
     def strategy(target: Any, _: SuiteOptions, threads: tuple[int, int], operations: tuple[int, int]) -> Any:
         from .state_machine import concurrent_programs  # Hypothesis is most of the time that imports take
 
@@ -131,6 +136,7 @@ def _exploring(object_type: ObjectType) -> Exploring:
         small_scope=scope,
         count=count,
         lonely_calls=partial(lonely_calls, object_type),
+        waiting=waiting,
     )
 
 

@@ -34,6 +34,7 @@ from .programs import (
     random_program,
     scope_by_size,
     shapes_within,
+    waiting_programs,
     with_cancellations,
     woken,
 )
@@ -124,7 +125,7 @@ class _Scope:
 
     def __init__(self, object_type: ObjectType, context: PhaseContext, exhaustive: ExploreOptions) -> None:
         self.proved: Mapping[str, int] = {}
-        self._exhausted = context.exhausted
+        self._object_type, self._target, self._exhausted = object_type, context.target, context.exhausted
         self._bound = _BOUND if context.options.shape is None else Bound(*context.options.shape)
         self._exhaustive = exhaustive
         self.options = replace(exhaustive, executions=_FIRST_SCOPE_EXECUTIONS)
@@ -158,7 +159,9 @@ class _Scope:
             self.options, self._current = self._exhaustive, self._deeper.pop(0)
             return self._current
         if self._is_whole and self._count:
-            self.proved = {"threads": self._bound.threads, "calls": self._bound.operations, "programs": self._count}
+            waiting = waiting_programs(self._object_type, self._target, self._bound, self._count)
+            bound = {"threads": self._bound.threads, "calls": self._bound.operations}
+            self.proved = {**bound, "programs": self._count, "waiting": waiting}
         return None
 
     def note(self, explored: Explored) -> None:

@@ -272,6 +272,18 @@ def _returning(
             yield program
 
 
+def waiting_programs(object_type: ObjectType, target: ObjectTarget, bound: Bound, returning: int) -> int:
+    """Return the number of programs of a bound that are left out, because a thread may wait forever.
+
+    Args:
+        object_type: of the target.
+        target: the target.
+        bound: the bound.
+        returning: the number of its programs with threads that are not left out.
+    """
+    return sum(1 for _ in _candidates(object_type, target, bound)) - returning
+
+
 def _candidates(
     object_type: ObjectType,
     target: ObjectTarget,

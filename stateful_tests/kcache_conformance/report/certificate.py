@@ -9,6 +9,7 @@ from kcache_model.places import short_path
 from kcache_stress.modules.sources import fingerprint_of_digests
 
 from ..results.completeness import encode_calls
+from ..results.events import waiting_text
 from ..results.exploration_outcomes import Certificate
 from .finding_places import versions
 from .methods_text import encode_methods, methods_lines
@@ -21,7 +22,7 @@ def certificate_rows(certificate: Certificate) -> Mapping[str, str]:
     bound, tally = certificate.bound, certificate.tally
     total = "a number that could not be counted in time" if certificate.programs is None else certificate.programs
     generation = {} if certificate.semantics is None else {"semantics": certificate.semantics.value}
-    tools = versions()
+    tools, others = versions(), waiting_text(certificate.waiting)
     named = f"fingerprint {fingerprint_of_digests(tally.sources)[:16]} of {len(tally.sources)} files"
     sources = {"sources": named} if tally.sources else {}
     return {
@@ -30,7 +31,7 @@ def certificate_rows(certificate: Certificate) -> Mapping[str, str]:
         **dict(line.split(": ", 1) for line in methods_lines(certificate.methods)),
         "granularity": certificate.granularity,
         "reduction": certificate.reduction,
-        "programs": f"{tally.programs} of {total}, modulo renaming and order of threads",
+        "programs": f"{tally.programs} of {total}, modulo renaming and order of threads{others}",
         "exhausted": f"{tally.exhausted} programs, in all interleavings",
         "executions": str(tally.executions),
         "audited": f"{tally.audited.executions} of them, of unchanged code; threads interrupted at {tally.audited}",
@@ -59,7 +60,12 @@ def encode_certificate(certificate: Certificate) -> dict[str, Any]:
         "semantics": None if certificate.semantics is None else certificate.semantics.value,
         "granularity": certificate.granularity,
         "reduction": certificate.reduction,
-        "programs": {"all": certificate.programs, "explored": tally.programs, "exhausted": tally.exhausted},
+        "programs": {
+            "all": certificate.programs,
+            "explored": tally.programs,
+            "exhausted": tally.exhausted,
+            "waiting": certificate.waiting,
+        },
         "executions": tally.executions,
         "audited": tally.audited.to_json(),
         "no_proof": list(tally.notes),

@@ -215,19 +215,25 @@ _MOST_NAMED: Final = 3
 _WORDS: Final = ("no", "one", "two", "three", "four")
 
 
-def proved_text(programs: int, threads: int = 0, calls: int = 0) -> str:
+def proved_text(programs: int, threads: int = 0, calls: int = 0, waiting: int = 0) -> str:
     """Return the text ``all 6 programs of two threads with up to two calls are correct in every interleaving``.
 
     Args:
         programs: the number of programs.
         threads: the most threads of a program; 0 if the programs do not belong to a bound.
         calls: the most calls of a thread.
+        waiting: the number of programs of the bound that were left out, because a call may wait forever.
     """
     what, verb = ("the program", "is") if programs == 1 else (f"all {programs} programs", "are")
     if threads:
         what += f" of {'up to ' * (threads > 2)}{_WORDS[threads]} threads"
         what += f" with up to {_WORDS[calls]} calls" if calls > 1 else " with one call"
-    return f"{what} {verb} correct in every interleaving"
+    return f"{what}{waiting_text(waiting)} {verb} correct in every interleaving"
+
+
+def waiting_text(programs: int) -> str:
+    """Return the text `` (2 others left out: a call may wait forever)``; empty if there are no such programs."""
+    return f" ({programs} other{'s' * (programs > 1)} left out: a call may wait forever)" if programs else ""
 
 
 Event = TargetLoaded | PhaseStarted | PhaseProgress | FindingMade | FindingAdded | PhaseFinished

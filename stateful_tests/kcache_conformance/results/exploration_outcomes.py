@@ -213,6 +213,7 @@ class Certificate:
         granularity: where threads were switched.
         part: the progress of all runs.
         description: the description of the target.
+        waiting: the number of programs of the bound that were left out, because a thread may wait forever.
     """
 
     target: str
@@ -222,6 +223,7 @@ class Certificate:
     granularity: str
     part: Part
     description: Description
+    waiting: int = 0
 
     @property
     def programs(self) -> int | None:

@@ -75,6 +75,8 @@ class Exploring:
             ``time.monotonic``.
         count: the number of these programs; ``None`` if they cannot be counted before the deadline.
         lonely_calls: programs of one call each, explored before random programs, because such a call may wait forever.
+        waiting: the number of programs of a bound for a target that ``small_scope`` leaves out, because a thread may
+            wait forever; the third argument is the number of those in ``small_scope``.
         only: returns the one program of the type, for the options of a run; ``None`` if there are more programs.
         walk: see :class:`~kcache_stress.target.explore.ExploreOptions`.
     """
@@ -86,6 +88,7 @@ class Exploring:
     small_scope: Callable[[Bound, Any, SuiteOptions, float], Iterator[Any]]
     count: Callable[[Bound, Any, SuiteOptions, float], int | None]
     lonely_calls: Callable[[Any], Iterator[Any]] = lambda _: iter(())
+    waiting: Callable[[Bound, Any, int], int] = lambda _bound, _target, _programs: 0
     only: Callable[[SuiteOptions], Any] | None = None
     walk: int = 0
 

@@ -102,6 +102,8 @@ def verify(
             programs = exploring.small_scope(bound, stand_in, suite_options, inf)
             encode = target_type_named(type).codec.encode_program
             ChoiceTrees(Path(template.trees)).write(certificate, header, map(encode, programs))
+    number = None if description.refused else reached.programs
+    waiting = 0 if number is None else exploring.waiting(bound, stand_in, number)
     changed = changed_files(part.tally.sources, tally.sources)
     if changed and tally.finding is None:
         raise TargetError(f"{', '.join(changed)} changed since {resume} was written: start again without --resume")
@@ -115,4 +117,5 @@ def verify(
         options.granularity.value,
         replace(reached, tally=replace(part.tally.merged(tally), sources=sources), runs=(*part.runs, run)),
         description,
+        waiting,
     )

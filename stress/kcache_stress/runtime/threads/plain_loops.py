@@ -34,12 +34,28 @@ _ENCLOSING: Final = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _UNKNOWN: Final = object()
 """Stands for a plain value that is not known: a number, or whether something is true."""
-_QUERIES: Final = {
-    ("threading", "Event"): ("is_set",),
-    **{("queue", kind): ("empty", "full", "qsize") for kind in ("Queue", "LifoQueue", "PriorityQueue")},
-    ("concurrent.futures._base", "Future"): ("cancelled", "done", "running"),
+_TRUTH: Final = object()
+"""Stands for one of several values of which only the truth is plain: items of containers may define ``==``."""
+_Queries = tuple[frozenset[str], dict[str, tuple[type, ...]]]
+_NO_QUERIES: Final[_Queries] = (frozenset(), {})
+_OF_QUEUES: Final[_Queries] = (
+    frozenset({"empty", "full", "qsize"}),
+    {"mutex": (), "queue": (deque, list), "maxsize": (int,)},
+)
+_QUERIES: Final[dict[tuple[str, str], _Queries]] = {
+    ("threading", "Event"): (frozenset({"is_set"}), {"_flag": (bool,)}),
+    ("queue", "Queue"): _OF_QUEUES,
+    ("queue", "LifoQueue"): _OF_QUEUES,
+    ("queue", "PriorityQueue"): _OF_QUEUES,
+    ("concurrent.futures._base", "Future"): (
+        frozenset({"cancelled", "done", "running"}),
+        {"_condition": (), "_state": (str,)},
+    ),
 }
-"""Class of the standard library -> methods that only look."""
+"""Class of the standard library -> methods that only look, and the attributes that they read with their types.
+
+A lock has no type here: see :func:`_is_lock`. The attributes may have been replaced, and so may have been the methods.
+"""
 _SUSPENDED: Final = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -143,7 +159,7 @@ def _is_truth(node: ast.expr, variables: dict[str, Any]) -> bool:
                 raise _NotPlainError
             return True
     value = _value(node, variables)
-    if type(value) not in (*_SCALARS, *_CONTAINERS) and value is not _UNKNOWN:
+    if type(value) not in (*_SCALARS, *_CONTAINERS) and value is not _UNKNOWN and value is not _TRUTH:
         raise _NotPlainError
     return True
 
@@ -185,7 +201,7 @@ def _value(node: ast.expr, variables: dict[str, Any]) -> Any:
             kind = type(owner)
             method, looks_up = class_attribute(kind, name), class_attribute(kind, "__getattribute__")
             is_usual = looks_up is object.__getattribute__ and name not in all_attributes(owner)
-            if is_usual and name in _QUERIES.get((kind.__module__, kind.__qualname__), ()) and not arguments:
+            if is_usual and not arguments and _only_looks(owner, name):
                 return _UNKNOWN
             if is_usual and type(method) is FunctionType:
                 return _result(method, [owner, *(_value(each, variables) for each in arguments)])
@@ -226,7 +242,7 @@ def _result(function: FunctionType, arguments: list[Any]) -> Any:
         body = end.value or ast.Constant(None)
     if isinstance(body, (ast.BoolOp, ast.Compare)) or (isinstance(body, ast.UnaryOp) and isinstance(body.op, ast.Not)):
         _is_truth(body, variables)
-        return _UNKNOWN
+        return _TRUTH if isinstance(body, ast.BoolOp) else _UNKNOWN
     return _value(body, variables)
 
 
@@ -243,7 +259,22 @@ def _function_at(file: str, name: str, line: int) -> ast.FunctionDef | ast.Lambd
     return functions[0] if len(functions) == 1 else None
 
 
+def _only_looks(owner: object, name: str) -> bool:
+    """Whether a method of an object of the standard library only looks; see :data:`_QUERIES`."""
+    kind, attributes = type(owner), all_attributes(owner)
+    methods, needed = _QUERIES.get((kind.__module__, kind.__qualname__), _NO_QUERIES)
+    if name not in methods or any(type(class_attribute(kind, each)) is FunctionType for each in attributes):
+        return False
+    values = ((attributes.get(each), types) for each, types in needed.items())
+    return all(type(value) in types if types else _is_lock(value) for value, types in values)
+
+
 def _is_lock(value: object) -> bool:
+    """Whether a value is a lock of the standard library, or a condition with such a lock, and its blocks are, too."""
     kind = type(value)
-    is_condition = (kind.__module__, kind.__qualname__) == ("threading", "Condition")
-    return is_condition or issubclass(kind, (VirtualLock, VirtualRLock))
+    if (kind.__module__, kind.__qualname__) == ("threading", "Condition"):
+        return _is_lock(all_attributes(value).get("_lock"))
+    virtual = VirtualLock if issubclass(kind, VirtualLock) else VirtualRLock
+    return issubclass(kind, virtual) and all(
+        class_attribute(kind, each) is class_attribute(virtual, each) for each in ("__enter__", "__exit__")
+    )

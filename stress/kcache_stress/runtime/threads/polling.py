@@ -156,13 +156,14 @@ def missed_look(scheduler: Scheduler) -> str:
     """Return the place of a loop that takes a lock, if a thread has looked whether that lock is held; otherwise empty.
 
     It would have found the lock held by an iteration that was left out. A thread that holds the lock itself would not.
+    To release a lock of others is such a look, too: it succeeds, or raises an exception.
     """
     holders: dict[int, int] = {}
     for thread, kind, obj, slot in scheduler.trace if scheduler.haste.locks else ():
         lock = id(obj)
         if lock not in scheduler.haste.locks:
             continue
-        if kind in (TRY, QUERY) and holders.get(lock) != thread:
+        if kind in (TRY, QUERY, RELEASE) and holders.get(lock) != thread:
             return scheduler.haste.idle
         if kind == ACQUIRE or (kind == TRY and slot):
             holders[lock] = thread
