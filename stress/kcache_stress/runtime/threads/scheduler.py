@@ -359,7 +359,7 @@ class Scheduler:
                     self.failures.append(error)
             # Drop the references to objects of the target: they must not die, and be finalized, during the next
             # execution. Finalizers here still run as part of this thread: it may be preempted in them.
-            thread.work, thread.handled = object, None
+            thread.work, thread.handled, thread.last_sleep = object, None, None
             thread.finished = True
             thread.greenlet = thread.pending = thread.waits_for = None
             thread = self._finish()
