@@ -330,6 +330,7 @@ REFUSED = {
     "uses signal.raise_signal": "signal.raise_signal(signal.SIGINT)",
     "uses signal.alarm": "signal.alarm(1)",
     "uses os.fork": "os.fork()",
+    "uses os.kill": "os.kill(os.getpid(), signal.SIGUSR1)",
 }
 
 

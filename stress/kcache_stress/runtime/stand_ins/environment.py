@@ -29,8 +29,10 @@ from ..threads.scheduler import Scheduler
 from .network import Network
 from .pipes import pipe_functions
 from .process_settings import ProcessSettings
+from .signals import NO_SIGNALS
 
 _DOUBLING: Final = ("fork", "forkpty")
+_SIGNALLING: Final = ("kill", "killpg")
 _STARTING: Final = ("posix_spawn", "posix_spawnp", "system")
 _NANOSECONDS_100: Final = 0x1EE83A5_0000_0000
 """A time in the format of :func:`uuid.uuid1`: 100-nanosecond intervals since 1582-10-15."""
@@ -76,6 +78,8 @@ class Environment(Replaced):
             *((os, name, function) for name, function in pipe_functions(network).items()),
             *((os, name, self._for_the_harness(f"os.{name}", getattr(os, name, None))) for name in _DOUBLING),
             *((os, name, self._doubted(getattr(os, name, None))) for name in _STARTING),
+            *((os, name, self._signalling(f"os.{name}", getattr(os, name, None))) for name in _SIGNALLING),
+            (os, "times", lambda: self._times(private("time").monotonic())),
             *self._starting_programs(),
         )
 
@@ -129,6 +133,19 @@ class Environment(Replaced):
             return real(*args, **kwargs)
 
         return guarded
+
+    def _signalling(self, name: str, real: Any) -> Callable[..., Any]:
+        def sent(to: int, number: int) -> Any:
+            if number and to in (0, os.getpid(), os.getpgid(0)):
+                refuse(self._scheduler, f"uses {name} for its own process: {NO_SIGNALS}", sys._getframe(1))
+            return real(to, number)
+
+        return sent
+
+    @staticmethod
+    def _times(seconds: float) -> os.times_result:
+        """Return virtual seconds in place of ``os.times``: all is time of the process, as for ``process_time``."""
+        return os.times_result((seconds, 0.0, 0.0, 0.0, seconds))
 
     def _setting(self, name: str, kind: int, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function that reads or writes a setting: an access, as of an attribute that threads share.

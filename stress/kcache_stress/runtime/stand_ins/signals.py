@@ -17,7 +17,7 @@ from ...engine.scheduling import HUB
 from ..threads.refusal import refuse
 from ..threads.scheduler import Scheduler
 
-_WHY: Final = "no signal is delivered to virtual threads"
+NO_SIGNALS: Final = "no signal is delivered to virtual threads"
 _USING: Final = (
     *("alarm", "setitimer", "getitimer", "pause", "raise_signal", "pthread_kill", "pthread_sigmask", "sigpending"),
     *("sigwait", "sigwaitinfo", "sigtimedwait", "siginterrupt", "pidfd_send_signal"),
@@ -30,7 +30,7 @@ def make_signal_module(scheduler: Scheduler) -> ModuleType:
     wakeup = [-1]
 
     def refused(name: str) -> Callable[..., NoReturn]:
-        return lambda *_, **__: refuse(scheduler, f"uses signal.{name}: {_WHY}", sys._getframe(1))
+        return lambda *_, **__: refuse(scheduler, f"uses signal.{name}: {NO_SIGNALS}", sys._getframe(1))
 
     def look(number: Any, kind: int) -> None:
         if scheduler.live and not scheduler.aborting:
