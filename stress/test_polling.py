@@ -410,6 +410,106 @@ def test_a_lock_that_is_looked_at():
         assert not all(seen)
     started(work, wait)
 
+numbers = contextvars.ContextVar("number of polls", default=0)
+def poll():
+    numbers.set(numbers.get() + 1)
+    assert numbers.get() < 6
+
+class Counting(type(threading.RLock())):
+    def __enter__(self):
+        poll()
+        return super().__enter__()
+
+class Wrapping:
+    def __init__(self): self.lock = threading.Lock()
+    def acquire(self, *a): return self.lock.acquire(*a)
+    def release(self): self.lock.release()
+    def __enter__(self):
+        poll()
+        self.lock.__enter__()
+    def __exit__(self, *a): self.lock.release()
+
+def waits_for_lock(lock):
+    done = []
+    def wait():
+        while True:
+            with lock:
+                if done: return
+            time.sleep(0.001)
+    started(lambda: done.append(1), wait)
+
+def test_a_lock_with_code(): waits_for_lock(Counting())
+def test_a_condition_of_a_lock_with_code(): waits_for_lock(threading.Condition(Wrapping()))
+
+class Equal:
+    __hash__ = None
+    def __eq__(self, other):
+        poll()
+        return False
+
+def test_one_of_two_containers():
+    one, other, done = (Equal(),), (Equal(),), []
+    def first(): return one or None
+    def second(): return other or None
+    def wait():
+        while first() != second() and not done: time.sleep(0.001)
+    started(lambda: done.append(1), wait)
+
+def waits_for_item(items):
+    def wait():
+        while items.empty(): time.sleep(0.001)
+    started(lambda: items.put(1), wait)
+
+def test_a_queue_with_a_method_of_its_own():
+    items = queue.Queue()
+    def qsize():
+        poll()
+        return len(items.queue)
+    items._qsize = qsize
+    waits_for_item(items)
+
+def test_a_queue_with_a_lock_of_its_own():
+    items = queue.Queue()
+    items.mutex = Wrapping()
+    waits_for_item(items)
+
+class Flag:
+    def __bool__(self):
+        poll()
+        return False
+
+def test_an_event_with_a_flag_of_its_own():
+    event = threading.Event()
+    event._flag = Flag()
+    def wait():
+        while not event.is_set(): time.sleep(0.001)
+    started(event.set, wait)
+
+def test_a_lock_that_another_thread_releases():
+    lock, done, stolen = threading.Lock(), [], []
+    taken = [threading.Event() for _ in range(3)]
+    def wait():
+        try:
+            while True:
+                with lock:
+                    if done: return
+                time.sleep(0.001)
+        except RuntimeError:
+            taken[len(stolen) - 1].wait()
+            lock.release()
+    def work():
+        for event in taken:
+            try: lock.release()
+            except RuntimeError: continue
+            stolen.append(1)
+            lock.acquire()
+            event.set()
+            lock.acquire()
+            lock.release()
+        done.append(1)
+    started(wait, work)
+    assert len(stolen) < 3
+
 def test_a_property():
     described = Described()
     def wait():
@@ -432,7 +532,7 @@ def test_what_goes_wrong_after_such_a_loop_is_found(tmp_path: Path) -> None:
 
 def test_loops_whose_end_depends_on_the_number_of_sleeps_are_not_proved(tmp_path: Path) -> None:
     results = dict(investigated(tmp_path, STARTED + DEPENDING, 300))
-    assert len(results) == 26
+    assert len(results) == 33
     assert not [name for name, result in results.items() if result.coverage is Coverage.EXHAUSTED]
 
 
