@@ -49,14 +49,13 @@ from .present import Present
 from .private_modules import PrivateModules
 from .private_packages import HARNESS, LIBRARY, REAL_LOCKS, Kind, find, kind_of, unit_of
 from .roots import SHARED_MODULES, Roots, Seen
+from .sources import observes_deaths
 from .uncertainty import late_finalizer, made_time, unseen_code, unseen_opcodes
 
 _OF_THE_PROCESS = (HARNESS | sys.stdlib_module_names) - LIBRARY
 _SHARED = (Kind.NATIVE, Kind.PLAIN)
 _NOTHING = contextlib.nullcontext()
 _MOST_ATTEMPTS = 20
-_OF_DEATHS = (b"__del__", b"weakref")
-"""Words in sources with code that runs when an object dies."""
 _WATCHED_FIRST = 32
 _WATCHED_EVERY = 61
 """Executions that are watched if only known code seems to run: the first 32, every 61st, and the first of each kind of
@@ -336,7 +335,7 @@ class Sandbox:
             self._grown = True
             self._modules.judge_again("kcache")
         self.sources[path] = source
-        self.scheduler.lets_die = self.scheduler.lets_die or any(word in source for word in _OF_DEATHS)
+        self.scheduler.lets_die = self.scheduler.lets_die or observes_deaths(source, path)
         if not self.granularity.is_of_opcodes:
             self._facts = self._facts.merge(reading.facts)
         if self.granularity.is_of_opcodes or self._is_scouting:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Final
 
 from kcache_model.foreign import own_attributes
 from kcache_model.places import file_name, is_of_target
+
+_OF_DEATHS: Final = (b"__del__", b"weakref", b"Handler", b"logging.config")
 
 
 def fingerprint_of(sources: Mapping[str, bytes]) -> str:
@@ -17,6 +21,14 @@ def fingerprint_of(sources: Mapping[str, bytes]) -> str:
     for path, source in sorted(sources.items()):
         digest.update(Path(path).name.encode() + b"\0" + source + b"\0")
     return digest.hexdigest()[:8]
+
+
+def observes_deaths(source: bytes, path: str) -> bool:
+    """Whether a source may contain code that runs when an object dies, judged by its words.
+
+    ``logging`` observes nothing but the deaths of handlers: it matters only to code that handles these itself.
+    """
+    return path != logging.__file__ and any(word in source for word in _OF_DEATHS)
 
 
 def digests_of(sources: Mapping[str, bytes]) -> frozenset[tuple[str, str]]:
