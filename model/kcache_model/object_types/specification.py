@@ -53,6 +53,7 @@ class WaitsMayBeSlow:
         return found
 
 
+STILL_WAITING: Final = "a call still waited when all others had ended; whether it should is not judged"
 SLOW_WAITS: Final = "a call did not return in time on real threads, and virtual threads cannot show whether it waits"
 
 

@@ -58,6 +58,8 @@ _MOST_WOKEN: Final = 12
 """The most programs with a wait that is overtaken; most classes have one waiting call, and one that ends its wait."""
 _BESIDE_FILLED: Final = 2
 """Random programs for each of these programs."""
+_WAITING_EVERY: Final = 3
+"""How often a program is one in which a call may wait forever: of a class whose calls wait, half of all may be."""
 _PROGRESS_SECONDS: Final = 0.2
 _PROGRAMS_UNDER_STRESS: Final = 200
 _ROUNDS_AT_ONCE: Final = 8
@@ -129,7 +131,9 @@ class _Scope:
         self._bound = _BOUND if context.options.shape is None else Bound(*context.options.shape)
         self._exhaustive = exhaustive
         self.options = replace(exhaustive, executions=_FIRST_SCOPE_EXECUTIONS)
-        self._programs = scope_by_size(object_type, context.target, self._bound, self._is_over)
+        self._waiting: list[Any] = []
+        self._programs = scope_by_size(object_type, context.target, self._bound, self._is_over, self._waiting)
+        self._asked = 0
         self._deeper: list[Any] = []
         self._current: Any = None
         self._count = 0
@@ -149,7 +153,14 @@ class _Scope:
         return self._executions <= self._larger_executions
 
     def program(self) -> Any:
-        """Return the next program that is not exhausted; ``None`` if there is none."""
+        """Return the next program that is not exhausted; ``None`` if there is none.
+
+        Now and then it is one in which a call may wait forever: its other results are judged, but it proves nothing.
+        """
+        self._asked += 1
+        if self._waiting and self._asked % _WAITING_EVERY == 0:
+            self._current = None
+            return self._waiting.pop(0)
         for program in self._programs:
             self._count += 1
             if program not in self._exhausted:
@@ -167,6 +178,8 @@ class _Scope:
     def note(self, explored: Explored) -> None:
         """Record the result of exploring the last program."""
         self._executions += explored.executions
+        if self._current is None:
+            return
         if explored.is_exhausted:
             self._exhausted.add(self._current)
         elif self.options is self._exhaustive:

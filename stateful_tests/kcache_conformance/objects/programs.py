@@ -223,13 +223,18 @@ def small_scope(
 
 
 def scope_by_size(
-    object_type: ObjectType, target: ObjectTarget, bound: Bound, is_over: Callable[[], bool] = lambda: False
+    object_type: ObjectType,
+    target: ObjectTarget,
+    bound: Bound,
+    is_over: Callable[[], bool] = lambda: False,
+    waiting: list[Any] | None = None,
 ) -> Iterator[Any]:
     """Yield the programs of :func:`small_scope` that have threads; programs with short threads come first.
 
     Among programs with one call for each thread, programs whose calls have the same key come first, and among these,
     programs after a call with a key: two threads that read and delete different or missing keys show nothing. Programs
-    with calls that a class of the standard library defines come last. No programs follow once ``is_over``.
+    with calls that a class of the standard library defines come last. No programs follow once ``is_over``. The programs
+    that are left out on the way, because a thread may wait forever, are added to ``waiting``.
     """
     inherited = {template.name for template in object_type.vocabulary if template.is_inherited and template.weight}
     own = replace(object_type, vocabulary=tuple(one for one in object_type.vocabulary if one.name not in inherited))
@@ -240,11 +245,11 @@ def scope_by_size(
             some = list(itertools.islice(programs, _MOST_SORTED))
             random.Random(0).shuffle(some)  # neighbours in the plain order differ in one call only
             some.sort(key=_unrelated)
-        yield from _returning(own, itertools.chain(some, programs), is_over)
+        yield from _returning(own, itertools.chain(some, programs), is_over, waiting)
     for operations in range(1, bound.operations + 1) if inherited else ():
         bound_now = Bound(bound.threads, operations)
         programs = _candidates(object_type, target, bound_now, longest=operations, is_over=is_over)
-        for program in _returning(object_type, programs, is_over):
+        for program in _returning(object_type, programs, is_over, waiting):
             if any(operation.name in inherited for operation in program.operations()):
                 yield program
 
@@ -262,14 +267,29 @@ def _unrelated(program: Any) -> tuple[int, bool, str]:
 
 
 def _returning(
-    object_type: ObjectType, programs: Iterable[Any], is_over: Callable[[], bool] = lambda: False
+    object_type: ObjectType,
+    programs: Iterable[Any],
+    is_over: Callable[[], bool] = lambda: False,
+    waiting: list[Any] | None = None,
 ) -> Iterator[Any]:
-    """Yield the programs in which no thread may wait forever, until ``is_over``."""
+    """Yield the programs in which no thread may wait forever, until ``is_over``; add the others to ``waiting``."""
     for program in programs:
         if is_over():
             return
         if not _may_wait_for_ever(object_type, program, is_over):
             yield program
+        elif waiting is not None and _begins(object_type.specification(program), program):
+            waiting.append(program)
+
+
+def _begins(specification: Specification[Any, Any], program: Any) -> bool:
+    """Whether no call before the threads waits."""
+    states: States = (specification.initial(program),)
+    for operation in program.prefix:
+        states, outcome = follow(specification, states, operation)
+        if outcome.waits:
+            return False
+    return True
 
 
 def waiting_programs(object_type: ObjectType, target: ObjectTarget, bound: Bound, returning: int) -> int:

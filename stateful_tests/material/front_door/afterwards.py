@@ -170,6 +170,33 @@ class BadTurns(GoodTurns):
             time.sleep(0.01)
 
 
+class GoodTray:
+    """There is one cup at first: of two who take one, the second one waits for ever."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._cups = [1]
+
+    def put(self, cup: int) -> None:
+        with self._changed:
+            self._cups.append(cup)
+            self._changed.notify()
+
+    def take(self) -> int:
+        with self._changed:
+            self._changed.wait_for(lambda: self._cups)
+            return self._cups.pop()
+
+
+class BadTray(GoodTray):
+    """Both find the cup."""
+
+    def take(self) -> int:
+        with self._changed:
+            self._changed.wait_for(lambda: self._cups)
+        return self._cups.pop()
+
+
 class GoodMailbox:
     """take() waits for a letter, and raises TimeoutError if none comes in time."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import enum
+import functools
 import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from kcache_model.linearizability.waiting import TooManyWaysError, WaitingMonito
 from kcache_model.object_types.checking import CALLED_BACK, CallsVerdict, calls_back
 from kcache_model.object_types.specification import (
     SLOW_WAITS,
+    STILL_WAITING,
     Specification,
     WaitsMayBeSlow,
     as_called,
@@ -32,7 +34,7 @@ from ..engine.happens_before import HappensBefore
 from ..engine.orders import Marks, Shape, linear_extensions, marks_by_need, marks_in_order
 from ..engine.scheduling import HUB
 from ..engine.strategy import Ending
-from ..engine.waits import standstill_text
+from ..engine.waits import cycle, standstill_text
 from .giving_up import GaveUp, given_up_in
 from .history import calls_of
 from .moments import Moments, at_their_moments, moments_of_calls
@@ -113,6 +115,9 @@ class CallJudge:
             return None
         if execution.ending is Ending.DEADLOCK and self._is_kept(execution):
             return None
+        if execution.ending is Ending.DEADLOCK and self._may_wait and not cycle(execution.waits):
+            self.proof_obstacles[STILL_WAITING] = None
+            return None
         if execution.problem is not None:
             return execution.problem
         if execution.ending is Ending.DEADLOCK:
@@ -156,6 +161,12 @@ class CallJudge:
         is_for_another = bool(execution.waits) and not any(wait.is_for_itself for wait in execution.waits)
         polls = execution.ending is Ending.ENDLESS
         return is_alone and (polls or is_for_another) and may_wait_for_ever(self._specification, self._program)
+
+    @functools.cached_property
+    def _may_wait(self) -> bool:
+        """Whether some order of several calls ends with a call that waits for ever."""
+        is_alone = len(self._operations) == 1 and not self._program.prefix
+        return not is_alone and may_wait_for_ever(self._specification, self._program)
 
     def _is_kept(self, execution: Execution[Outcome]) -> bool:
         """Whether a call waits for a lock that calls of an ended thread keep, as these calls also do without others.
