@@ -34,7 +34,7 @@ from ..engine.happens_before import HappensBefore
 from ..engine.orders import Marks, Shape, linear_extensions, marks_by_need, marks_in_order
 from ..engine.scheduling import HUB
 from ..engine.strategy import Ending
-from ..engine.waits import cycle, standstill_text
+from ..engine.waits import standstill_text
 from .giving_up import GaveUp, given_up_in
 from .history import calls_of
 from .moments import Moments, at_their_moments, moments_of_calls
@@ -115,7 +115,7 @@ class CallJudge:
             return None
         if execution.ending is Ending.DEADLOCK and self._is_kept(execution):
             return None
-        if execution.ending is Ending.DEADLOCK and self._may_wait and not cycle(execution.waits):
+        if execution.ending is Ending.DEADLOCK and self._may_wait:
             self.proof_obstacles[STILL_WAITING] = None
             return None
         if execution.problem is not None:
