@@ -31,7 +31,7 @@ from stateful_tests.material.front_door import (
 
 KINDS = Path(kinds.__file__)
 MODULES = (newcomers, giving_up, optional, own_threads, afterwards)
-_FEW = {"GoodPool": 4, "GoodSums": 6}
+_FEW = {"GoodPool": 4, "GoodSums": 6, "GoodAlarm": 4, "GoodPulse": 6}
 """Of the programs with an executor, each takes a second or more."""
 NAMES = [name.removeprefix("Bad") for name in vars(kinds) if name.startswith("Bad")]
 

@@ -59,7 +59,7 @@ _MOST_WOKEN: Final = 12
 _BESIDE_FILLED: Final = 2
 """Random programs for each of these programs."""
 _WAITING_EVERY: Final = 3
-"""How often a program is one in which a call may wait forever: of a class whose calls wait, half of all may be."""
+"""The number of programs of which one may be one in which a call waits forever: if calls wait, half of all are."""
 _PROGRESS_SECONDS: Final = 0.2
 _PROGRAMS_UNDER_STRESS: Final = 200
 _ROUNDS_AT_ONCE: Final = 8
@@ -133,7 +133,7 @@ class _Scope:
         self.options = replace(exhaustive, executions=_FIRST_SCOPE_EXECUTIONS)
         self._waiting: list[Any] = []
         self._programs = scope_by_size(object_type, context.target, self._bound, self._is_over, self._waiting)
-        self._asked = 0
+        self._number = 0
         self._deeper: list[Any] = []
         self._current: Any = None
         self._count = 0
@@ -157,8 +157,8 @@ class _Scope:
 
         Now and then it is one in which a call may wait forever: its other results are judged, but it proves nothing.
         """
-        self._asked += 1
-        if self._waiting and self._asked % _WAITING_EVERY == 0:
+        self._number += 1
+        if self._waiting and self._number % _WAITING_EVERY == 0:
             self._current = None
             return self._waiting.pop(0)
         for program in self._programs:

@@ -413,3 +413,68 @@ class BadSums(GoodSums):
 
     def _add(self, number: int) -> None:
         self._sum += number
+
+
+class GoodLoaded:
+    """A thread sleeps, then writes two attributes, which calls read one at a time."""
+
+    def __init__(self) -> None:
+        self._value: int | None = None
+        self._is_ready = False
+        threading.Thread(target=self._load, daemon=True).start()
+
+    def _load(self) -> None:
+        time.sleep(0.1)
+        self._value = 42
+        self._is_ready = True
+
+    def is_loaded(self) -> bool:
+        return self._is_ready
+
+    def value(self) -> int | None:
+        return self._value
+
+
+class GoodAlarm:
+    """A timer writes two attributes, which calls read one at a time."""
+
+    def __init__(self) -> None:
+        self._is_over = False
+        self._reason = ""
+        timer = threading.Timer(1.0, self._end)
+        timer.daemon = True
+        timer.start()
+
+    def _end(self) -> None:
+        self._reason = "time"
+        self._is_over = True
+
+    def is_over(self) -> bool:
+        return self._is_over
+
+    def reason(self) -> str:
+        return self._reason
+
+
+class GoodPulse:
+    """A thread counts now and then, until it is stopped."""
+
+    def __init__(self) -> None:
+        self._stopped = threading.Event()
+        self._beats = 0
+        self._last = 0
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        while not self._stopped.wait(0.5):
+            self._beats += 1
+            self._last = self._beats * 10
+
+    def beats(self) -> int:
+        return self._beats
+
+    def last(self) -> int:
+        return self._last
+
+    def stop(self) -> None:
+        self._stopped.set()

@@ -301,7 +301,7 @@ class Sandbox:
         self._hooks[hook_name("clock")] = dates(lambda: self._world.module("time").time())
         is_rewritten = not self.granularity.is_of_opcodes
         self._plain_functools: ModuleType | None = None
-        self._builtins = make_builtins(self._import, self._hooks)
+        self._builtins = make_builtins(self._import, self._hooks, self.scheduler)
         self._unheard = Replaced(*((self._builtins, name, hook) for name, hook in silent(self._hooks).items()))
         self._report: Any = self._hooks.get(hook_name("report"), lambda *_: None)
         library = make_importlib(self._meet, self.active, self._report_import)

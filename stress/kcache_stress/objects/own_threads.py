@@ -65,6 +65,9 @@ _MORE_PASSES: Final = 1
 _MOST_WOKEN: Final = 1_000
 """Limit of woken callers that continue within one step: a woken caller may wake another caller."""
 
+_SURVEYED_FIRST: Final = 8
+"""Steps of the survey before the calls: twice what a periodic thread does between two waits."""
+
 _MOST_SURVEYED: Final = 200
 """Limit of steps of the survey of accesses: threads of the class repeat their work, so more steps add nothing."""
 
@@ -193,11 +196,17 @@ class OwnThreads(Director):
             self._orders.end(is_explained=is_explained)
 
     def _surveyed(self) -> Choices:
-        """Begin each call as soon as possible, then run the threads of the class: at most ``_MOST_SURVEYED`` steps."""
+        """Run the threads of the class for some steps, make the calls, then run these threads again.
+
+        Waits with a timeout end: a thread that sleeps first has accesses, too. A call may end the threads.
+        """
         with suppress(Lost):
-            for _ in range(_MOST_SURVEYED):
+            for step in range(_MOST_SURVEYED):
+                has_ended = self._has_ended(range(len(self._calls)))
+                calls = [] if has_ended else [option for option in self._options() if option[0] == _CALL]
                 own = [(_OWN, number) for number in self._own_ready()]
-                options = own if self._has_ended(range(len(self._calls))) else self._options()
+                own += [(_TIME, number) for number in sorted(next_timeouts(self.scheduler.actors, self.scheduler.now))]
+                options = [*own, *calls] if step < _SURVEYED_FIRST else [*calls, *own]
                 if not options:
                     return
                 if options[0][0] == _CALL:

@@ -19,17 +19,30 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import greenlet
+
+if TYPE_CHECKING:
+    from .scheduler import Scheduler
 
 
-def make_builtins(importer: Callable[..., ModuleType], hooks: Mapping[str, object]) -> ModuleType:
+def make_builtins(importer: Callable[..., ModuleType], hooks: Mapping[str, object], scheduler: Scheduler) -> ModuleType:
     """Create a ``builtins`` whose ``__import__`` is ``importer``; all code of the sandbox shares it.
+
+    A real thread that a stress run has left behind imports as usual, although it finds this module in ``sys.modules``:
+    during an execution, only virtual threads are greenlets with a parent.
 
     It contains the hooks of instrumented code. So the globals of a module contain only names that the module defines.
     """
     module = ModuleType("builtins")
     module.__dict__.update({**vars(builtins), **hooks})
-    module.__dict__["__import__"] = importer
+
+    def imported(*args: Any, **named: Any) -> ModuleType:
+        is_foreign = scheduler.live and greenlet.getcurrent().parent is None
+        return builtins.__import__(*args, **named) if is_foreign else importer(*args, **named)
+
+    module.__dict__["__import__"] = imported
     return module
 
 
