@@ -183,12 +183,19 @@ def test_methods_that_are_no_functions_are_called() -> None:
     assert result.methods.called == ("add", "add_one", "count", "hit")
 
 
-def test_where_no_result_can_be_compared_nothing_is_known(tmp_path: Path) -> None:
-    result = checked("Numbers", 4, file=Path(functions_and_children.__file__))
+@pytest.mark.parametrize("name", ["Numbers", "Counts"])
+def test_where_no_result_can_be_compared_nothing_is_known(name: str) -> None:
+    result = checked(name, 4, file=Path(functions_and_children.__file__))
     assert result.status is Status.UNKNOWN
     assert "no result was compared" in " ".join(result.reasons)
-    done = CliRunner().invoke(main, ["verify", f"{functions_and_children.__file__}:Numbers", "--bound", "2x1"])
+    done = CliRunner().invoke(main, ["verify", f"{functions_and_children.__file__}:{name}", "--bound", "2x1"])
     assert (done.exit_code, "not verified: no result was compared" in " ".join(done.output.split())) == (3, True)
+
+
+def test_a_container_that_is_not_read_is_named() -> None:
+    result = checked("ReadCounts", 4, file=Path(functions_and_children.__file__))
+    assert result.status is Status.OK
+    assert result.methods.not_compared == (("counts", "it is a dict; only plain values are read"),)
 
 
 def test_a_call_that_waits_until_its_timeout_does_not_read_the_object_back() -> None:

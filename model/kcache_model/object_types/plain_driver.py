@@ -41,8 +41,10 @@ from .object_type import Load
 
 NOT_CALLED: Final = "not called"
 """The error of a call that needs the result of another call, if there is no such result."""
-INCOMPARABLE: Final = "its results differ from run to run, and there is nothing else to compare"
-"""The reason of each method of a class of which no result can be compared: any order of its threads would be right."""
+INCOMPARABLE: Final = "there is nothing else to compare"
+"""Part of the reason of each method of a class of which no result can be compared: any order is right."""
+VARIES: Final = f"its results differ from run to run, and {INCOMPARABLE}"
+UNREAD: Final = f"it returns nothing, and {INCOMPARABLE}"
 
 _PLAIN: Final = (bool, int, float, str)
 _IMMUTABLE: Final = (

@@ -24,7 +24,7 @@ from kcache_model.object_types.plain import (
     plain_argument,
     plain_codec,
 )
-from kcache_model.object_types.plain_driver import INCOMPARABLE, PlainDriver
+from kcache_model.object_types.plain_driver import UNREAD, VARIES, PlainDriver
 from kcache_model.object_types.replayed import ReplaySpecification
 from kcache_model.object_types.vocabulary import Vocabulary
 from kcache_model.outcomes import Outcome, error_text
@@ -40,7 +40,15 @@ from ..targets.target_type import TargetType
 from .call_replay import Replay
 from .called_under_lock import advice_of_left_out, methods_called_under_lock
 from .probing import Probed
-from .public_calls import PublicCall, async_methods, class_calls, defining_class, method_name, public_calls
+from .public_calls import (
+    PublicCall,
+    async_methods,
+    class_calls,
+    defining_class,
+    method_name,
+    public_calls,
+    unread_attributes,
+)
 from .returned_objects import (
     calls_on_results,
     results_of,
@@ -50,6 +58,9 @@ from .returned_objects import (
 )
 from .sparing import Allowance, Sparing
 from .vocabulary_choice import ClassVocabulary, vocabulary_of
+
+_CONSTANT: Final = ("tuple", "frozenset")
+"""Types of public attributes that are not named: most of them are settings, which no call changes."""
 
 
 class _Discarded(io.TextIOBase):
@@ -291,6 +302,7 @@ def _of_class(
         *(f"{name} (it raised {error} for all values that were tried)" for name, error in probed.refused()),
     )
     is_incomparable = {template.name for template in templates} <= probed.unsteady
+    unread = unread_attributes(instance)
     on_results = {call.name for call in further}
     not_made = {text.partition("(")[0].strip() for text in impossible} & on_results
     not_made |= {call.name for call in further if call.after in not_made}
@@ -307,8 +319,14 @@ def _of_class(
             for name in sorted(refused)
         ),
         *(
-            f"{name} ({INCOMPARABLE})" if is_incomparable else f"what {name} returns (it differs from run to run)"
+            f"{name} ({VARIES})" if is_incomparable else f"what {name} returns (it differs from run to run)"
             for name in sorted(probed.unsteady - not_made)
+        ),
+        *(f"{template.name} ({UNREAD})" for template in templates if unread and probed.returns_nothing),
+        *(
+            f"what {name} returns (it is a {of}; only plain values are read)"
+            for name, of in unread.items()
+            if of not in _CONSTANT
         ),
         *(f"what {name} returns ({what})" for name, what in probed.with_methods(kind, not_made)),
     )

@@ -75,6 +75,11 @@ class Probed:
                 self.untried.add(call.name)
         self._require_own_state()
 
+    @property
+    def returns_nothing(self) -> bool:
+        """Whether no call returns anything but ``None``: then only exceptions and waits can be wrong."""
+        return all(outcome.value is None for outcome in self.first.values())
+
     def endless(self) -> Iterator[str]:
         """Yield the calls that do not return on a new object, nor after or beside other calls."""
         before = self._writes

@@ -9,6 +9,7 @@ import sys
 import threading
 import types
 import typing
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -46,6 +47,7 @@ _MIXINS: Final = frozenset({"_collections_abc", "collections.abc", "typing", "co
 """Modules whose classes call methods of the class itself: several such calls in one method are a race of the class."""
 _INHERITED_WEIGHT: Final = 0.1
 _SCALARS: Final = (bool, int, float, str, type(None))
+_CONTAINERS: Final = (list, dict, set, deque, bytearray, tuple, frozenset)
 _CONTEXTLIB: Final = contextlib.contextmanager.__code__.co_filename
 
 
@@ -290,6 +292,15 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
         with contextlib.suppress(Exception):
             hints |= typing.get_type_hints(alone, getattr(inspect.unwrap(function), "__globals__", {}))
     return hints
+
+
+def unread_attributes(instance: object) -> dict[str, str]:
+    """Return the names of an object's public attributes with containers, which calls may change, and their types."""
+    return {
+        name: type(value).__name__
+        for name, value in sorted(all_attributes(instance).items())
+        if isinstance(name, str) and not name.startswith("_") and type(value) in _CONTAINERS
+    }
 
 
 def _attributes(instance: object) -> list[str]:

@@ -96,7 +96,7 @@ def methods_report(calls: Sequence[str], not_tested: Iterable[str], coverages: I
             counts.setdefault(name, Counter()).update(results)
     reasons, not_compared, not_by_threads = _reasons(not_tested)
     names = dict.fromkeys((*calls, *reasons))
-    incomparable = {name for name, reason in reasons.items() if reason == INCOMPARABLE}
+    incomparable = {name for name, reason in reasons.items() if INCOMPARABLE in reason}
     called = tuple(name for name in names if counts.get(name, Counter())["ok"] and name not in incomparable)
     left_out = tuple((name, reasons.get(name) or _why(name, reasons, counts)) for name in names if name not in called)
     on_results = tuple(pair for pair in left_out if pair[0].startswith(result_name("")) and pair[0] not in reasons)

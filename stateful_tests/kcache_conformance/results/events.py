@@ -205,7 +205,7 @@ def incomplete_reasons(methods: MethodsReport) -> tuple[str, ...]:
     if not methods.missing:
         return ()
     names = ", ".join(f"{name} ({reason})" for name, reason in methods.missing)
-    if all(reason == INCOMPARABLE for _, reason in methods.missing):
+    if all(INCOMPARABLE in reason for _, reason in methods.missing):
         return (f"no result was compared, so nothing is known: {names}",)
     options = " ".join(f"--leave-out {name}" for name, _ in methods.missing[:_MOST_NAMED])
     return (f"these methods never returned, so nothing is known about them: {names}. To accept that: {options}",)

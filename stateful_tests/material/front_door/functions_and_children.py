@@ -311,3 +311,29 @@ class GoodDecorator:
 
     def count(self) -> int:
         return len(self._functions)
+
+
+class Counts:
+    """add() loses counts, but returns nothing, and kcache does not read the dict."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+
+    def add(self, key: str) -> None:
+        self.counts[key] = self.counts.get(key, 0) + 1
+
+
+class ReadCounts:
+    """The twin that can be read, with a lock."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.counts: dict[str, int] = {}
+
+    def add(self, key: str) -> None:
+        with self._lock:
+            self.counts[key] = self.counts.get(key, 0) + 1
+
+    def total(self) -> int:
+        with self._lock:
+            return sum(self.counts.values())
