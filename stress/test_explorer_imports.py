@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import importlib
 import sys
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import greenlet
 import pytest
 
 from kcache_stress.modules.roots import Roots
 from kcache_stress.modules.sandbox import Sandbox
+from kcache_stress.runtime.threads.library import make_builtins
 from stress.test_explorer_reach import COUNTING, GUARD, Write, explored, is_right
 
 LATE = {
@@ -240,3 +244,14 @@ def test_a_package_of_the_process_that_an_execution_imports_has_nothing_of_the_s
     assert explored("reach_factory", "add", "add", executions=100).problem is None
     assert "__builtins__" in vars(sys.modules["reach_plain"])
     assert Sandbox(Roots()).load("reach_plain") is sys.modules["reach_plain"]
+
+
+def test_a_real_thread_beside_an_execution_imports_as_usual():
+    seen: list[str] = []
+    scheduler: Any = SimpleNamespace(live=True)
+    private = make_builtins(lambda name, *_: seen.append(name), {}, scheduler)
+    greenlet.greenlet(lambda: private.__import__("of_a_virtual_thread")).switch()
+    beside = threading.Thread(target=lambda: seen.append(private.__import__("gc").__name__))
+    beside.start()
+    beside.join()
+    assert seen == ["of_a_virtual_thread", "gc"]

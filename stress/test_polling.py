@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kcache_stress.engine.dpor import Dpor
+from kcache_stress.engine.schedule_replay import Replay
 from kcache_stress.engine.search import SearchLimits, SearchResult, search
 from kcache_stress.engine.strategy import Coverage, Strategy
 from kcache_stress.modules.copies import Copies
@@ -165,7 +166,7 @@ def test_a_lock_that_another_thread_finds_held():
 """
 
 DEPENDING = """
-import contextvars, functools, itertools, queue, socket
+import collections, contextvars, functools, itertools, queue, socket
 
 def waits(step):
     ready = []
@@ -485,6 +486,18 @@ def test_an_event_with_a_flag_of_its_own():
         while not event.is_set(): time.sleep(0.001)
     started(event.set, wait)
 
+class Queue:
+    # as in a module of the user that is called ``queue``
+    def __init__(self): self.mutex, self.queue, self.maxsize = threading.Lock(), collections.deque(), 0
+    def empty(self):
+        poll()
+        return not self.queue
+    def put(self, item): self.queue.append(item)
+
+def test_a_class_with_the_name_of_one_of_the_library():
+    Queue.__module__ = "queue"
+    waits_for_item(Queue())
+
 def test_a_lock_that_another_thread_releases():
     lock, done, stolen = threading.Lock(), [], []
     taken = [threading.Event() for _ in range(3)]
@@ -532,7 +545,7 @@ def test_what_goes_wrong_after_such_a_loop_is_found(tmp_path: Path) -> None:
 
 def test_loops_whose_end_depends_on_the_number_of_sleeps_are_not_proved(tmp_path: Path) -> None:
     results = dict(investigated(tmp_path, STARTED + DEPENDING, 300))
-    assert len(results) == 33
+    assert len(results) == 34
     assert not [name for name, result in results.items() if result.coverage is Coverage.EXHAUSTED]
 
 
@@ -593,6 +606,20 @@ def test_naive_enumeration_of_more_wake_ups_finds_nothing_else(
     monkeypatch.setattr(Scheduler, "explore", lambda self, works, choose, *_: explore(self, works, choose, 3, 9))
     every, _ = _outcomes(tmp_path, calls, Naive())
     assert every == proved
+
+
+def test_a_thread_that_has_ended_keeps_no_frame(tmp_path: Path) -> None:
+    path = tmp_path / "polled.py"
+    path.write_text(SHARED, encoding="utf-8")
+
+    def setup(load: Load) -> Sequence[Work]:
+        made = load(path).Shared()
+        return [made.both, made.until_both]
+
+    runner = ScenarioRunner(Scenario((), setup, lambda _: None), Copies((), folder=tmp_path))
+    for threads in ((0, 1), (1, 0)):  # whose first
+        runner.run(Replay([(thread, 1_000) for thread in threads]))
+        assert [thread.last_sleep for thread in runner.sandbox.scheduler.actors.values()] == [None, None]
 
 
 def _outcomes(folder: Path, calls: Sequence[str], strategy: Strategy) -> tuple[set[str], SearchResult]:

@@ -18,6 +18,7 @@ import contextlib
 import functools
 import inspect
 import io
+import os
 from collections import deque
 from collections.abc import Iterator
 from types import FrameType, FunctionType, ModuleType
@@ -32,6 +33,7 @@ _SCALARS: Final = (bool, int, float, str, bytes, type(None))
 _CONTAINERS: Final = (list, tuple, dict, set, frozenset, deque, bytearray)
 _ENCLOSING: Final = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_LIBRARY: Final = os.path.dirname(os.__file__) + os.sep
 _UNKNOWN: Final = object()
 """Stands for a plain value that is not known: a number, or whether something is true."""
 _TRUTH: Final = object()
@@ -263,17 +265,23 @@ def _only_looks(owner: object, name: str) -> bool:
     """Whether a method of an object of the standard library only looks; see :data:`_QUERIES`."""
     kind, attributes = type(owner), all_attributes(owner)
     methods, needed = _QUERIES.get((kind.__module__, kind.__qualname__), _NO_QUERIES)
-    if name not in methods or any(type(class_attribute(kind, each)) is FunctionType for each in attributes):
+    is_replaced = any(type(class_attribute(kind, each)) is FunctionType for each in attributes)
+    if name not in methods or is_replaced or not _is_of_library(class_attribute(kind, name)):
         return False
     values = ((attributes.get(each), types) for each, types in needed.items())
     return all(type(value) in types if types else _is_lock(value) for value, types in values)
+
+
+def _is_of_library(method: object) -> bool:
+    """Whether a method belongs to the standard library, and not to a module of the user with the same name."""
+    return type(method) is FunctionType and method.__code__.co_filename.startswith(_LIBRARY)
 
 
 def _is_lock(value: object) -> bool:
     """Whether a value is a lock of the standard library, or a condition with such a lock, and its blocks are, too."""
     kind = type(value)
     if (kind.__module__, kind.__qualname__) == ("threading", "Condition"):
-        return _is_lock(all_attributes(value).get("_lock"))
+        return _is_of_library(class_attribute(kind, "wait")) and _is_lock(all_attributes(value).get("_lock"))
     virtual = VirtualLock if issubclass(kind, VirtualLock) else VirtualRLock
     return issubclass(kind, virtual) and all(
         class_attribute(kind, each) is class_attribute(virtual, each) for each in ("__enter__", "__exit__")
