@@ -61,7 +61,7 @@ def test_a_run_in_which_everything_small_is_proved_ends_early(tmp_path: Path) ->
     assert result.seconds < 600.0
     (explorer,) = (phase for phase in result.phases if phase.phase == "explorer")
     programs = explorer.proved["programs"]
-    assert explorer.proved == {"threads": 2, "calls": 2, "programs": programs}
+    assert explorer.proved == {"threads": 2, "calls": 2, "programs": programs, "waiting": 0}
     assert explorer.counts["exhausted"] >= programs > 5
     assert (
         result.shown == f"all {programs} programs of two threads with up to two calls are correct in every interleaving"
