@@ -270,7 +270,7 @@ def test_who_spins_for_ever_is_stopped(strategy, granularity):
 
 @pytest.mark.parametrize(("name", "ending"), [("Polling", Ending.DEADLOCK), ("Napping", Ending.ENDLESS)])
 def test_who_polls_for_ever_is_stopped(name, ending, trouble):
-    for strategy in (Dpor(), PartialOrderSampling(1)):  # Naive interrupts each look, so no look is known to be in vain
+    for strategy in (Dpor(), PartialOrderSampling(1)):  # Naive interrupts each look
         assert trouble(name, timeouts=1).run(strategy).ending is ending
 
 

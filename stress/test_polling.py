@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from kcache_stress.engine.dpor import Dpor
+from kcache_stress.engine.events import ACQUIRE, QUERY, RELEASE, TRY
 from kcache_stress.engine.schedule_replay import Replay
 from kcache_stress.engine.search import SearchLimits, SearchResult, search
 from kcache_stress.engine.strategy import Coverage, Strategy
 from kcache_stress.modules.copies import Copies
 from kcache_stress.runtime.threads import clock
+from kcache_stress.runtime.threads.polling import missed_look
 from kcache_stress.runtime.threads.scheduler import Scheduler
 from kcache_stress.strategies.naive import Naive
 from kcache_stress.target.scenario_runner import SCENARIO_JUDGE, Load, Scenario, ScenarioRunner, Work
@@ -620,6 +622,24 @@ def test_a_thread_that_has_ended_keeps_no_frame(tmp_path: Path) -> None:
     for threads in ((0, 1), (1, 0)):  # whose first
         runner.run(Replay([(thread, 1_000) for thread in threads]))
         assert [thread.last_sleep for thread in runner.sandbox.scheduler.actors.values()] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("events", "is_missed"),
+    [
+        ([(1, ACQUIRE, None), (1, TRY, False), (1, RELEASE, True)], False),  # as ``Condition.notify`` asks
+        ([(0, ACQUIRE, None), (1, TRY, False)], True),
+        ([(0, ACQUIRE, None), (1, QUERY, None)], True),
+        ([(0, ACQUIRE, None), (1, RELEASE, True)], True),
+    ],
+)
+def test_who_looks_at_a_lock_of_others_may_miss_an_iteration(
+    events: list[tuple[int, int, object]], is_missed: bool
+) -> None:
+    lock, scheduler = object(), Scheduler()
+    scheduler.trace = [(thread, kind, lock, slot) for thread, kind, slot in events]
+    scheduler.haste.locks, scheduler.haste.idle = {id(lock)}, "the loop"
+    assert missed_look(scheduler) == ("the loop" if is_missed else "")
 
 
 def _outcomes(folder: Path, calls: Sequence[str], strategy: Strategy) -> tuple[set[str], SearchResult]:

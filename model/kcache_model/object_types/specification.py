@@ -111,6 +111,16 @@ def real_seconds(specification: Specification[Any, Any], program: CallProgram[An
     return min(found), max(found)
 
 
+def states_before_threads(specification: Specification[Any, Any], program: CallProgram[Any]) -> States | None:
+    """Return the states after the calls before the threads; ``None`` if one of these calls waits."""
+    states: States = (specification.initial(program),)
+    for operation in program.prefix:
+        states, outcome = follow(specification, states, operation)
+        if outcome.waits:
+            return None
+    return states
+
+
 def may_wait_for_ever(
     specification: Specification[Any, Any], program: CallProgram[Any], is_late: Callable[[], bool] = lambda: False
 ) -> bool:
@@ -127,11 +137,9 @@ def may_wait_for_ever(
     """
     if getattr(specification, "never_waits", False):
         return False
-    states: States = (specification.initial(program),)
-    for operation in program.prefix:
-        states, outcome = follow(specification, states, operation)
-        if outcome.waits:
-            return True
+    states = states_before_threads(specification, program)
+    if states is None:
+        return True
     start = states[0]
     seen: set[tuple[tuple[int, ...], States]] = set()
     waits = False

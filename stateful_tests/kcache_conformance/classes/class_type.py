@@ -334,7 +334,6 @@ def _of_class(
     named += tuple(dict.fromkeys(_not_by_threads(kind, [*offered, *further], awaited)))
     timing = Replay(target, makes, driver)
     replayed = ReplaySpecification(replay, is_of_target=not model, timing=timing if model else None)
-    # What a thread of the class does may be read before it is done: then the calls decide, which can wait for it.
     reads = frozenset(probed.reads())
     return _Calls(templates, named, replay.driver, replayed, bool(model), bool(probed.objects), reads)
 

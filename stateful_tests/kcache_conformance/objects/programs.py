@@ -18,7 +18,13 @@ from kcache_model.call_program import Cancelled
 from kcache_model.errors import TargetError
 from kcache_model.object_types.method_call import MethodCall
 from kcache_model.object_types.object_type import ObjectTarget, ObjectType
-from kcache_model.object_types.specification import Specification, States, follow, may_wait_for_ever
+from kcache_model.object_types.specification import (
+    Specification,
+    States,
+    follow,
+    may_wait_for_ever,
+    states_before_threads,
+)
 from kcache_model.object_types.vocabulary import OperationTemplate, alphabet, random_operation, same_keys
 from kcache_model.thread_time import own_seconds
 from kcache_stress.interruption import is_interrupted
@@ -278,18 +284,8 @@ def _returning(
             return
         if not _may_wait_for_ever(object_type, program, is_over):
             yield program
-        elif waiting is not None and _begins(object_type.specification(program), program):
+        elif waiting is not None and states_before_threads(object_type.specification(program), program) is not None:
             waiting.append(program)
-
-
-def _begins(specification: Specification[Any, Any], program: Any) -> bool:
-    """Whether no call before the threads waits."""
-    states: States = (specification.initial(program),)
-    for operation in program.prefix:
-        states, outcome = follow(specification, states, operation)
-        if outcome.waits:
-            return False
-    return True
 
 
 def waiting_programs(object_type: ObjectType, target: ObjectTarget, bound: Bound, returning: int) -> int:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from kcache_model.places import short_path
 from kcache_stress.modules.sources import fingerprint_of_digests
 
-from ..results.completeness import encode_calls
+from ..results.completeness import by_call
 from ..results.events import waiting_text
 from ..results.exploration_outcomes import Certificate
 from .finding_places import versions
@@ -95,7 +95,7 @@ def encode_certificate(certificate: Certificate) -> dict[str, Any]:
             "signature": list(certificate.part.signature),
             "loaded": _files(description.loaded),
             "found": tally.finding is not None,
-            "calls": encode_calls(tally.calls),
+            "calls": by_call(tally.calls),
             "process_seconds": round(tally.seconds, 3),
         },
     }

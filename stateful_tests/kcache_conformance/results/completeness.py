@@ -10,9 +10,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from kcache_model.decoding import text_of
 from kcache_model.object_types.method_call import result_name
 from kcache_model.object_types.plain_driver import INCOMPARABLE, NOT_CALLED
 
@@ -67,14 +66,9 @@ def by_call(counts: Mapping[tuple[str, str], int]) -> dict[str, dict[str, int]]:
     return nested
 
 
-def encode_calls(counts: Mapping[tuple[str, str], int]) -> list[list[Any]]:
-    """Return counted calls as JSON."""
-    return [[name, result, count] for (name, result), count in sorted(counts.items())]
-
-
-def decode_calls(data: Iterable[Sequence[Any]]) -> Counter[tuple[str, str]]:
-    """Invert :func:`encode_calls`."""
-    return Counter({(text_of(name), text_of(result)): int(count) for name, result, count in data})
+def counted_calls(by_name: Coverage) -> Counter[tuple[str, str]]:
+    """Invert :func:`by_call`."""
+    return Counter({(name, result): count for name, results in by_name.items() for result, count in results.items()})
 
 
 def methods_report(calls: Sequence[str], not_tested: Iterable[str], coverages: Iterable[Coverage]) -> MethodsReport:

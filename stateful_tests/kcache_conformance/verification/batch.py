@@ -34,7 +34,7 @@ from ..phases.execution_counter import ExecutionCounter
 from ..phases.explorer_phase import Search, explore_for_more
 from ..phases.suite_options import DEFAULT_TYPE, SuiteOptions, decode_options, encode_options
 from ..phases.symptoms import KnownFindings
-from ..results.completeness import decode_calls, encode_calls
+from ..results.completeness import by_call, counted_calls
 from ..results.exploration_outcomes import Description, Tally
 from ..runs.repeated_hang import RETURNED, repeated_alone
 from ..targets.class_names import PREFIX
@@ -130,7 +130,7 @@ def encode_tally(tally: Tally, type: str = DEFAULT_TYPE) -> Data:
         "sources": sorted(tally.sources),
         "type": type,
         "findings": [encode_finding(finding, codec) for finding in tally.findings],
-        "calls": encode_calls(tally.calls),
+        "calls": by_call(tally.calls),
     }
 
 
@@ -140,7 +140,7 @@ def decode_tally(data: Data) -> Tally:
     codec = target_type_named(fields.pop("type")).codec
     fields["findings"] = tuple(decode_finding(finding, codec) for finding in fields["findings"])
     fields["audited"] = Audited.from_json(fields["audited"])
-    fields["calls"] = decode_calls(fields["calls"])
+    fields["calls"] = counted_calls(fields["calls"])
     fields["notes"], fields["sources"] = tuple(fields["notes"]), frozenset(map(tuple, fields["sources"]))
     return Tally(**fields)
 

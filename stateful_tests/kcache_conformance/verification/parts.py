@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +18,7 @@ from kcache_model.errors import FormatError
 from kcache_model.places import file_name
 from kcache_model.render import printable_line
 
-from ..results.completeness import decode_calls
+from ..results.completeness import counted_calls
 from ..results.exploration_outcomes import Description, Part, Ranges, Run, Tally
 from .batch import Batch
 
@@ -150,7 +150,7 @@ def _decoded(data: Any) -> Part:
         audited=Audited.from_json(data["audited"]),
         sources=_files(data["sources"]["files"]),
         assumes=text_of(data.get("assumes", "")),
-        calls=decode_calls(resume.get("calls", ())),
+        calls=_calls(resume.get("calls", {})),
     )
     explored = joined((_count(start), _count(stop)) for start, stop in list_of(resume["done"]))
     ends = [number for both in explored for number in both]
@@ -184,6 +184,10 @@ def _by_name(sources: Collection[tuple[str, str]]) -> Mapping[str, set[str]]:
     for path, digest in sources:
         by_name[file_name(path)].add(digest)
     return by_name
+
+
+def _calls(data: Any) -> Counter[tuple[str, str]]:
+    return counted_calls({name: {result: _count(count) for result, count in of.items()} for name, of in data.items()})
 
 
 def _count(data: object) -> int:

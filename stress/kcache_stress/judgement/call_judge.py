@@ -115,7 +115,7 @@ class CallJudge:
             return None
         if execution.ending is Ending.DEADLOCK and self._is_kept(execution):
             return None
-        if execution.ending is Ending.DEADLOCK and self._may_wait:
+        if execution.ending is Ending.DEADLOCK and not self._is_alone and self._may_wait:
             self.proof_obstacles[STILL_WAITING] = None
             return None
         if execution.problem is not None:
@@ -157,16 +157,19 @@ class CallJudge:
 
     def _is_lonely_wait(self, execution: Execution[Outcome]) -> bool:
         """Whether the only call waits, as the specification allows, for another call and not for a lock of its own."""
-        is_alone = len(self._operations) == 1 and not self._program.prefix
         is_for_another = bool(execution.waits) and not any(wait.is_for_itself for wait in execution.waits)
         polls = execution.ending is Ending.ENDLESS
-        return is_alone and (polls or is_for_another) and may_wait_for_ever(self._specification, self._program)
+        return self._is_alone and (polls or is_for_another) and self._may_wait
+
+    @property
+    def _is_alone(self) -> bool:
+        """Whether the program has one call."""
+        return len(self._operations) == 1 and not self._program.prefix
 
     @functools.cached_property
     def _may_wait(self) -> bool:
-        """Whether some order of several calls ends with a call that waits for ever."""
-        is_alone = len(self._operations) == 1 and not self._program.prefix
-        return not is_alone and may_wait_for_ever(self._specification, self._program)
+        """Whether some order of the calls ends with a call that waits for ever."""
+        return may_wait_for_ever(self._specification, self._program)
 
     def _is_kept(self, execution: Execution[Outcome]) -> bool:
         """Whether a call waits for a lock that calls of an ended thread keep, as these calls also do without others.

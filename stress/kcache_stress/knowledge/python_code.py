@@ -47,7 +47,7 @@ _REPLACING: Final = tuple(function.__code__ for function in COPIES_FIELDS)
 
 def is_transparent(code: CodeType) -> bool:
     """Whether a function in Python of the standard library only calls its arguments and their methods."""
-    name = _library_module(code)
+    name = library_module(code)
     if name is None:
         # Both touch only the new object; pytest.raises calls its argument and reads the exception.
         return makes_objects(code) or makes_tuples(code) or code.co_filename.endswith(_PYTEST_RAISES)
@@ -61,7 +61,7 @@ def is_transparent(code: CodeType) -> bool:
     return top in _TRANSPARENT_MODULES and (top not in _STORING_MODULES or not _stores(code))
 
 
-def _library_module(code: CodeType) -> str | None:
+def library_module(code: CodeType) -> str | None:
     """Return the standard library module of a function; None if it belongs to none."""
     file = code.co_filename
     if file.startswith("<frozen "):
@@ -78,7 +78,7 @@ def checks_protocols(code: CodeType) -> bool:
 
 def hands_to_c(code: CodeType) -> bool:
     """Whether a transparent function passes its arguments to code in C, whose accesses need a report at the call."""
-    return (_library_module(code) or "").partition(".")[0] in _IN_C
+    return (library_module(code) or "").partition(".")[0] in _IN_C
 
 
 def _stores(code: CodeType) -> bool:
@@ -113,7 +113,7 @@ def replaces(code: CodeType) -> bool:
 
 def touches_arguments_only(code: CodeType) -> bool:
     """Whether a function that is not instrumented touches only objects that its arguments and its closure reach."""
-    name = _library_module(code)
+    name = library_module(code)
     if name is None:
         return code.co_qualname.startswith(_GENERATED)
     if code.co_qualname.startswith(_REACHING_FURTHER.get(name, _NOTHING)):
@@ -124,16 +124,16 @@ def touches_arguments_only(code: CodeType) -> bool:
 
 def asks_outside(code: CodeType) -> bool:
     """Whether a function makes a single call in C, which reads state of the operating system."""
-    return (_library_module(code), code.co_qualname) in _ASKING
+    return (library_module(code), code.co_qualname) in _ASKING
 
 
 def draws(code: CodeType) -> bool:
     """Whether a function draws from a generator of random numbers, or changes it."""
-    return _library_module(code) == "random"
+    return library_module(code) == "random"
 
 
 def only_reads(code: CodeType) -> bool:
     """Whether a function that is not instrumented does not change its arguments, although it is not atomic."""
     if code.co_qualname.startswith(_GENERATED):
         return code.co_name not in {"__setattr__", "__delattr__", "__init__"}
-    return _library_module(code) in _READING_MODULES and code not in _STORING_CODES
+    return library_module(code) in _READING_MODULES and code not in _STORING_CODES

@@ -12,8 +12,8 @@ class HeldLocks:
     """Tracker of the locks that threads hold; it processes events one after another.
 
     If a thread releases a lock that it has not acquired, the lock is a signal: a condition creates such a lock for each
-    wait. From then on, no thread counts as its holder. It is a signal, too, if a thread waits in vain, until a timeout,
-    for a lock that it holds itself; the clock is moved right after that.
+    wait. From then on, no thread counts as its holder. A lock is also a signal if its holder waits for it until a
+    timeout: then the clock moves right after the failed TRY.
     """
 
     def __init__(self) -> None:

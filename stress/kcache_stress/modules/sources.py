@@ -13,6 +13,7 @@ from kcache_model.foreign import own_attributes
 from kcache_model.places import file_name, is_of_target
 
 _OF_DEATHS: Final = (b"__del__", b"weakref", b"Handler", b"logging.config")
+"""Words in sources with code that runs when an object dies, or with handlers of ``logging``."""
 
 
 def fingerprint_of(sources: Mapping[str, bytes]) -> str:

@@ -203,9 +203,9 @@ class OwnThreads(Director):
         with suppress(Lost):
             for step in range(_MOST_SURVEYED):
                 has_ended = self._has_ended(range(len(self._calls)))
-                calls = [] if has_ended else [option for option in self._options() if option[0] == _CALL]
+                calls = [] if has_ended else self._calls_ready()
                 own = [(_OWN, number) for number in self._own_ready()]
-                own += [(_TIME, number) for number in sorted(next_timeouts(self.scheduler.actors, self.scheduler.now))]
+                own += [(_TIME, number) for number in self._timeouts()]
                 options = [*own, *calls] if step < _SURVEYED_FIRST else [*calls, *own]
                 if not options:
                     return
@@ -245,15 +245,22 @@ class OwnThreads(Director):
                 return
             self._idle_before += 1
 
-    def _options(self) -> list[Option]:
+    def _calls_ready(self) -> list[Option]:
+        """The calls that may begin now."""
         self._rest_if_idle()
-        found: list[Option] = []
-        if not any(map(self.is_asleep, self.turns)):
-            found += sorted({(_CALL, self._caller(call)) for call in self._next_calls()})
-        found += [(_OWN, number) for number in self._own_ready()]
+        if any(map(self.is_asleep, self.turns)):
+            return []
+        return sorted({(_CALL, self._caller(call)) for call in self._next_calls()})
+
+    def _timeouts(self) -> list[int]:
+        """The threads whose waits end next if time passes."""
         timeouts = sorted(next_timeouts(self.scheduler.actors, self.scheduler.now))
-        passes = self._orders.history.passes
         self._may_time_out = self._may_time_out or bool(timeouts)
+        return timeouts
+
+    def _options(self) -> list[Option]:
+        found = [*self._calls_ready(), *((_OWN, number) for number in self._own_ready())]
+        timeouts, passes = self._timeouts(), self._orders.history.passes
         if self._passes < (_MOST_PASSES if passes is None else passes + _MORE_PASSES):
             found += [(_TIME, number) for number in timeouts]
         elif timeouts and passes is None:

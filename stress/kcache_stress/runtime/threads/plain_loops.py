@@ -18,7 +18,6 @@ import contextlib
 import functools
 import inspect
 import io
-import os
 from collections import deque
 from collections.abc import Iterator
 from types import FrameType, FunctionType, ModuleType
@@ -26,6 +25,7 @@ from typing import Any, Final
 
 from kcache_model.foreign import all_attributes, class_attribute
 
+from ...knowledge.python_code import library_module
 from ...stacks import variables_of
 from .locks import VirtualLock, VirtualRLock
 
@@ -33,7 +33,6 @@ _SCALARS: Final = (bool, int, float, str, bytes, type(None))
 _CONTAINERS: Final = (list, tuple, dict, set, frozenset, deque, bytearray)
 _ENCLOSING: Final = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-_LIBRARY: Final = os.path.dirname(os.__file__) + os.sep
 _UNKNOWN: Final = object()
 """Stands for a plain value that is not known: a number, or whether something is true."""
 _TRUTH: Final = object()
@@ -274,7 +273,7 @@ def _only_looks(owner: object, name: str) -> bool:
 
 def _is_of_library(method: object) -> bool:
     """Whether a method belongs to the standard library, and not to a module of the user with the same name."""
-    return type(method) is FunctionType and method.__code__.co_filename.startswith(_LIBRARY)
+    return type(method) is FunctionType and library_module(method.__code__) is not None
 
 
 def _is_lock(value: object) -> bool:

@@ -100,7 +100,7 @@ class Changed:
 def unchanged_since(scheduler: Scheduler, frame: FrameType | None) -> Changed | None:
     """Return what the running thread waits for if it sleeps again in a plain loop; ``None`` if that is not known.
 
-    If no other thread has run since the thread woke up, it looks in vain: no timeout need wake it before one has run.
+    The thread looks in vain if no other thread has run since it woke up. Then no timeout wakes it until one has run.
 
     Args:
         scheduler: of the running thread.

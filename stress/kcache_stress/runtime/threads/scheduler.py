@@ -249,7 +249,7 @@ class Scheduler:
         return self.longest < inf
 
     def enabled(self) -> list[int]:
-        """Return the numbers of the threads that can go on now: those that are ``enabled``, but faster."""
+        """Return the numbers of the threads that can go on now; like ``VirtualThread.enabled``, but faster."""
         return [n for n, of in self.actors.items() if not of.finished and (of.waits_for is None or of.waits_for.free)]
 
     def next_timeouts(self) -> list[int]:
