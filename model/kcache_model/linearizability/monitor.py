@@ -93,6 +93,13 @@ class Monitor(Generic[S, Op, R]):
         """Return the possible states of the model in the set ``at``, to be used after all calls have returned."""
         return [] if at == IMPOSSIBLE else [state for state, _ in self._sets[at]]
 
+    def may_all_wait(self, at: int, calls: Collection[int]) -> bool:
+        """Whether some calls, which are open in the set ``at``, may all wait forever, each for another call."""
+        return at != IMPOSSIBLE and any(
+            self._all_wait(state, [(call, outcome) for call, outcome in is_open if call in calls])
+            for state, is_open in self._closure(self._sets[at])
+        )
+
     def expected(self, call: int) -> Iterator[R]:
         """Yield the outcomes of ``call`` in all states in which its effects have been computed so far."""
         for (_, number), effects in self._effects.items():
@@ -116,6 +123,10 @@ class Monitor(Generic[S, Op, R]):
                         reachable.add(following)
                         todo.append(following)
         return reachable
+
+    def _all_wait(self, state: S, calls: Sequence[tuple[int, Any]]) -> bool:
+        """Whether all of some open calls wait in a state: none has taken effect, and none can."""
+        return all(outcome is None and not self._effects_of(state, call) for call, outcome in calls)
 
     def _giving_up(self, state: S, call: int, is_open: frozenset[tuple[int, Any]]) -> Iterator[tuple[S, Any]]:
         """Yield the state after ``call`` gives up because a slow call delays it; nothing if no slow call is open."""

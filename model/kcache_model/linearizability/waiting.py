@@ -25,9 +25,10 @@ a call that waits is reported as well, because each step must be explained. Thes
   effect at all. One slow call may pause while a thread gives up several calls in turn. The previous step covers only
   calls that are open at the same time.
 
-A call that waits for ever is correct if no other call would let it continue. A class that forgets to wake the call is
-its own specification, and there the call waits as well. So the call is repeated after all other calls: if it returns
-then, it was forgotten (:meth:`~kcache_model.object_types.replayed.ReplaySpecification.is_forgotten`).
+Calls that wait for ever are correct if no other call would let one continue. A class that forgets to wake a call is its
+own specification, and there the call waits as well. So the waiting calls are repeated after all other calls: if one
+returns then, in whatever order they begin, it was forgotten
+(:meth:`~kcache_model.object_types.replayed.ReplaySpecification.are_forgotten`).
 
 In this module, threads that the class itself has started run at once, as far as they can. In reality they may run
 later: for this see :class:`~kcache_model.object_types.replay_steps.History`.
@@ -62,7 +63,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from ..history import Call
-from ..outcomes import Outcome
+from ..outcomes import ANYTHING, Outcome
 from .monitor import IMPOSSIBLE, Monitor
 
 _MOST_EXPANDED: Final = 800
@@ -89,6 +90,14 @@ class WaitingSpecification(Protocol):
 
     def outcome_of(self, state: Any, position: int) -> Outcome:
         """Return the outcome of the call that began in the step at ``position``; ``WAITS`` if it still waits."""
+        ...
+
+    def are_forgotten(self, state: Any, positions: Sequence[int]) -> bool:
+        """Whether one of the waiting calls that began at ``positions`` would return if they all began now."""
+        ...
+
+    def is_settled(self, state: Any) -> bool:
+        """Whether the calls that the last step has woken have gone on."""
         ...
 
     def begin_asleep(self, state: Any, operation: Any) -> Any | None:
@@ -210,6 +219,25 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
             settled.add((call, result))
         return state, frozenset(settled)
 
+    def _all_wait(self, state: Any, calls: Sequence[tuple[int, Any]]) -> bool:
+        """Whether all of some open calls wait, none was forgotten, and no timeout ends a wait.
+
+        A call that polls has not begun here, and would not return if it began now.
+        """
+        specification = self._specification
+        if not specification.is_settled(state) or specification.let_time_pass(state):
+            return False
+        waiting = [outcome.position for _, outcome in calls if isinstance(outcome, _Waiting)]
+        others = [(call, outcome) for call, outcome in calls if not isinstance(outcome, _Waiting)]
+        return not specification.are_forgotten(state, waiting) and all(
+            outcome == ANYTHING
+            or (outcome is None and not self._effects_of(state, call) and not self._begins_waiting(state, call))
+            for call, outcome in others
+        )
+
+    def _begins_waiting(self, state: Any, call: int) -> bool:
+        return self._specification.begin(state, self._operations[call]) is not None
+
     def _following(self, state: Any, is_open: frozenset[Any]) -> Iterator[tuple[Any, frozenset[Any]]]:
         specification = self._specification
         new = [call for call, outcome in is_open if outcome is None]
@@ -263,12 +291,19 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
 
 
 def are_explained(
-    specification: WaitingSpecification,
+    specification: Any,
     initial: Any,
     calls: Sequence[Call[Any]],
     agrees: Callable[[Outcome, Outcome], bool],
 ) -> bool:
     """Whether some sequence of steps explains calls that may wait for each other.
+
+    Args:
+        specification: the specification of the object; without ``begin``, only whole calls are tried.
+        initial: the state before the first call.
+        calls: the calls. One that has not returned may have taken effect or not; if its outcome is ``WAITS``, it must
+            still wait after all others.
+        agrees: whether an observed outcome agrees with an expected one.
 
     Raises:
         TooManyWaysError: there are too many sequences to try all of them.
@@ -277,16 +312,18 @@ def are_explained(
     marks += [(call.returned, 1, position) for position, call in enumerate(calls) if call.returned is not None]
     marks.sort()
     operations = [call.operation for call in calls]
-
     observed = [call.outcome for call in calls]
+    waiting = [position for position, outcome in enumerate(observed) if outcome is not None and outcome.waits]
 
-    def explains(monitor: WaitingMonitor) -> bool:
+    def explains(monitor: Monitor[Any, Any, Any]) -> bool:
         at = monitor.start
         for _, is_end, position in marks:
             outcome = calls[position].outcome
             at = monitor.returned(at, position, outcome) if is_end else monitor.invoked(at, position)
-        return at != IMPOSSIBLE
+        return monitor.may_all_wait(at, waiting) if waiting else at != IMPOSSIBLE
 
+    if not hasattr(specification, "begin"):
+        return explains(Monitor(specification.effects, initial, operations, agrees))
     return any(
         explains(WaitingMonitor(specification, initial, operations, observed, agrees, is_patient=is_patient))
         for is_patient in (False, True)

@@ -11,15 +11,16 @@ from ..history import Call
 from ..linearizability import SearchBudget
 from ..linearizability.search import search_linearization
 from ..linearizability.waiting import TooManyWaysError, are_explained
-from ..outcomes import ErrorKind, Outcome
+from ..outcomes import ANYTHING, WAITS, ErrorKind, Outcome
 from ..render import no_order_text
 from ..verdict import Status
 from .callbacks import Behaviour, Callback
 from .method_call import MethodCall
-from .specification import SLOW_WAITS, Specification, States, WaitsMayBeSlow, as_called, follow
+from .specification import SLOW_WAITS, STILL_WAITING, Specification, States, WaitsMayBeSlow, as_called, follow
 
 CALLED_BACK: Final = "a callback calls the object in the middle of a call, so this call need not be one step"
 """Reason for which such results are no violation: a class may run callbacks without its lock."""
+WAITS_IN_VAIN: Final = "a call waits forever although every order of the calls lets it return"
 _NANOSECONDS: Final = 1e9
 """Nanoseconds in a second."""
 
@@ -77,7 +78,7 @@ def check_calls(
     Args:
         specification: the specification of the object.
         initial: the state of the object before the first call.
-        calls: the observed calls.
+        calls: the observed calls. One that has not returned, with the outcome ``WAITS``, must wait after all others.
         strict_errors: require exactly the errors of the specification.
         budget: the limit of the search, which is exponential in the number of calls that overlap.
         created: when the object was created, if the times of the calls are nanoseconds of a clock. Then the outcome of
@@ -113,8 +114,12 @@ def _checked(
     following = _Following(specification)
 
     def agrees(observed: Outcome, expected: Outcome) -> bool:
+        if observed.waits:
+            return expected == ANYTHING
         return not expected.waits and observed.agrees_with(expected, strict_errors=strict_errors)
 
+    if any(call.outcome is not None and call.outcome.waits for call in calls):
+        return _checked_waiting(specification, initial, calls, agrees)
     result = search_linearization(following, (initial,), calls, budget or SearchBudget(), agrees)
     kept = _with_reads_kept(specification, calls)
     if result.status is Status.VIOLATION and kept:
@@ -152,6 +157,20 @@ def _checked(
     _, expected = follow(specification, states, wrong.operation, wrong.outcome)
     order = [calls[position] for position in result.order]
     return CallsVerdict(Status.VIOLATION, _reason(order, wrong, expected), wrong, expected, result.order)
+
+
+def _checked_waiting(
+    specification: Any, initial: Any, calls: Sequence[Call[Any]], agrees: Callable[[Outcome, Outcome], bool]
+) -> CallsVerdict:
+    """Check a history at whose end calls wait."""
+    if getattr(specification, "starts_threads", False):
+        return CallsVerdict(Status.UNKNOWN, STILL_WAITING)
+    calls = [call for call in calls if call.returned is not None or call.outcome in (None, WAITS)]
+    try:
+        is_right = are_explained(specification, initial, calls, agrees)
+    except TooManyWaysError as error:
+        return CallsVerdict(Status.UNKNOWN, str(error))
+    return CallsVerdict(Status.OK) if is_right else CallsVerdict(Status.VIOLATION, WAITS_IN_VAIN)
 
 
 def calls_back(operation: Any) -> bool:

@@ -11,6 +11,7 @@ together: :class:`History`.
 from __future__ import annotations
 
 import bisect
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -284,20 +285,39 @@ class ReplaySpecification:
         stage = self._staged(state)
         return WAITS if stage is None else stage.outcomes[position][0]
 
-    def is_forgotten(self, state: Calls, position: int) -> bool:
-        """Whether a waiting call was never woken, although it would return if it began now.
+    def is_settled(self, state: Calls) -> bool:
+        """Whether the calls that the last step has woken have gone on."""
+        return not (state and isinstance(state[-1], Begun) and state[-1].is_alone)
 
-        To check this, the call is removed from its position and begins after the other steps. The other calls must have
-        the same outcomes without it: in a fair class, a call waits behind earlier calls, and waits there again.
+    def are_forgotten(self, state: Calls, positions: Sequence[int]) -> bool:
+        """Whether waiting calls were not woken, although one of them would return if they all began now, in any order.
+
+        To check this, the calls are removed from their positions and begin after the other steps. The other calls must
+        have the same outcomes without them: in a fair class, a call waits behind earlier calls, and waits there again.
         """
-        step, without = state[position], (*state[:position], *state[position + 1 :])
-        before, after = self._staged(state), self._staged(without) if without else None
-        if not isinstance(step, Begun) or before is None or after is None:
+        if not positions:
             return False
-        given = (*before.outcomes[:position], *before.outcomes[position + 1 :])
+        waiting = [state[position] for position in positions]
+        others = [position for position in range(len(state)) if position not in positions]
+        without = tuple(state[position] for position in others)
+        before, after = self._staged(state), self._staged(without) if without else None
+        if before is None or after is None or not all(isinstance(step, Begun) for step in waiting):
+            return False
+        given = (before.outcomes[position] for position in others)
         if any(was != now and WAITS not in was for was, now in zip(given, after.outcomes, strict=True)):
             return False
-        return any(outcome.error is None for _, outcome in self.effects(without, step.call))
+        return not any(self._may_wait_after(without, order) for order in itertools.permutations(waiting))
+
+    def _may_wait_after(self, state: Calls, calls: Iterable[Begun]) -> bool:
+        """Whether calls that begin one after another all wait, or fail."""
+        first = len(state)
+        for step in calls:
+            after = self.begin(state, step.call)
+            if after is None and any(outcome.error is None for _, outcome in self.effects(state, step.call)):
+                return False
+            state = after or state
+        begun = (self.outcome_of(state, position) for position in range(first, len(state)))
+        return all(outcome.waits or outcome.error is not None for outcome in begun)
 
     def begin_asleep(self, state: Calls, operation: Any) -> Calls | None:
         """The state in which a call sleeps before it checks its condition again; ``None`` if it does not sleep.
@@ -315,7 +335,7 @@ class ReplaySpecification:
         stage = self._staged(state) if any(map(is_further, state)) else None
         if stage is None or sum(isinstance(step, Passes) for step in state) >= _MOST_PASSES:
             return ()
-        if isinstance(state[-1], Begun) and state[-1].is_alone:
+        if not self.is_settled(state):
             return ()
         found = [(*state, Passes(wait)) for wait in range(stage.timeouts)]
         return [after for after in found if self._staged(after) is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeAlias
@@ -27,7 +28,7 @@ def smaller(
 ) -> Any:
     """Minimise a failing program: return a program that still fails and is not larger than ``program``.
 
-    A smaller program that may wait for ever is not accepted.
+    A smaller program that may wait for ever is not accepted, unless the failing program may wait for ever itself.
 
     Args:
         object_type: of the object.
@@ -39,12 +40,16 @@ def smaller(
     """
     program = program.with_calls(program.prefix, tuple(thread for thread in program.threads if thread))
 
+    @functools.cache
+    def may_wait(some: CallProgram[Any]) -> bool:
+        return may_wait_for_ever(object_type.specification(some), some)
+
     def is_wanted(candidate: CallProgram[Any]) -> bool:
         if stays_concurrent and program.threads and not candidate.threads:
             return False
         if not object_type.is_valid(candidate):
             return False
-        return not candidate.threads or not may_wait_for_ever(object_type.specification(candidate), candidate)
+        return not candidate.threads or not may_wait(candidate) or may_wait(program)
 
     passes = (
         from_the_start(_fewer_threads),

@@ -205,6 +205,6 @@ def _may_all_wait(specification: Any, program: CallProgram[Any], start: Any) -> 
                     return True
         if may_go_on:
             return False
-        return not any(step is not None and specification.is_forgotten(state, step) for step in waiting)
+        return not specification.are_forgotten(state, [step for step in waiting if step is not None])
 
     return is_stuck((0,) * len(program.threads), (None,) * len(program.threads), start)

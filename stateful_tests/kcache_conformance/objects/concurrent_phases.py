@@ -59,7 +59,7 @@ _MOST_WOKEN: Final = 12
 _BESIDE_FILLED: Final = 2
 """Random programs for each of these programs."""
 _WAITING_EVERY: Final = 3
-"""The number of programs of which one may be one in which a call waits forever: if calls wait, half of all are."""
+"""Of so many programs, one may be one in which a call waits forever: if calls wait, half of all are."""
 _PROGRESS_SECONDS: Final = 0.2
 _PROGRAMS_UNDER_STRESS: Final = 200
 _ROUNDS_AT_ONCE: Final = 8
@@ -96,7 +96,7 @@ def explorer(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
             note = functools.partial(_note_exhausted, context.exhausted, program)
             yield Search(exploration_target, program, replace(options, executions=_FIRST_EXECUTIONS), note)
         alone = lonely_calls(explored_type, context.target)
-        for number, program in enumerate(itertools.chain(alone, _programs(explored_type, context))):
+        for number, program in enumerate(itertools.chain(alone, _programs(explored_type, context, with_waits=True))):
             while scope.is_next and (small := scope.program()) is not None:
                 yield Search(exploration_target, small, scope.options, scope.note)
             if scope.proved and number >= _LEAST_LARGER and context.programs is None:
@@ -269,8 +269,14 @@ def _each_call(object_type: ObjectType, context: PhaseContext) -> Iterator[Any]:
         yield from each_call(object_type, context.target, deadline)
 
 
-def _programs(object_type: ObjectType, context: PhaseContext) -> Iterator[Any]:
-    """Yield litmus tests, then random programs. Turns with odd seeds reverse the litmus tests."""
+def _programs(object_type: ObjectType, context: PhaseContext, *, with_waits: bool = False) -> Iterator[Any]:
+    """Yield litmus tests, then random programs. Turns with odd seeds reverse the litmus tests.
+
+    Args:
+        object_type: of the target.
+        context: of the phase.
+        with_waits: whether there are programs among them in which a call may wait forever.
+    """
     litmus = list(litmus_tests(object_type, context.target))
     yield from litmus if context.seed % 2 == 0 else reversed(litmus)
     yield from itertools.islice(woken(object_type, context.target), _MOST_WOKEN)
@@ -283,7 +289,12 @@ def _programs(object_type: ObjectType, context: PhaseContext) -> Iterator[Any]:
             shapes = shapes_within(*context.options.shape)
         try:
             yield random_program(
-                context.seed * 1_000_003 + number, object_type, context.target, shapes, context.is_spent
+                context.seed * 1_000_003 + number,
+                object_type,
+                context.target,
+                shapes,
+                context.is_spent,
+                may_wait=with_waits and number % _WAITING_EVERY == 0,
             )
         except NoProgramError:
             return

@@ -190,8 +190,18 @@ def random_program(
     target: ObjectTarget,
     shapes: Sequence[tuple[int, ...]] = SHAPES,
     is_over: Callable[[], bool] = lambda: False,
+    *,
+    may_wait: bool = False,
 ) -> Any:
     """Return a random program; if a thread might wait forever, a call that unblocks all threads comes last.
+
+    Args:
+        seed: of the choices.
+        object_type: of the target.
+        target: the target.
+        shapes: the numbers of calls of the threads, one of which is chosen.
+        is_over: whether no further program is tried.
+        may_wait: whether a thread may wait forever, if that can be judged.
 
     Raises:
         NoProgramError: none was found, or ``is_over`` before one was found: each attempt replays calls, which may wait.
@@ -204,13 +214,14 @@ def random_program(
         if is_over():
             break
         program = _drawn(rng, object_type, target, vocabulary, shapes, keys)
-        if _may_wait_for_ever(object_type, program) and object_type.unblock is not None:
+        is_judged = may_wait and _judges_waits(object_type.specification(program), program)
+        if not is_judged and _may_wait_for_ever(object_type, program) and object_type.unblock is not None:
             position = rng.randrange(len(program.threads))
             last = (*program.threads[position], object_type.unblock)
             threads = (*program.threads[:position], last, *program.threads[position + 1 :])
             program = program.with_calls(program.prefix, threads)
         is_wanted = object_type.is_valid(program) and any(operation.is_write for operation in program.operations())
-        if is_wanted and not _may_wait_for_ever(object_type, program):
+        if is_wanted and (is_judged or not _may_wait_for_ever(object_type, program)):
             return program
     raise NoProgramError(f"no program of {object_type.name} was found in which no thread waits forever")
 
@@ -278,14 +289,34 @@ def _returning(
     is_over: Callable[[], bool] = lambda: False,
     waiting: list[Any] | None = None,
 ) -> Iterator[Any]:
-    """Yield the programs in which no thread may wait forever, until ``is_over``; add the others to ``waiting``."""
+    """Yield the programs whose waits can be judged, until ``is_over``; add the others to ``waiting``.
+
+    Programs are left out in which a call before the threads waits forever.
+    """
     for program in programs:
         if is_over():
             return
-        if not _may_wait_for_ever(object_type, program, is_over):
-            yield program
-        elif waiting is not None and states_before_threads(object_type.specification(program), program) is not None:
+        specification = object_type.specification(program)
+        if _judges_waits(specification, program) or not _may_wait_for_ever(object_type, program, is_over):
+            if _begins(specification, program):
+                yield program
+        elif waiting is not None and _begins(specification, program):
             waiting.append(program)
+
+
+def _begins(specification: Specification[Any, Any], program: Any) -> bool:
+    """Whether no call before the threads waits forever."""
+    return getattr(specification, "never_waits", False) or states_before_threads(specification, program) is not None
+
+
+def _judges_waits(specification: Specification[Any, Any], program: Any) -> bool:
+    """Whether executions can be judged in which calls wait forever: not if threads of the class may run at any time.
+
+    A call that loops forever without any access to shared state does not even end an execution.
+    """
+    spinning = getattr(specification, "spinning", ())
+    is_spinning = any(getattr(operation, "name", "") in spinning for operation in program.operations())
+    return not (is_spinning or getattr(specification, "starts_threads", False))
 
 
 def waiting_programs(object_type: ObjectType, target: ObjectTarget, bound: Bound, returning: int) -> int:
@@ -297,7 +328,8 @@ def waiting_programs(object_type: ObjectType, target: ObjectTarget, bound: Bound
         bound: the bound.
         returning: the number of its programs with threads that are not left out.
     """
-    return sum(1 for _ in _candidates(object_type, target, bound)) - returning
+    candidates = _candidates(object_type, target, bound)
+    return sum(_begins(object_type.specification(program), program) for program in candidates) - returning
 
 
 def _candidates(

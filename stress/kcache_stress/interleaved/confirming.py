@@ -64,6 +64,7 @@ class Reproduction:
         seconds: time that an execution waits, in seconds of the virtual time of the explorer.
         unusual: returns the first exception that ended a thread and that does not occur in passing runs.
         overlapped: whether calls overlapped in the last run although no thread was paused: they wait for each other.
+        may_stand_still: whether the calls that did not end in the last run may all wait forever.
         is_on_loop: whether an event loop runs the code of all threads, so that none of them can be paused in it.
     """
 
@@ -74,6 +75,7 @@ class Reproduction:
     seconds: float = 0.0
     unusual: Callable[[Sequence[BaseException]], BaseException | None] = lambda failures: next(iter(failures), None)
     overlapped: Callable[[], bool] = lambda: False
+    may_stand_still: Callable[[], bool] = lambda: False
     is_on_loop: bool = False
 
 
@@ -227,7 +229,7 @@ def _choices(stop: Stop) -> Sequence[int]:
 def _fails(reproduction: Reproduction, observed: PausedRun, kind: FindingKind, summary: str) -> bool:
     """Whether a run shows the failure that the explorer reported."""
     if kind in ENDLESS:
-        return observed.is_standstill
+        return observed.is_standstill and not reproduction.may_stand_still()
     error = observed.error or reproduction.unusual(observed.failures)
     if error is not None:
         return kind in _ERRORS and is_same_failure(error, summary)

@@ -8,13 +8,13 @@ import functools
 import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from kcache_model.call_program import CallProgram
 from kcache_model.finding import FindingKind
 from kcache_model.history import Call
-from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor, Op, R, S
+from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor
 from kcache_model.linearizability.waiting import TooManyWaysError, WaitingMonitor
 from kcache_model.object_types.checking import CALLED_BACK, CallsVerdict, calls_back
 from kcache_model.object_types.specification import (
@@ -25,19 +25,21 @@ from kcache_model.object_types.specification import (
     as_called,
     may_wait_for_ever,
 )
-from kcache_model.outcomes import CANCELLED, ErrorKind, Outcome, unexplained_text
+from kcache_model.outcomes import ANYTHING, CANCELLED, ErrorKind, Outcome, unexplained_text
 from kcache_model.rules import BrokenRule
 from kcache_model.verdict import Status
 
 from ..engine.execution import Execution, Mark, Problem
 from ..engine.happens_before import HappensBefore
-from ..engine.orders import Marks, Shape, linear_extensions, marks_by_need, marks_in_order
+from ..engine.orders import Shape, marks_by_need, marks_in_order
 from ..engine.scheduling import HUB
 from ..engine.strategy import Ending
 from ..engine.waits import standstill_text
 from .giving_up import GaveUp, given_up_in
 from .history import calls_of
 from .moments import Moments, at_their_moments, moments_of_calls
+from .still_waiting import Standstill, of_ended_calls, standstill_of, without_ends
+from .unexplained import Orders, Unexplained, all_orders, first_unexplained, overlap
 
 _MOST_ORDERS: Final = 100
 """Most orders of beginnings and ends that are judged one by one: two threads of two calls have 70."""
@@ -91,12 +93,14 @@ class CallJudge:
         self._numbers: dict[Any, int] = {}
         self._initial = specification.initial(program)
         self.monitor = Monitor(specification.effects, self._initial, self._called, self._agrees)
-        self._plain = _Orders(self.monitor, self.monitor.start)
+        self._plain = Orders(self.monitor, self.monitor.start)
         self.proof_obstacles: dict[str, None] = {}
         self.pulse: Callable[[], None] = lambda: None
         self._verdicts: dict[object, Problem | None] = {}
         self._looked_through: dict[tuple[Outcome, ...], list[BrokenRule]] = {}
         self._ended: Counter[tuple[tuple[Outcome, ...], ...]] = Counter()
+        self._waiting: frozenset[int] = frozenset()
+        self._as_far: dict[tuple[CallProgram[Any], frozenset[int]], CallJudge] = {}
 
     @property
     def calls(self) -> Counter[tuple[str, str]]:
@@ -116,8 +120,7 @@ class CallJudge:
         if execution.ending is Ending.DEADLOCK and self._is_kept(execution):
             return None
         if execution.ending is Ending.DEADLOCK and not self._is_alone and self._may_wait:
-            self.proof_obstacles[STILL_WAITING] = None
-            return None
+            return self._judge_standstill(execution, order)
         if execution.problem is not None:
             return execution.problem
         if execution.ending is Ending.DEADLOCK:
@@ -129,7 +132,39 @@ class CallJudge:
         outcomes = tuple(outcome for thread in execution.outcomes for outcome in thread)
         if CANCELLED in outcomes:
             return self._judge_with_cancelled(execution, outcomes)
+        return self._judge_calls(execution, outcomes, order)
+
+    def _judge_standstill(self, execution: Execution[Outcome], order: HappensBefore | None) -> Problem | None:
+        """Judge an execution that ended while calls waited, of a program in which calls may wait forever."""
+        outcomes = tuple(itertools.chain.from_iterable(execution.outcomes))
+        if CANCELLED in outcomes:
+            return self._judge_with_cancelled(execution, outcomes)
+        if getattr(self._specification, "starts_threads", False):
+            self.proof_obstacles[STILL_WAITING] = None
+            return None
+        standstill = standstill_of(self._program, execution)
+        key = standstill.program, standstill.waiting
+        if key not in self._as_far:
+            self._as_far[key] = self._of_part(standstill)
+        made = tuple(itertools.chain.from_iterable(standstill.execution.outcomes))
+        problem = self._as_far[key]._judge_calls(standstill.execution, made, order)
+        return None if problem is None else replace(problem, order=of_ended_calls(problem.order, standstill))
+
+    def _of_part(self, standstill: Standstill) -> CallJudge:
+        """Return a judge of a part of the program at whose end calls wait."""
+        judge = CallJudge(
+            self._specification, standstill.program, self._read_back, strict_errors=self._strict_errors, text=self._text
+        )
+        judge._waiting = standstill.waiting
+        judge.proof_obstacles, judge.pulse = self.proof_obstacles, self.pulse
+        return judge
+
+    def _judge_calls(
+        self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], order: HappensBefore | None
+    ) -> Problem | None:
         shape = marks_in_order(execution) if order is None else marks_by_need(execution, order)
+        if self._waiting:
+            shape = without_ends(shape, self._waiting)
         given_up = given_up_in(execution)
         observed = (shape, outcomes, execution.final, execution.prefix, given_up)
         verdict = self._verdicts.get(observed, _UNJUDGED)
@@ -143,7 +178,9 @@ class CallJudge:
         """Judge an execution in which a call was cancelled, by the order in which the calls happened."""
         observed = (marks_in_order(execution), outcomes, execution.final, execution.prefix)
         if observed not in self._verdicts:
-            calls = calls_of(self._program, execution, self._read_back(execution.final))
+            is_over = execution.ending is Ending.DEADLOCK
+            final = () if is_over else self._read_back(execution.final)
+            calls = calls_of(self._program, execution, final, with_waiting=is_over)
             verdict = self._decide(calls)
             no_earlier = getattr(self._specification, "no_earlier", None)
             if verdict.status is Status.VIOLATION and execution.timeouts and no_earlier is not None:
@@ -151,8 +188,10 @@ class CallJudge:
                 called = [replace(one, operation=as_called(specification, one.operation, one.thread)) for one in calls]
                 verdict = self._decide(tuple(at_their_moments(execution, called, no_earlier)))
             kind = FindingKind.EXCEPTION if verdict.is_error else FindingKind.NONLINEARIZABLE
-            is_wrong = verdict.status is Status.VIOLATION
-            self._verdicts[observed] = Problem(kind, verdict.reason) if is_wrong else None
+            problem = _deadlock(execution) if is_over else Problem(kind, verdict.reason)
+            self._verdicts[observed] = problem if verdict.status is Status.VIOLATION else None
+            if verdict.status is Status.UNKNOWN:
+                self.proof_obstacles[verdict.reason] = None
         return self._verdicts[observed] or self._broken(execution)
 
     def _is_lonely_wait(self, execution: Execution[Outcome]) -> bool:
@@ -192,13 +231,13 @@ class CallJudge:
         if problem is None:
             return None
         is_by_callback = any(map(calls_back, (*self._program.prefix, *self._operations)))
-        if problem.kind is FindingKind.NONLINEARIZABLE and is_by_callback:
+        if problem.kind in (FindingKind.NONLINEARIZABLE, FindingKind.DEADLOCK) and is_by_callback:
             self.proof_obstacles[CALLED_BACK] = None
             return None
         if not getattr(self._specification, "look_again", lambda _: False)(self._called):
             return problem
         self.monitor = Monitor(self._specification.effects, self._initial, self._called, self._agrees)
-        self._plain = _Orders(self.monitor, self.monitor.start)
+        self._plain = Orders(self.monitor, self.monitor.start)
         return self._judge_as_known(execution, outcomes, shape, given_up)
 
     def _judge_as_known(
@@ -216,10 +255,12 @@ class CallJudge:
             return None
         if unexplained is not None and hasattr(self._specification, "may_be_slow"):
             slowly = Monitor(WaitsMayBeSlow(self._specification).effects, self._initial, self._called, self._agrees)
-            if self._first_unexplained(_Orders(slowly, slowly.start), execution, outcomes, shape) is None:
+            if self._first_unexplained(Orders(slowly, slowly.start), execution, outcomes, shape) is None:
                 self.proof_obstacles[SLOW_WAITS] = None
                 return None
         if unexplained is not None:
+            if unexplained.call is None and self._waiting:
+                return replace(_deadlock(execution), order=unexplained.order)
             if not unexplained.order:
                 return Problem(FindingKind.DIVERGENCE, "a call before the threads start returns a wrong result")
             if unexplained.call is not None:
@@ -266,20 +307,18 @@ class CallJudge:
         judge._numbers = {}
         judge._read_back = lambda final: [no_earlier(operation, *moments.end) for operation in read_back(final)]
         judge.monitor = Monitor(self._specification.effects, self._initial, judge._called, self._agrees)
-        judge._plain = _Orders(judge.monitor, judge.monitor.start)
+        judge._plain = Orders(judge.monitor, judge.monitor.start)
         return judge
 
     def _first_unfit(
         self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: tuple[GaveUp, ...]
-    ) -> _Unexplained | None:
+    ) -> Unexplained | None:
         """Return the first order that nothing explains, even if threads of the class go on at any moment.
 
         Raises:
             TooManyWaysError: there are too many orders, or too many moments at which the threads may go on.
         """
-        nothing: tuple[Mark, ...] = ()
-        orders = linear_extensions(_marks(shape), nothing, _followed)
-        for count, (order, _) in enumerate(orders):
+        for count, order in enumerate(all_orders(shape)):
             if count == _MOST_ORDERS:
                 raise TooManyWaysError("calls may overlap in too many ways; not all were tried")
             unexplained = self._first_unexplained(self._plain, execution, outcomes, order)
@@ -316,7 +355,7 @@ class CallJudge:
 
     def _first_unexplained_waiting(
         self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: tuple[GaveUp, ...]
-    ) -> _Unexplained | None:
+    ) -> Unexplained | None:
         specification: Any = self._specification
         unexplained = None
         for is_patient in (False, True):
@@ -331,14 +370,14 @@ class CallJudge:
                 telling={gave_up.call for gave_up in given_up if gave_up.tells},
                 pulse=self.pulse,
             )
-            unexplained = self._first_unexplained(_Orders(monitor, monitor.start), execution, outcomes, shape)
+            unexplained = self._first_unexplained(Orders(monitor, monitor.start), execution, outcomes, shape)
             if unexplained is None:
                 break
         return unexplained
 
     def _first_unexplained(
-        self, orders: _Orders, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape
-    ) -> _Unexplained | None:
+        self, orders: Orders, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape
+    ) -> Unexplained | None:
         start = orders.starts.get(execution.prefix)
         if start is None:
             start = self.alone(orders.start, self._program.prefix, execution.prefix, orders.monitor)
@@ -348,14 +387,14 @@ class CallJudge:
         is_of_target = getattr(self._specification, "is_of_target", False)
         starts_threads = getattr(self._specification, "starts_threads", False)
         if start == IMPOSSIBLE:
-            return None if is_of_target else _Unexplained((), None)
-        return _first_unexplained(
+            return None if is_of_target else Unexplained((), None)
+        return first_unexplained(
             orders.monitor,
             start,
             shape,
             outcomes,
             lambda end: self._explains(orders, end, execution.final),
-            _overlap if is_of_target and not starts_threads else lambda _: True,
+            overlap if is_of_target and not starts_threads else lambda _: True,
         )
 
     def _unexplained(self, outcomes: tuple[Outcome, ...], call: int, order: tuple[Mark, ...]) -> Problem:
@@ -369,7 +408,13 @@ class CallJudge:
     def _may_fail(self, call: int) -> bool:
         return any(expected.error is not None for expected in self.monitor.expected(call))
 
-    def _explains(self, orders: _Orders, at: int, final: tuple[Outcome, ...]) -> bool:
+    def _explains(self, orders: Orders, at: int, final: tuple[Outcome, ...]) -> bool:
+        if self._waiting:
+            # Two calls that wait on their own may let each other return.
+            is_alone = len(self._waiting) == 1 or not hasattr(self._specification, "begin")
+            return (is_alone or isinstance(orders.monitor, WaitingMonitor)) and orders.monitor.may_all_wait(
+                at, self._waiting
+            )
         key = (at, final)
         if key not in orders.finals:
             orders.finals[key] = self.alone(at, self._read_back(final), final, orders.monitor) != IMPOSSIBLE
@@ -393,85 +438,9 @@ class CallJudge:
         return at
 
     def _agrees(self, observed: Outcome, expected: Outcome) -> bool:
+        if observed.waits:  # the call has not ended
+            return expected == ANYTHING
         return observed.agrees_with(expected, strict_errors=self._strict_errors)
-
-
-@dataclass(frozen=True)
-class _Orders:
-    """Monitor with a cache of its results.
-
-    Attributes:
-        monitor: decides which orders of the calls explain their outcomes.
-        start: the set of configurations before the first call.
-        starts: outcomes of the calls before the threads -> the set of configurations after them.
-        finals: (set when the threads have ended, outcomes read back) -> whether the set explains the outcomes.
-    """
-
-    monitor: Monitor[Any, Any, Any]
-    start: int
-    starts: dict[tuple[Outcome, ...], int] = field(default_factory=dict)
-    finals: dict[tuple[int, tuple[Outcome, ...]], bool] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class _Unexplained:
-    """Order of beginnings and ends that nothing explains.
-
-    Attributes:
-        order: the shortest prefix that nothing explains.
-        call: the call whose outcome is impossible; ``None`` if only the values that are read back are impossible, or
-            the calls before the threads are (then the order is empty).
-    """
-
-    order: tuple[Mark, ...]
-    call: int | None
-
-
-def _first_unexplained(
-    monitor: Monitor[S, Op, R],
-    start: int,
-    shape: Shape,
-    outcomes: Sequence[R],
-    explains_end: Callable[[int], bool],
-    counts: Callable[[tuple[Mark, ...]], bool],
-) -> _Unexplained | None:
-    """Judge all orders that an execution admits; return the first order that nothing explains, or ``None``.
-
-    Args:
-        monitor: the monitor of the calls.
-        start: its set of configurations before the first call.
-        shape: the orders.
-        outcomes: the outcome of each call.
-        explains_end: whether a set of configurations after the last call explains the outcomes that are read back.
-        counts: whether an unexplained order is to be returned.
-    """
-
-    def follow(at: int, mark: Mark) -> int | None:
-        if mark > 0:
-            return monitor.invoked(at, mark - 1)
-        after = monitor.returned(at, -mark - 1, outcomes[-mark - 1])
-        return None if after == IMPOSSIBLE else after
-
-    for order, end in linear_extensions(_marks(shape), start, follow):
-        if end is None and counts(order):
-            return _Unexplained(order, -order[-1] - 1)
-        if end is not None and not explains_end(end) and counts(order):
-            return _Unexplained(order, None)
-    return None
-
-
-def _marks(shape: Shape) -> Marks:
-    """Return the admitted orders as marks; for a single order, marks that admit this order only."""
-    return shape if isinstance(shape, Marks) else Marks((shape,), (tuple((0,) for _ in shape),))
-
-
-def _followed(order: tuple[Mark, ...], mark: Mark) -> tuple[Mark, ...]:
-    return (*order, mark)
-
-
-def _overlap(order: tuple[Mark, ...]) -> bool:
-    """Whether calls overlap: the end of some call does not come right after its beginning."""
-    return any(begun + ended for begun, ended in zip(order[::2], order[1::2], strict=False))
 
 
 def _deadlock(execution: Execution[Outcome]) -> Problem:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from kcache_model.call_program import CallProgram, Cancelled
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
-from kcache_model.outcomes import CANCELLED, NOT_BEGUN, Outcome
+from kcache_model.outcomes import CANCELLED, NOT_BEGUN, WAITS, Outcome
 
 from ..engine.execution import Execution, Mark
 from ..engine.orders import marks_in_order
@@ -20,6 +20,8 @@ def calls_of(
     execution: Execution[Outcome],
     final: Sequence[Op],
     marks: Sequence[Mark] | None = None,
+    *,
+    with_waiting: bool = False,
 ) -> tuple[Call[Op], ...]:
     """Return the calls of an execution in the order of their beginnings, including calls before and after the threads.
 
@@ -30,6 +32,7 @@ def calls_of(
         execution: their outcomes.
         final: the operations that were read back.
         marks: the beginnings and ends of the calls in another order; by default, the order in which they happened.
+        with_waiting: whether calls that still wait at the end are included. They begin as early as possible.
     """
     calls = _alone(PREFIX_THREAD, program.prefix, execution.prefix, 0)
     begun = 2 * len(calls)
@@ -45,6 +48,10 @@ def calls_of(
             calls.append(Call(thread, operation, ticks[position + 1], None, CANCELLED if is_strict else None))
         elif outcome != NOT_BEGUN:
             calls.append(Call(thread, operation, ticks[position + 1], ticks[-position - 1], outcome))
+    for thread, outcomes in enumerate(execution.outcomes if with_waiting else ()):
+        for operation in program.threads[thread][len(outcomes) :][:1]:
+            earlier = [call.returned for call in calls if call.thread == thread and call.returned is not None]
+            calls.append(Call(thread, operation, max(earlier, default=begun), None, WAITS))
     calls += _alone(FINAL_THREAD, final, execution.final, begun + len(ticks))
     return tuple(sorted(calls, key=lambda call: call.invoked))
 

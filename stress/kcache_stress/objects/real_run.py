@@ -6,6 +6,7 @@ import itertools
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -14,7 +15,8 @@ from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
 from kcache_model.linearizability import SearchBudget
 from kcache_model.object_types.checking import CallsVerdict
 from kcache_model.object_types.object_type import Driver, ObjectTarget, PreparedCall
-from kcache_model.outcomes import Outcome
+from kcache_model.object_types.specification import may_wait_for_ever
+from kcache_model.outcomes import WAITS, Outcome
 from kcache_model.rules import BrokenRule
 from kcache_model.verdict import Status
 
@@ -177,11 +179,17 @@ class RealRun:
         """Check the invariants of the object, after the threads have ended."""
         self.broken = self._setting.object_type.broken_rules(self._driver, self._target)
 
-    def judged(self) -> CallsVerdict:
-        """Check the history of the calls against the specification."""
-        setting = self._setting
+    def judged(self, *, is_over: bool = False) -> CallsVerdict:
+        """Check the history of the calls against the specification.
+
+        Args:
+            is_over: whether the calls that have not ended wait forever.
+        """
+        setting, history = self._setting, self.history
+        if is_over:
+            history = [replace(call, outcome=WAITS) if call.returned is None else call for call in history]
         return setting.object_type.judged(
-            self._program, self.history, strict_errors=setting.strict_errors, budget=_BUDGET, created=self._created
+            self._program, history, strict_errors=setting.strict_errors, budget=_BUDGET, created=self._created
         )
 
     def _make(self, thread: int, operations: tuple[Any, ...]) -> None:
@@ -241,6 +249,11 @@ def reproduction_of(
         raised = any(call.outcome is not None and call.outcome.error is not None for call in verdict.accused)
         return verdict.status is Status.VIOLATION and (raised or kind is not FindingKind.EXCEPTION)
 
+    def may_stand_still() -> bool:
+        if not may_wait_for_ever(setting.object_type.specification(program), program):
+            return False
+        return last[0].judged(is_over=True).status is not Status.VIOLATION
+
     def overlapped() -> bool:
         calls = sorted(last[0].calls, key=lambda call: call.invoked)
         return any(later.invoked < (one.returned or 0) for one, later in itertools.pairwise(calls))
@@ -252,5 +265,6 @@ def reproduction_of(
         "the calls go wrong",
         seconds,
         overlapped=overlapped,
+        may_stand_still=may_stand_still,
         is_on_loop=setting.object_type.is_on_loop,
     )
