@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from kcache_conformance.objects.concurrent_phases import explorer
+from kcache_conformance.objects.concurrent_phases import stress as real_threads
 from kcache_conformance.objects.programs import SHAPES, NoProgramError, random_program
 from kcache_conformance.phases.phase import PhaseContext
+from kcache_conformance.phases.suite_options import SuiteOptions
 from kcache_conformance.targets.class_names import class_type_name
 from kcache_conformance.targets.target_types import target_type_named
 from kcache_model.history import Call
@@ -159,6 +161,19 @@ def test_how_long_programs_wait_is_known_without_waiting(file: Path) -> None:
     assert (round(least), round(most)) == (0, 3)
     least, most = real_seconds(specification_of(exploration_target(f"{file}:Slow")), program("", "add", "add"))
     assert round(least, 3) == round(most, 3) == 0.4
+
+
+@pytest.mark.parametrize(("name", "is_left_out"), [("Swap", True), ("Seats", False)])
+def test_rounds_that_wait_for_most_of_the_budget_are_left_to_the_virtual_clock(
+    file: Path, name: str, is_left_out: bool
+) -> None:
+    exploring = exploration_target(f"{file}:{name}")
+    context = PhaseContext(
+        exploring.target, f"{file}:{name}", options=SuiteOptions(budget_seconds=8.0), seconds=0.1, deadline=0.0
+    )
+    outcome = real_threads(exploring._object_type, context)
+    assert (outcome.refused == "left out: each round waits for 2 s or more") is is_left_out
+    assert bool(outcome.counts) is not is_left_out
 
 
 @pytest.mark.parametrize(("name", "is_wrong"), [("Slow", False), ("TornSlow", True)])

@@ -118,6 +118,21 @@ def test_a_block_with_a_lock():
             time.sleep(0.01)
     started(work, wait)
 
+def test_a_branch_that_ends_the_loop():
+    lock, items, results = threading.Lock(), [], []
+    def work():
+        with lock: items.append(7)
+    def take():
+        while True:
+            with lock:
+                if items:
+                    item = items.pop()
+                    if item > 5: item -= 5
+                    return item
+            time.sleep(0.01)
+    started(work, lambda: results.append(take()))
+    assert results == [2]
+
 def test_a_function():
     done = []
     def wait_until(predicate):
@@ -535,7 +550,7 @@ def test_a_property():
 
 def test_they_are_proved_in_a_few_executions(tmp_path: Path) -> None:
     results = dict(investigated(tmp_path, STARTED + PROVED))
-    assert len(results) == 10
+    assert len(results) == 11
     for name, result in results.items():
         assert (result.coverage, result.counterexample) == (Coverage.EXHAUSTED, None), (name, result)
 

@@ -115,6 +115,12 @@ class ReplaySpecification:
         return found
 
     @property
+    def polling(self) -> frozenset[str]:
+        """The names of calls that loop for ever in some replay: executions in which they wait end only by a limit."""
+        names: frozenset[str] = getattr(self._replay, "polling", frozenset())
+        return names
+
+    @property
     def is_timed(self) -> bool:
         """Whether outcomes may depend on the moments of the calls."""
         return any(getattr(replay, "is_timed", True) for replay in (self._replay, self._timing))
@@ -300,6 +306,8 @@ class ReplaySpecification:
         waiting = [state[position] for position in positions]
         others = [position for position in range(len(state)) if position not in positions]
         without = tuple(state[position] for position in others)
+        if not self.is_settled(without):
+            without = (*without[:-1], replace(without[-1], is_alone=False))
         before, after = self._staged(state), self._staged(without) if without else None
         if before is None or after is None or not all(isinstance(step, Begun) for step in waiting):
             return False

@@ -114,6 +114,11 @@ class Replay:
         return frozenset(self._virtual.spinning if self._virtual is not None else ())
 
     @property
+    def polling(self) -> frozenset[str]:
+        """The names of calls that loop forever in a replay, with or without an access to shared state."""
+        return self.spinning | frozenset(self._virtual.polling if self._virtual is not None else ())
+
+    @property
     def is_timed(self) -> bool:
         """Whether results may depend on the moment of a call; false if no replay so far has used a clock."""
         return self._virtual is None or bool(self._virtual.is_timed or self.differing)
@@ -267,6 +272,11 @@ class ExplorerReplay:
     def spinning(self) -> frozenset[str]:
         """See :attr:`Replay.spinning`."""
         return self._replay.spinning
+
+    @property
+    def polling(self) -> frozenset[str]:
+        """See :attr:`Replay.polling`."""
+        return self._replay.polling
 
     @property
     def starts_threads(self) -> bool:

@@ -68,6 +68,8 @@ _LEAST_CALL_SECONDS: Final = 0.5
 """Used even if loading has spent the budget: a verdict needs each call once, and one program takes milliseconds."""
 _LEAST_SLOW: Final = 4
 """Rounds that are always run if the first programs wait or sleep: each round takes as long as they do."""
+_SLOW_SHARE: Final = 0.5
+"""The share of the budget that these rounds may take; if they wait for longer, only the explorer runs the programs."""
 _QUICK_SECONDS: Final = 0.05
 """The most time that a program may wait: each of its rounds waits, and most races need many rounds."""
 
@@ -201,6 +203,9 @@ def stress(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
         itertools.chain(calls, _programs(object_type, context)),
     )
     some = list(itertools.islice(all_programs, _SAMPLE))
+    shortest = min((real_seconds(object_type.specification(one), one)[0] for one in some), default=0.0)
+    if context.programs is None and _LEAST_SLOW * shortest > _SLOW_SHARE * context.options.budget_seconds:
+        return PhaseOutcome({}, refused=f"left out: each round waits for {shortest:.1g} s or more")
     least = LEAST_PROGRAMS["stress"] if any(map(is_quick, some)) else _LEAST_SLOW
     programs = _quick_first(is_quick, itertools.chain(some, all_programs))
     rounds = itertools.chain(  # each call once, even if a slow machine gets no further

@@ -312,11 +312,11 @@ def _begins(specification: Specification[Any, Any], program: Any) -> bool:
 def _judges_waits(specification: Specification[Any, Any], program: Any) -> bool:
     """Whether executions can be judged in which calls wait forever: not if threads of the class may run at any time.
 
-    A call that loops forever without any access to shared state does not even end an execution.
+    Executions in which a call loops forever take long, and prove nothing.
     """
-    spinning = getattr(specification, "spinning", ())
-    is_spinning = any(getattr(operation, "name", "") in spinning for operation in program.operations())
-    return not (is_spinning or getattr(specification, "starts_threads", False))
+    polling = getattr(specification, "polling", ())
+    polls = any(getattr(operation, "name", "") in polling for operation in program.operations())
+    return not (polls or getattr(specification, "starts_threads", False))
 
 
 def waiting_programs(object_type: ObjectType, target: ObjectTarget, bound: Bound, returning: int) -> int:

@@ -281,16 +281,16 @@ class BadHandles:
             if not self._is_held:
                 raise RuntimeError
             self._is_held = False
-            with self._owner._changed:
-                self._owner._is_held = False
-                self._owner._changed.notify_all()
-            self._owner._count()
+            self._owner._give_back()
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._is_held, self.releases = False, 0
 
-    def _count(self) -> None:
+    def _give_back(self) -> None:
+        with self._changed:
+            self._is_held = False
+            self._changed.notify_all()
         releases = self.releases
         self.releases = max(releases, 0) + 1
 
@@ -299,9 +299,9 @@ class BadHandles:
 
 
 class GoodHandles(BadHandles):
-    def _count(self) -> None:
+    def _give_back(self) -> None:
         with self._changed:
-            super()._count()
+            super()._give_back()
 
 
 class BadReplies:

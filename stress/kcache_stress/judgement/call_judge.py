@@ -119,7 +119,10 @@ class CallJudge:
             return None
         if execution.ending is Ending.DEADLOCK and self._is_kept(execution):
             return None
-        if execution.ending is Ending.DEADLOCK and not self._is_alone and self._may_wait:
+        is_stuck = execution.ending is Ending.DEADLOCK or (
+            execution.ending is Ending.ENDLESS and execution.problem is not None
+        )
+        if is_stuck and not self._is_alone and self._may_wait:
             return self._judge_standstill(execution, order)
         if execution.problem is not None:
             return execution.problem
@@ -135,19 +138,20 @@ class CallJudge:
         return self._judge_calls(execution, outcomes, order)
 
     def _judge_standstill(self, execution: Execution[Outcome], order: HappensBefore | None) -> Problem | None:
-        """Judge an execution that ended while calls waited, of a program in which calls may wait forever."""
+        """Judge an execution at whose end calls waited, or looked again and again, as some order of them allows."""
         outcomes = tuple(itertools.chain.from_iterable(execution.outcomes))
         if CANCELLED in outcomes:
             return self._judge_with_cancelled(execution, outcomes)
-        if getattr(self._specification, "starts_threads", False):
+        is_begun = len(execution.outcomes) == len(self._program.threads)
+        if not is_begun or getattr(self._specification, "starts_threads", False):
             self.proof_obstacles[STILL_WAITING] = None
             return None
         standstill = standstill_of(self._program, execution)
         key = standstill.program, standstill.waiting
         if key not in self._as_far:
             self._as_far[key] = self._of_part(standstill)
-        made = tuple(itertools.chain.from_iterable(standstill.execution.outcomes))
-        problem = self._as_far[key]._judge_calls(standstill.execution, made, order)
+        outcomes = tuple(itertools.chain.from_iterable(standstill.execution.outcomes))
+        problem = self._as_far[key]._judge_calls(standstill.execution, outcomes, order)
         return None if problem is None else replace(problem, order=of_ended_calls(problem.order, standstill))
 
     def _of_part(self, standstill: Standstill) -> CallJudge:
@@ -178,7 +182,7 @@ class CallJudge:
         """Judge an execution in which a call was cancelled, by the order in which the calls happened."""
         observed = (marks_in_order(execution), outcomes, execution.final, execution.prefix)
         if observed not in self._verdicts:
-            is_over = execution.ending is Ending.DEADLOCK
+            is_over = execution.ending is not Ending.COMPLETE
             final = () if is_over else self._read_back(execution.final)
             calls = calls_of(self._program, execution, final, with_waiting=is_over)
             verdict = self._decide(calls)
@@ -188,7 +192,7 @@ class CallJudge:
                 called = [replace(one, operation=as_called(specification, one.operation, one.thread)) for one in calls]
                 verdict = self._decide(tuple(at_their_moments(execution, called, no_earlier)))
             kind = FindingKind.EXCEPTION if verdict.is_error else FindingKind.NONLINEARIZABLE
-            problem = _deadlock(execution) if is_over else Problem(kind, verdict.reason)
+            problem = execution.problem or _deadlock(execution) if is_over else Problem(kind, verdict.reason)
             self._verdicts[observed] = problem if verdict.status is Status.VIOLATION else None
             if verdict.status is Status.UNKNOWN:
                 self.proof_obstacles[verdict.reason] = None
@@ -260,7 +264,7 @@ class CallJudge:
                 return None
         if unexplained is not None:
             if unexplained.call is None and self._waiting:
-                return replace(_deadlock(execution), order=unexplained.order)
+                return replace(execution.problem or _deadlock(execution), order=unexplained.order)
             if not unexplained.order:
                 return Problem(FindingKind.DIVERGENCE, "a call before the threads start returns a wrong result")
             if unexplained.call is not None:

@@ -42,9 +42,9 @@ class Standstill:
 
 def standstill_of(program: CallProgram[Any], execution: Execution[Outcome]) -> Standstill:
     """Return what was called in an execution that ended while calls of a program waited."""
-    made = [own[: len(ended) + 1] for own, ended in zip(program.threads, execution.outcomes, strict=True)]
-    lasts = itertools.accumulate(map(len, made))
-    open_threads = [len(own) > len(ended) for own, ended in zip(made, execution.outcomes, strict=True)]
+    called = [own[: len(ended) + 1] for own, ended in zip(program.threads, execution.outcomes, strict=True)]
+    lasts = itertools.accumulate(map(len, called))
+    open_threads = [len(own) > len(ended) for own, ended in zip(called, execution.outcomes, strict=True)]
     spans = [
         [*own, (own[-1][1] if own else 0, len(execution.trace))] if is_open else own
         for own, is_open in zip(execution.spans, open_threads, strict=False)
@@ -53,7 +53,7 @@ def standstill_of(program: CallProgram[Any], execution: Execution[Outcome]) -> S
         [*own, WAITS] if is_open else own for own, is_open in zip(execution.outcomes, open_threads, strict=True)
     ]
     return Standstill(
-        program.with_calls(program.prefix, tuple(made)),
+        program.with_calls(program.prefix, tuple(called)),
         replace(execution, spans=spans, outcomes=outcomes),
         frozenset(last - 1 for last, is_open in zip(lasts, open_threads, strict=True) if is_open),
     )

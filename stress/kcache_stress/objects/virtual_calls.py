@@ -72,6 +72,7 @@ class VirtualCalls:
         keeps_driver: whether the driver of a replay is kept until the next replay, to query results.
         driver: the driver of the last replay, if it was kept.
         spinning: the names of calls that run endlessly without any event: they are not made again.
+        polling: the names of calls that have slept again and again in a replay, in loops that may change something.
         starts_threads: whether in some replay there was a thread other than the callers.
         reads_clock: whether the clock was read in the last replay.
         is_timed: whether in some replay the clock was read or time has passed.
@@ -87,6 +88,7 @@ class VirtualCalls:
         self.driver: Driver | None = None
         self.keeps_driver = False
         self.spinning: set[str] = set()
+        self.polling: set[str] = set()
         self.starts_threads = self.reads_clock = self.has_read_clock = self.is_timed = False
         self._is_out_of_reach = False
 
@@ -103,7 +105,10 @@ class VirtualCalls:
         calls = [call for step in steps for call in _calls_of(step)]
         if not self._may_spin(calls):
             try:
-                return self._with_errors_told(lambda: self._replayed(steps, calls, driver, elsewhere))
+                stage = self._with_errors_told(lambda: self._replayed(steps, calls, driver, elsewhere))
+                if stage is not None and not stage.is_quiet:
+                    self.polling.update(map(_name, calls[-1:]))
+                return stage
             except _SpinsError:
                 self.spinning.update(map(_name, calls[-1:]))
         return Stage(tuple(tuple(WAITS for _ in _calls_of(step)) for step in steps), timeouts=0, is_quiet=False)

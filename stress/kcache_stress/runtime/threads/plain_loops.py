@@ -1,7 +1,8 @@
 """Plain polling loops: ``while`` loops of which the source shows that an iteration without changes has no effect.
 
 The condition of such a loop consists of variables, plain attributes, items, comparisons and ``len``; its body of one
-call of ``sleep``, and of conditions that end it. Its values are of built-in types, so that no other code runs. It is in
+call of ``sleep``, and of conditions; what a branch does that always ends the loop is free. Its values are of built-in
+types, so that no other code runs. It is in
 no other loop. Any other code may change hidden state: an iterator, a context variable, a socket.
 
 What only returns such an expression is plain, too: a property, a method, a function, and what :data:`_QUERIES` names.
@@ -87,7 +88,18 @@ def _loop_at(file: str, name: str, line: int) -> ast.While | None:
     loops = [node for node in _nodes(functions[-1]) if isinstance(node, _ENCLOSING) and _covers(node, line)]
     inner = [node for node in _nodes(functions[-1]) if isinstance(node, _FUNCTIONS) and _covers(node, line)]
     is_only = len(loops) == 1 and inner == [functions[-1]]
-    return loops[0] if is_only and isinstance(loops[0], ast.While) and not loops[0].orelse else None
+    loop = loops[0] if is_only else None
+    return loop if isinstance(loop, ast.While) and not loop.orelse and _may_be_plain(loop.body) else None
+
+
+def _may_be_plain(body: list[ast.stmt]) -> bool:
+    """Whether the statements of a loop are of the kinds that :func:`_is_plain_body` allows; called once for each."""
+    return all(
+        isinstance(each, (ast.Pass, ast.Continue, ast.Break, ast.Return, ast.Raise, ast.Expr))
+        or (isinstance(each, ast.With) and _may_be_plain(each.body))
+        or (isinstance(each, ast.If) and all(_leaves(part) or _may_be_plain(part) for part in (each.body, each.orelse)))
+        for each in body
+    )
 
 
 @functools.lru_cache(20)
@@ -123,8 +135,8 @@ def _is_plain_body(body: list[ast.stmt], variables: dict[str, Any]) -> int:
     sleeps = 0
     for statement in body:
         match statement:
-            case ast.Pass() | ast.Break() | ast.Continue() | ast.Return(value=None | ast.Constant()):
-                pass
+            case ast.Pass() | ast.Continue() | ast.Break() | ast.Return() | ast.Raise():
+                pass  # the last three only as the end of the loop
             case ast.Expr(value=ast.Call(func=ast.Name(id="sleep") | ast.Attribute(attr="sleep"), keywords=[])):
                 call: Any = statement.value
                 if len(call.args) != 1 or type(_value(call.args[0], variables)) not in _SCALARS:
@@ -137,10 +149,17 @@ def _is_plain_body(body: list[ast.stmt], variables: dict[str, Any]) -> int:
                     raise _NotPlainError
             case ast.If(test=test, body=inner, orelse=otherwise):
                 _is_truth(test, variables)
-                sleeps += _is_plain_body(inner, variables) + _is_plain_body(otherwise, variables)
+                branches = (branch for branch in (inner, otherwise) if not _leaves(branch))
+                sleeps += sum(_is_plain_body(branch, variables) for branch in branches)
             case _:
                 raise _NotPlainError
     return sleeps
+
+
+def _leaves(body: list[ast.stmt]) -> bool:
+    """Whether a branch ends the loop whenever it runs: no iteration after which the loop goes on has run it."""
+    is_end = bool(body) and isinstance(body[-1], (ast.Return, ast.Raise, ast.Break))
+    return is_end and not any(isinstance(node, ast.Continue) for each in body for node in _nodes(each))
 
 
 def _is_truth(node: ast.expr, variables: dict[str, Any]) -> bool:

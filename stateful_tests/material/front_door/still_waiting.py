@@ -1,0 +1,187 @@
+"""Classes in whose small programs a call may wait forever, as most are written, beside twins that lose a wake-up.
+
+The twins show it only in programs in which another order of the calls waits forever, too.
+"""
+
+import asyncio
+import threading
+import time
+
+
+class ReadersAndWriters:
+    """A lock for readers and writers; a waiting writer holds up new readers."""
+
+    def __init__(self):
+        self._changed = threading.Condition()
+        self._readers, self._is_written, self._waiting_writers = 0, False, 0
+
+    def begin_read(self):
+        with self._changed:
+            while self._is_written or self._waiting_writers:
+                self._changed.wait()
+            self._readers += 1
+
+    def begin_write(self):
+        with self._changed:
+            self._waiting_writers += 1
+            while self._is_written or self._readers:
+                self._changed.wait()
+            self._waiting_writers -= 1
+            self._is_written = True
+
+    def end_write(self):
+        with self._changed:
+            self._is_written = False
+            self._wake()
+
+    def _wake(self):
+        self._changed.notify_all()
+
+
+class DeafWriters(ReadersAndWriters):
+    """A reader that waits for the writers before it gets the wake-up of one of them."""
+
+    def _wake(self):
+        self._changed.notify()
+
+
+class Slot:
+    """A place for one item."""
+
+    def __init__(self):
+        self._changed = threading.Condition()
+        self._items = []
+
+    def put(self, item):
+        with self._changed:
+            while self._items:
+                self._changed.wait()
+            self._items.append(item)
+            self._wake()
+
+    def get(self):
+        with self._changed:
+            while not self._items:
+                self._changed.wait()
+            item = self._items.pop()
+            self._wake()
+            return item
+
+    def _wake(self):
+        self._changed.notify_all()
+
+
+class DeafSlot(Slot):
+    """Who gets wakes another one who gets instead of the one who puts."""
+
+    def _wake(self):
+        self._changed.notify()
+
+
+class Gate:
+    """A gate that can be closed again: who waits while it is opened and closed at once may miss it."""
+
+    def __init__(self):
+        self._changed, self._is_open = threading.Condition(), False
+
+    def open(self):
+        with self._changed:
+            self._is_open = True
+            self._changed.notify_all()
+
+    def close(self):
+        with self._changed:
+            self._is_open = False
+
+    def wait(self):
+        with self._changed:
+            while not self._is_open:
+                self._changed.wait()
+
+
+class Polled:
+    """A mailbox whose readers look again and again."""
+
+    def __init__(self):
+        self._lock, self._items = threading.Lock(), []
+
+    def put(self, item):
+        with self._lock:
+            self._items = [*self._items, item]
+
+    def get(self):
+        while True:
+            with self._lock:
+                if self._items:
+                    return self._items.pop(0)
+            time.sleep(0.01)
+
+
+class LeakyPolled(Polled):
+    """Of two items that are put at once, one is lost: who waits for it looks forever."""
+
+    def put(self, item):
+        items = self._items
+        self._items = [*items, item]
+
+
+class Counted(Polled):
+    """A mailbox that counts how often its readers look: such a loop has an effect."""
+
+    looks = 0
+
+    def get(self):
+        while True:
+            with self._lock:
+                self.looks += 1
+                if self._items:
+                    return self._items.pop(0)
+            time.sleep(0.01)
+
+
+class LeakyCounted(Counted):
+    """As ``LeakyPolled``."""
+
+    put = LeakyPolled.put
+
+
+class AsyncSlots:
+    """Two slots of a semaphore, as asyncio programs write it; who is cancelled leaves the queue."""
+
+    def __init__(self):
+        self._free, self._queue = 1, []
+
+    async def acquire(self):
+        while not self._free:
+            turn = asyncio.get_running_loop().create_future()
+            self._queue.append(turn)
+            try:
+                await turn
+            except asyncio.CancelledError:
+                self._leave(turn)
+                raise
+            finally:
+                if turn in self._queue:
+                    self._queue.remove(turn)
+        self._free -= 1
+
+    def _leave(self, turn):
+        if turn.done() and not turn.cancelled():
+            self._wake_one()
+
+    async def release(self):
+        self._free += 1
+        self._wake_one()
+
+    def _wake_one(self):
+        for turn in self._queue:
+            if not turn.done():
+                turn.set_result(None)
+                return
+
+
+class LeakyAsyncSlots(AsyncSlots):
+    """Who is cancelled after it was woken keeps the wake-up."""
+
+    def _leave(self, turn):
+        pass
