@@ -80,7 +80,11 @@ def first_unexplained(
 def all_orders(shape: Shape) -> Iterator[tuple[Mark, ...]]:
     """Yield all orders of beginnings and ends that an execution admits."""
     nothing: tuple[Mark, ...] = ()
-    return (order for order, _ in linear_extensions(_marks(shape), nothing, lambda before, mark: (*before, mark)))
+    return (order for order, _ in linear_extensions(_marks(shape), nothing, _followed))
+
+
+def _followed(order: tuple[Mark, ...], mark: Mark) -> tuple[Mark, ...]:
+    return (*order, mark)
 
 
 def _marks(shape: Shape) -> Marks:
