@@ -64,7 +64,7 @@ def _unseen(context: PhaseContext, loaded: ObjectExplorationTarget) -> str:
     driver = Driver(context.target, (), context.options.semantics)
     made = type(driver.made)
     driver.close()
-    if any(loaded.sandbox.is_instrumented(base.__module__) for base in made.__mro__):
+    if any(loaded.sandbox.owned.is_instrumented(base.__module__) for base in made.__mro__):
         return ""
     return (
         f"the class of the target, {made.__module__}.{made.__qualname__}, is not instrumented; "

@@ -48,8 +48,8 @@ class Finder(importlib.abc.MetaPathFinder):
         package = name.rpartition(".")[0]
         parent = sys.modules.get(package)
         # Also true if the parent is a copy that code has stored under another name.
-        is_part = not home.is_private(package) and home.is_copy(parent)
-        if not is_part and not home.is_instrumented(name) and not home.is_virtual(name):
+        is_part = not home.owned.is_private(package) and home.is_copy(parent)
+        if not is_part and not home.owned.is_instrumented(name) and not home.owned.is_virtual(name):
             return self._shared(name)
         spec = self._real_spec(name, path, target)
         if spec is None or spec.origin is None:
@@ -57,7 +57,7 @@ class Finder(importlib.abc.MetaPathFinder):
         if not spec.origin.endswith(".py"):
             home.opaque.append(name)
             return self._shared(name)  # an extension module in C is initialised once per process
-        is_instrumented = HOOK_MARK in own_attributes(parent) if is_part else home.is_instrumented(name)
+        is_instrumented = HOOK_MARK in own_attributes(parent) if is_part else home.owned.is_instrumented(name)
         loader = InstrumentingLoader if is_instrumented else _PlainLoader
         spec.loader = loader(name, spec.origin, home)
         return spec

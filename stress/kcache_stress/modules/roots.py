@@ -43,10 +43,17 @@ class Roots:
         """The top-level packages, for a quick check: few modules of the process lie below them."""
         return frozenset(root.partition(".")[0] for root in self.packages)
 
+    def concern(self, top: str) -> bool:
+        """Whether a top-level package may contain one of the roots."""
+        return top in self._tops or self._is_in_folder(top)
+
     def _cover(self, name: str) -> bool:
         top = name.partition(".")[0]
         if top in self._tops and any(name == root or name.startswith(f"{root}.") for root in self.packages):
             return True
+        return self._is_in_folder(top)
+
+    def _is_in_folder(self, top: str) -> bool:
         return self.folder is not None and top not in sys.stdlib_module_names and _lies_in(str(self.folder), top)
 
 

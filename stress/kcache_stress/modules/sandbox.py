@@ -29,7 +29,6 @@ from ..instrument.code import instrumented, instrumented_library, read, with_vir
 from ..instrument.facts import Facts
 from ..instrument.hooks import HOOK_MARK, make_hooks, silent
 from ..instrument.names import hook_name
-from ..loading import TARGET_PREFIX
 from ..runtime.stand_ins.dates import dates
 from ..runtime.stand_ins.environment import Environment
 from ..runtime.stand_ins.process_settings import ProcessSettings
@@ -45,15 +44,15 @@ from .foreign_code import ForeignCodeMonitor, codes_within
 from .late_imports import LateImports
 from .loaders import Finder, LoadedOnceError, load_file, refusal
 from .observer import Observer
+from .ownership import Ownership
 from .present import Present
 from .private_modules import PrivateModules
-from .private_packages import HARNESS, LIBRARY, REAL_LOCKS, Kind, find, kind_of, unit_of
-from .roots import SHARED_MODULES, Roots, Seen
+from .private_packages import HARNESS, LIBRARY, Kind, find, kind_of, unit_of
+from .roots import Roots, Seen
 from .sources import observes_deaths
 from .uncertainty import late_finalizer, made_time, unseen_code, unseen_opcodes
 
 _OF_THE_PROCESS = (HARNESS | sys.stdlib_module_names) - LIBRARY
-_SHARED = (Kind.NATIVE, Kind.PLAIN)
 _NOTHING = contextlib.nullcontext()
 _MOST_ATTEMPTS = 20
 _WATCHED_FIRST = 32
@@ -73,6 +72,7 @@ class Sandbox:
 
     Attributes:
         scheduler: runs the threads. granularity: see the argument. loops: the event loops of the execution.
+        owned: decides which modules are copied.
         sources: path -> source of each instrumented module.
         opaque: modules below the roots that have no Python source: each call of their code counts as one access.
         codes: id of a code object -> the code object, for all instrumented code.
@@ -86,7 +86,7 @@ class Sandbox:
     def __init__(
         self, roots: Roots, granularity: Granularity = Granularity.FREE, expected: Sequence[str | Path] = ()
     ) -> None:
-        self.roots = roots
+        self.roots, self.owned = roots, Ownership(roots)
         self.granularity = granularity
         self.scheduler = Scheduler(steps_are_events=granularity is Granularity.FREE)
         if granularity.is_of_opcodes:
@@ -103,13 +103,12 @@ class Sandbox:
         self.observer: Observer | None = None
         self.absent: set[str] = set()
         self._executions, self._grown = 0, False
-        self._kinds: dict[str, Kind] = {}
         self._encountered: set[str] = set()
         self._stand_ins: dict[str, ModuleType] = {}
         self._settings = ProcessSettings()
         self._is_scouting, self._loads_as_first = not granularity.is_of_opcodes, False
         self._expected = expected
-        self.locks = SharedLocks(lambda name: self._world.module(name), self._shares_locks)
+        self.locks = SharedLocks(lambda name: self._world.module(name), self.owned.shares_locks)
         self._facts = self._settled_facts = Facts()
         self._start_over()
 
@@ -156,10 +155,10 @@ class Sandbox:
     def seen(self) -> Seen:
         """The visibility of the code that was loaded so far."""
         kinds: dict[Kind, list[str]] = {kind: [] for kind in Kind}
-        for unit, kind in sorted(self._kinds.items()):
+        for unit, kind in sorted(self.owned.kinds.items()):
             kinds[kind].append(unit)
         return Seen(
-            tuple(sorted(filter(self.is_instrumented, self._modules.private.keys() - set(self.opaque)))),
+            tuple(sorted(filter(self.owned.is_instrumented, self._modules.private.keys() - set(self.opaque)))),
             tuple(kinds[Kind.VIRTUAL]),
             tuple(kinds[Kind.PLAIN]),
             tuple(sorted({*kinds[Kind.NATIVE], *self.opaque})),
@@ -192,7 +191,7 @@ class Sandbox:
     def imported_late(self, name: str) -> ModuleType | None:
         """Return the private module if code of the process imports one during an execution; ``None`` for others."""
         self._meet(name)
-        if not self.is_private(name):
+        if not self.owned.is_private(name):
             return None
         with self.active():
             module = importlib.import_module(name)
@@ -264,7 +263,7 @@ class Sandbox:
 
     def _classes(self) -> Iterator[type]:
         """Yield the classes in the instrumented modules: at opcode granularity, events do not name objects."""
-        for name in filter(self.is_instrumented, self._modules.private):
+        for name in filter(self.owned.is_instrumented, self._modules.private):
             names = own_attributes(self._modules.private[name])
             yield from (value for value in list(names.values()) if is_a(value, type))
 
@@ -310,7 +309,7 @@ class Sandbox:
         self.network = self._world.network
         self._environment = Environment(self.scheduler, self.network, self._settings, self._world.module)
         self.loops, self.foreign_code.serves_loop = self._environment.loops, self._environment.loops.serves
-        self._modules = PrivateModules(self.is_private, Finder(self), self._units, self.is_copy)
+        self._modules = PrivateModules(self.owned.is_private, Finder(self), self._units, self.is_copy)
         self.locks.renew()
 
     def _compile_library(self, parse: Callable[[], ast.Module], path: str, only: frozenset[str] | None) -> CodeType:
@@ -357,7 +356,7 @@ class Sandbox:
         level: int = 0,
     ) -> ModuleType:
         if not level:
-            if name == "functools" and self.is_virtual((globals or {}).get("__name__", "")):
+            if name == "functools" and self.owned.is_virtual((globals or {}).get("__name__", "")):
                 return self._functools_as_it_is()
             self._meet(name, fromlist or ())
         names, package = fromlist or (), (globals or {}).get("__package__")
@@ -391,17 +390,17 @@ class Sandbox:
         self._encountered.add(name)
         with self.outside():
             self._decide(name)
-            for child in children if find(name) is not None and name not in self._kinds else ():
+            for child in children if find(name) is not None and name not in self.owned.kinds else ():
                 self._decide(f"{name}.{child}")  # `name` is a namespace package
 
     def _decide(self, name: str) -> None:
-        unit = unit_of(name, self.is_instrumented)
-        if unit is not None and unit not in self._kinds:
-            kind = self._kinds[unit] = kind_of(unit, self.is_instrumented)
+        unit = unit_of(name, self.owned.is_instrumented)
+        if unit is not None and unit not in self.owned.kinds:
+            kind = self.owned.kinds[unit] = kind_of(unit, self.owned.is_instrumented)
             if kind is Kind.PLAIN and self._loads_as_first and unit not in FIRST_LOAD.known:
-                self._kinds[unit] = Kind.VIRTUAL  # the target may have registered itself in the package
+                self.owned.kinds[unit] = Kind.VIRTUAL  # the target may have registered itself in the package
             self._modules.judge_again(unit)
-            if self._kinds[unit] in _SHARED:
+            if self.owned.is_shared(unit):
                 self.locks.cover_unit(unit)
 
     @contextlib.contextmanager
@@ -441,24 +440,6 @@ class Sandbox:
                 importlib.import_module(name)
             return importlib.import_module(module)
 
-    def is_private(self, name: str) -> bool:
-        """Whether code in the sandbox uses a private copy of the module."""
-        return name in PRIVATE_MODULES or self.is_instrumented(name) or self.is_virtual(name)
-
-    def is_instrumented(self, name: str) -> bool:
-        """Whether the module is instrumented."""
-        return name.startswith(TARGET_PREFIX) or self.roots.contain(name)
-
-    def is_virtual(self, name: str) -> bool:
-        """Whether the module is copied without instrumentation."""
-        return name not in SHARED_MODULES and self._kind_of(name) is Kind.VIRTUAL
-
-    def _kind_of(self, name: str) -> Kind | None:
-        """Return the kind of the unit of a module; ``None`` if the kind is not decided."""
-        while name and name not in self._kinds:
-            name = name.rpartition(".")[0]
-        return self._kinds.get(name)
-
     def is_copy(self, module: object) -> bool:
         """Whether a module is a copy of this sandbox."""
         return own_attributes(module).get("__builtins__") is vars(self._builtins)
@@ -483,17 +464,10 @@ class Sandbox:
         with self._untraced(), self.locks.suspended(), self._modules.outside():
             yield
 
-    def _shares_locks(self, name: str) -> bool:
-        """Whether controlled code may acquire the locks of a module of the process."""
-        top = name.partition(".")[0]
-        if top in REAL_LOCKS or self.is_private(name):
-            return False
-        return top in sys.stdlib_module_names or self.roots.is_tied_to_c(name) or self._kind_of(name) in _SHARED
-
     def _untraced(self) -> contextlib.AbstractContextManager[None]:
         return _NOTHING if (tracer := self.scheduler.tracer) is None else tracer.paused()
 
     def _units(self) -> Iterator[str]:
         """Yield the packages that are copied, each with all modules below it."""
         yield from self.roots.packages
-        yield from (unit for unit, kind in self._kinds.items() if kind is Kind.VIRTUAL)
+        yield from (unit for unit, kind in self.owned.kinds.items() if kind is Kind.VIRTUAL)
