@@ -289,6 +289,17 @@ def test_schedules_are_the_same_after_they_were_written(target: str) -> None:
     )
 
 
+@pytest.mark.parametrize(("until", "runs"), [(0.0, range(10, 13)), (float("inf"), range(400, 450))])
+def test_few_runs_are_made_once_the_time_is_up(target: str, until: float, runs: range) -> None:
+    found = explore(BodyExplorationTarget(f"{target}:in_two_lines"), InterleavedProgram(), OPTIONS).finding
+    assert found is not None
+    assert found.interleaving is not None
+    passes = Reproduction(lambda: None, 0, lambda _: False, "it goes wrong")
+    answer = confirm(passes, found.interleaving, FindingKind.NONLINEARIZABLE, until=until)
+    assert answer.answer is Answer.NOT_CONFIRMED
+    assert int(answer.text.partition(" in ")[2].split()[0]) in runs
+
+
 @pytest.mark.parametrize(
     ("kind", "shown", "answer"),
     [

@@ -12,7 +12,7 @@ import pytest
 
 from kcache_stress.engine import search as searching
 from kcache_stress.engine.dpor import Dpor
-from kcache_stress.engine.events import BLOCKED, KIND_NAMES
+from kcache_stress.engine.events import BLOCKED, KIND_NAMES, WRITE
 from kcache_stress.engine.execution import Execution
 from kcache_stress.engine.granularity import Granularity
 from kcache_stress.engine.scheduling import FOREVER
@@ -21,6 +21,7 @@ from kcache_stress.engine.strategy import MOST_EVENTS, Coverage, Ending
 from kcache_stress.engine.waits import cycle
 from kcache_stress.modules.roots import Roots
 from kcache_stress.modules.sandbox import Sandbox
+from kcache_stress.runtime.threads.scheduler import Scheduler
 from kcache_stress.runtime.threads.virtual_thread import Aborted, SetupDeadlockError
 from kcache_stress.runtime.waits import waits
 from kcache_stress.strategies.naive import Naive
@@ -456,3 +457,12 @@ def test_locks_of_modules_are_free_again_after_an_execution_that_was_unwound(tro
     assert not lock.locked()
     assert both.free
     assert held.locked(), "it was held before"
+
+
+def test_what_an_object_does_that_dies_with_a_thread_is_let_end() -> None:
+    """The hub finalizes it, and cannot be aborted; ``tempfile.SpooledTemporaryFile`` closes itself so."""
+    scheduler = Scheduler()
+    scheduler.live = scheduler.aborting = True
+    for _ in range(1_000):
+        scheduler.access(scheduler, "name", WRITE)
+    assert len(scheduler.trace) == 1_000

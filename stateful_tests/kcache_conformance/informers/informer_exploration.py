@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterator, Sequence
+from math import inf
 from pathlib import Path
 from typing import Any, Final
 
@@ -258,9 +259,10 @@ class InformerExplorationTarget:
         *,
         is_seen: bool,
         strict_errors: bool,
+        until: float = inf,
     ) -> Confirmation:
         """Run a program on real threads a few times, unless the explorer observed all code of its counterexample."""
-        del counterexample, strict_errors
+        del counterexample, strict_errors, until
         if is_seen:
             return Confirmation(Answer.NOT_TRIED)
         real = RealInformer(self.target, watch)

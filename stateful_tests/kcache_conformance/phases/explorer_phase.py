@@ -22,6 +22,8 @@ from .execution_counter import ExecutionCounter
 from .phase import Coverage, PhaseContext, PhaseOutcome
 from .symptoms import KnownFindings
 
+_LATE_SHARE: Final = 0.1
+"""The share of the budget for which real threads may still confirm a finding once the budget is spent."""
 _LEAST_SECONDS: Final = 1.0
 _QUICKLY_SECONDS: Final = 1.5
 _MOST_REFUSED: Final = 5
@@ -119,6 +121,7 @@ def explorer_phase(
                 search.options,
                 seconds=remaining if context.seconds == inf else min(search.options.seconds, remaining),
                 minimise_seconds=context.seconds_within(search.options.minimise_seconds),
+                confirm_until=context.deadline + _LATE_SHARE * context.options.budget_seconds,
                 data_races=context.options.data_races,
             )
             if context.known.findings:  # most programs that fail now show the same again

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from math import inf
 from typing import Any, Final
 
 from kcache_model.call_program import own_hash_seed
@@ -323,6 +324,7 @@ class BodyExplorationTarget:
         *,
         is_seen: bool,
         strict_errors: bool,
+        until: float = inf,
     ) -> Confirmation:
         """Run the test with real threads, or in a loop of asyncio, and return whether it fails in the same way."""
         del is_seen, strict_errors
@@ -339,7 +341,7 @@ class BodyExplorationTarget:
             return Confirmation(Answer.NOT_TRIED)  # real threads would have to be as slow as the contract allows
         assert self._whole is not None
         reproduction = replace(self._reproduction(program), seconds=counterexample.execution.seconds)
-        return confirm(reproduction, self._whole, finding.kind, watch.alive)
+        return confirm(reproduction, self._whole, finding.kind, watch.alive, until)
 
     def _reproduction(self, program: InterleavedProgram) -> Reproduction:
         test, shape = self._test(program), self._shape(program)

@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Final
 
 from kcache_model.finding import ENDLESS, FindingKind
@@ -80,7 +81,11 @@ class Reproduction:
 
 
 def confirm(
-    reproduction: Reproduction, interleaving: Interleaving, kind: FindingKind, pulse: Callable[[], None] = lambda: None
+    reproduction: Reproduction,
+    interleaving: Interleaving,
+    kind: FindingKind,
+    pulse: Callable[[], None] = lambda: None,
+    until: float = inf,
 ) -> Confirmation:
     """Run a body with real threads, paused at the switches of the interleaving, then with noise, until it fails.
 
@@ -92,6 +97,7 @@ def confirm(
         interleaving: interleaving of the failing execution, from its beginning.
         kind: kind of the failure.
         pulse: called now and then, as a sign of life.
+        until: the moment on ``time.monotonic`` after which no more runs than the first :data:`_LEAST_RUNS` begin.
 
     Returns:
         ``CONFIRMED`` if a run fails in the same way, or ``CONTRADICTED`` if the interleaving needs an interruption but
@@ -120,11 +126,17 @@ def confirm(
         runs += 1
         return _fails(reproduction, observed, kind, interleaving.summary)
 
+    def in_time(attempts: Iterator[PausedRun]) -> Iterator[PausedRun]:
+        for observed in itertools.islice(attempts, _most_runs(reproduction)):
+            yield observed
+            if runs >= _LEAST_RUNS and time.monotonic() > until:
+                return
+
     how = _paused(script)
     attempts = iter(()) if reproduction.is_on_loop else _attempts(script, run)
-    if not any(map(fails, itertools.islice(attempts, _most_runs(reproduction)))):
+    if not any(map(fails, in_time(attempts))):
         how = ", with noise"
-        if not any(map(fails, itertools.islice(_free_runs(script, run), _most_runs(reproduction)))):
+        if not any(map(fails, in_time(_free_runs(script, run)))):
             text = f"real threads did not fail in {runs} runs{_why_not(interleaving)}"
             return Confirmation(Answer.NOT_CONFIRMED, text)
     # If the body now fails without interruption, too, the interruptions may not be the cause: an attempt may have left

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from math import inf
 from typing import Any, Final
 
 from kcache_model.call_program import Cancelled, own_hash_seed
@@ -415,6 +416,7 @@ class ObjectExplorationTarget:
         *,
         is_seen: bool,
         strict_errors: bool,
+        until: float = inf,
     ) -> Confirmation:
         """Try to confirm a finding: run its program with real threads."""
         if is_seen and not self._object_type.confirms_seen:
@@ -422,7 +424,7 @@ class ObjectExplorationTarget:
         assert finding.interleaving is not None
         setting = Setting(self._type_on_real_threads, self.target.name, strict_errors)
         reproduction = reproduction_of(setting, self.target, program, finding.kind, counterexample.execution.seconds)
-        return confirm(reproduction, finding.interleaving, finding.kind, watch.alive)
+        return confirm(reproduction, finding.interleaving, finding.kind, watch.alive, until)
 
     def _doubt(self, program: Any, problem: Problem) -> str:
         """Return why only real threads can confirm a problem: a call has other results on them; empty if none has."""

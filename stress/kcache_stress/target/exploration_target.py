@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any, Protocol, TypeVar
 
 from kcache_model.finding import Finding
@@ -100,6 +101,7 @@ class ExplorationTarget(Protocol[P, A]):
         *,
         is_seen: bool,
         strict_errors: bool,
+        until: float = inf,
     ) -> Confirmation:
         """Run a program with real threads, and return whether they confirm the finding.
 
@@ -110,5 +112,6 @@ class ExplorationTarget(Protocol[P, A]):
             watch: the listener that is notified of each run.
             is_seen: whether the explorer observed all code that ran in the counterexample.
             strict_errors: require kcache's error types.
+            until: the moment on ``time.monotonic`` after which only a few runs are made.
         """
         ...

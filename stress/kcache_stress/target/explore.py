@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Any, Final, Generic
 
 from kcache_model.audited import NOT_AUDITED, Audited
@@ -91,6 +92,7 @@ class ExploreOptions:
         strict_errors: require kcache's error types.
         whole_seconds: the most time for the search and for minimising the failing program and its schedule.
         minimise_seconds: the most time for minimising a failing program.
+        confirm_until: the moment on ``time.monotonic`` after which real threads run only a few times to confirm it.
         candidates: how smaller programs are explored; by default by ``auto`` with few executions.
         data_races: if nothing else is wrong, search for data races in a second search.
         widens: if only code that is not instrumented prevents a proof, instrument it and search once more.
@@ -109,6 +111,7 @@ class ExploreOptions:
     strict_errors: bool = False
     whole_seconds: float = 86_400.0
     minimise_seconds: float = 5.0
+    confirm_until: float = inf
     candidates: ExploreOptions | None = None
     data_races: bool = False
     widens: bool = False
@@ -348,6 +351,7 @@ class _Exploration(Generic[P, A]):
                 self.watch,
                 is_seen=not result.unseen,
                 strict_errors=self.options.strict_errors,
+                until=self.options.confirm_until,
             ),
             result.unseen,
         )

@@ -492,8 +492,8 @@ class Scheduler:
     def _abort_again(self) -> None:
         """Let an aborted thread clean up, but not go on forever: after some events, abort it again, then suspend it."""
         self._aborted_events += 1
-        if self._aborted_events < _ABORTED_EVENTS:
-            return
+        if self._aborted_events < _ABORTED_EVENTS or greenlet.getcurrent() is self._hub:
+            return  # in the hub, an object is finalized that has died with the thread
         if self._aborted_events < _ABORTED_EVENTS + _SWALLOWED_ABORTS:
             raise Aborted
         while True:
