@@ -461,7 +461,7 @@ def test_real_modules_are_where_they_were_after_it_turned_out_that_more_are_priv
     before = dict(sys.modules)
     sandbox = Sandbox(Roots(frozenset()), expected=(file,))
     private = sandbox.load(file)
-    assert "kcache" in sandbox.roots.packages
+    assert "kcache" in sandbox.owned.roots.packages
     assert private.new_store is not kcache.new_store
     now = {name: sys.modules.get(name) for name in before}
     assert [name for name, module in before.items() if now[name] is not module] == []
@@ -481,5 +481,5 @@ def test_a_part_of_a_package_is_copied_and_the_rest_shared(package: str, importe
     assert inner.part is sandbox.load(f"{package}.part")
     assert whole.part is sys.modules[f"{package}.part"]
     assert {Path(path).name for path in sandbox.sources} == {"__init__.py", "inner.py"}
-    assert not sandbox.roots.contain(f"{package}.partner")
-    assert not sandbox.roots.contain(package)
+    assert not sandbox.owned.roots.contain(f"{package}.partner")
+    assert not sandbox.owned.roots.contain(package)

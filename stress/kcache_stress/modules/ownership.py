@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Final
 
 from ..loading import TARGET_PREFIX
@@ -20,14 +21,20 @@ class Ownership:
         roots: the modules that are copied and instrumented.
 
     Attributes:
+        roots: the modules that are copied and instrumented; :meth:`add_root` adds others.
         kinds: the kind of each unit that code in the sandbox has imported; see :mod:`.private_packages`.
     """
 
     def __init__(self, roots: Roots) -> None:
         self.kinds: dict[str, Kind] = {}
-        self._roots = roots
+        self.roots = roots
         self._tops: dict[str, bool] = {}
         self._kinds_seen = 0
+
+    def add_root(self, package: str) -> None:
+        """Copy and instrument another package, too."""
+        self.roots = replace(self.roots, packages=self.roots.packages | {package})
+        self._tops.clear()
 
     def is_private(self, name: str) -> bool:
         """Whether code in the sandbox uses a private copy of the module."""
@@ -37,7 +44,7 @@ class Ownership:
 
     def is_instrumented(self, name: str) -> bool:
         """Whether the module is instrumented."""
-        return name.startswith(TARGET_PREFIX) or self._roots.contain(name)
+        return name.startswith(TARGET_PREFIX) or self.roots.contain(name)
 
     def is_virtual(self, name: str) -> bool:
         """Whether the module is copied without instrumentation."""
@@ -50,7 +57,7 @@ class Ownership:
             return False
         if top in sys.stdlib_module_names:
             return True
-        return self._concerns(top) and (self._roots.is_tied_to_c(name) or self._kind_of(name) in _SHARED)
+        return self._concerns(top) and (self.roots.is_tied_to_c(name) or self._kind_of(name) in _SHARED)
 
     def is_shared(self, unit: str) -> bool:
         """Whether a unit is shared with the process."""
@@ -63,7 +70,7 @@ class Ownership:
             self._kinds_seen = len(self.kinds)
         concerns = self._tops.get(top)
         if concerns is None:
-            is_root = top.startswith(TARGET_PREFIX) or self._roots.concern(top)
+            is_root = top.startswith(TARGET_PREFIX) or self.roots.concern(top)
             concerns = is_root or any(unit.partition(".")[0] == top for unit in self.kinds)
             self._tops[top] = concerns
         return concerns

@@ -14,7 +14,6 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -86,7 +85,7 @@ class Sandbox:
     def __init__(
         self, roots: Roots, granularity: Granularity = Granularity.FREE, expected: Sequence[str | Path] = ()
     ) -> None:
-        self.roots, self.owned = roots, Ownership(roots)
+        self.owned = Ownership(roots)
         self.granularity = granularity
         self.scheduler = Scheduler(steps_are_events=granularity is Granularity.FREE)
         if granularity.is_of_opcodes:
@@ -329,8 +328,8 @@ class Sandbox:
 
     def _compiled(self, source: bytes, path: str) -> CodeType:
         reading = read(source, path)
-        if reading.builds_on_the_reference and "kcache" not in self.roots.packages:
-            self.roots = replace(self.roots, packages=self.roots.packages | {"kcache"})
+        if reading.builds_on_the_reference and "kcache" not in self.owned.roots.packages:
+            self.owned.add_root("kcache")
             self._grown = True
             self._modules.judge_again("kcache")
         self.sources[path] = source
@@ -385,7 +384,7 @@ class Sandbox:
             raise ModuleNotFoundError(
                 f"{top} starts its own threads, which cannot be scheduled: it is left out", name=name
             )
-        if top in _OF_THE_PROCESS or top in self.roots.packages or name in self._encountered:
+        if top in _OF_THE_PROCESS or top in self.owned.roots.packages or name in self._encountered:
             return
         self._encountered.add(name)
         with self.outside():
@@ -469,5 +468,5 @@ class Sandbox:
 
     def _units(self) -> Iterator[str]:
         """Yield the packages that are copied, each with all modules below it."""
-        yield from self.roots.packages
+        yield from self.owned.roots.packages
         yield from (unit for unit, kind in self.owned.kinds.items() if kind is Kind.VIRTUAL)
