@@ -277,7 +277,7 @@ def test_the_first_program_of_a_bound_does_not_wait_for_checks_of_the_others(mon
     calls = tuple(method(name, [1, 2]) for name in ("add", "discard", "put"))
     sets = object_type("sets", specification=Counting(), vocabulary=calls, reference="builtins:set")
     checked: list[Any] = []
-    monkeypatch.setattr(programs, "_begins", lambda _specification, program: checked.append(program) or True)
+    monkeypatch.setattr(programs, "begins", lambda _specification, program: checked.append(program) or True)
     scope = programs.scope_by_size(sets, PlainTarget("builtins:set", set), Bound(2, 1))
     assert next(scope) == checked[0]
     assert len(checked) == 1

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kcache_conformance.objects.directed_programs import contested, overfilled
 from kcache_conformance.objects.programs import scope_by_size, waiting_programs
 from kcache_model.bound import Bound
 from kcache_model.call_program import Cancelled
@@ -20,7 +21,10 @@ from kcache_model.object_types.checking import WAITS_IN_VAIN, check_calls
 from kcache_model.object_types.plain import MethodCall, ObjectProgram
 from kcache_model.object_types.specification import may_wait_for_ever
 from kcache_model.outcomes import WAITS, returned
+from kcache_model.progress import NoProgress
 from kcache_model.verdict import Status
+from kcache_stress.objects.findings import Setting
+from kcache_stress.objects.threads import ObjectStress
 from kcache_stress.target.explore import ExploreOptions, explore
 from stateful_tests.material.front_door import still_waiting
 from stateful_tests.test_waiting_classes import exploration_target, program, specification_of
@@ -81,6 +85,72 @@ def test_a_wake_up_that_a_cancelled_call_keeps_is_found(name: str, is_found: boo
     explored = explore(exploration_target(f"{FILE}:{name}"), wanted, options)
     assert (explored.finding is not None) is is_found
     assert is_found or explored.is_exhausted, explored.note
+
+
+@pytest.mark.parametrize("name", ["BusyPut", "RaisingPut", "PatientPut", "Telling"])
+def test_a_call_waits_rightly_if_another_one_gave_up_or_was_quicker(name: str) -> None:
+    made = exploration_target(f"{FILE}:{name}")
+    options = ExploreOptions(executions=2_000, seconds=600.0, strategy="dpor", minimise_seconds=0.0)
+    for wanted in (program("", "get", "put:1"), program("", "get", "put:1 get"), program("put:1", "get get", "put:2")):
+        explored = explore(made, wanted, options)
+        assert explored.finding is None, (wanted, explored.finding.summary)
+        assert explored.is_exhausted or name == "PatientPut", (wanted, explored.note)
+
+
+@pytest.mark.parametrize(("name", "is_put"), [("BusyPut", False), ("PatientPut", False), ("BusyPut", True)])
+def test_a_history_of_real_threads_may_end_with_a_call_that_waits(name: str, is_put: bool) -> None:
+    """Of real threads, it is not known which timeouts were over; a put that was made must be seen."""
+    calls = [Call(0, MethodCall("get"), 0, None, WAITS), Call(1, MethodCall("put", (1,)), 1, 2, returned(is_put))]
+    verdict = check_calls(specification_of(exploration_target(f"{FILE}:{name}")), (), calls)
+    assert verdict.status is (Status.VIOLATION if is_put else Status.OK)
+
+
+@pytest.mark.parametrize(("name", "hangs"), [("Slot", False), ("MuteSlot", True)])
+def test_threads_that_wait_rightly_do_not_hang(name: str, hangs: bool) -> None:
+    made = exploration_target(f"{FILE}:{name}")
+    stress = ObjectStress(made.target, Setting(made._object_type, made.target.name), NoProgress(), 0, 0.2)
+    with stress.underway():
+        kinds = {stress.run(program("", "get", "get", "put:1")).kind for _ in range(12)}
+    assert kinds <= {None, FindingKind.HANG}
+    assert (FindingKind.HANG in kinds) is hangs
+    assert "get" in stress.left_out or hangs  # such rounds take long
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted", "is_found"),
+    [
+        ("Channel", program("", "get", "get", "close"), False),
+        ("DeafChannel", program("", "get", "get", "close"), True),  # each order in which it begins later raises
+        ("Telling", program("", "get", "put:1"), False),
+    ],
+)
+def test_a_call_that_would_raise_now_was_forgotten(name: str, wanted: ObjectProgram, is_found: bool) -> None:
+    options = ExploreOptions(executions=2_000, seconds=600.0, strategy="dpor", minimise_seconds=0.0)
+    explored = explore(exploration_target(f"{FILE}:{name}"), wanted, options)
+    assert (explored.finding is not None) is is_found
+    assert is_found or explored.is_exhausted, explored.note
+
+
+def test_what_tells_of_a_forgotten_call_proves_nothing() -> None:
+    options = ExploreOptions(executions=2_000, seconds=600.0, strategy="dpor", minimise_seconds=0.0)
+    explored = explore(exploration_target(f"{FILE}:DeafTelling"), program("", "get", "put:1"), options)
+    assert explored.finding is None
+    assert explored.note == "it is not known whether a call still waits because its wake-up was lost"
+
+
+DIRECTED = [("Slots(1)", contested), ("Loans(2)", contested), ("Recent(2)", overfilled)]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # blocks of aborted threads
+@pytest.mark.parametrize(("name", "programs"), DIRECTED, ids=[name for name, _ in DIRECTED])
+@pytest.mark.parametrize("is_wrong", [False, True])
+def test_directed_programs_show_faults_that_need_a_third_call(
+    name: str, programs: Callable[..., Iterator[Any]], is_wrong: bool
+) -> None:
+    made = exploration_target(f"{FILE}:{'Torn' * is_wrong}{name}")
+    options = ExploreOptions(executions=150, seconds=600.0, minimise_seconds=0.0)
+    explored = (explore(made, one, options).finding for one in programs(made._object_type, made.target))
+    assert any(finding is not None for finding in explored) is is_wrong
 
 
 @dataclass(frozen=True)

@@ -133,6 +133,16 @@ def test_a_branch_that_ends_the_loop():
     started(work, lambda: results.append(take()))
     assert results == [2]
 
+def test_a_sleep_in_a_branch_that_ends_the_loop():
+    done = []
+    def wait():
+        while True:
+            if done:
+                time.sleep(0.01)
+                return
+            time.sleep(0.02)
+    started(lambda: done.append(1), wait)
+
 def test_a_function():
     done = []
     def wait_until(predicate):
@@ -550,7 +560,7 @@ def test_a_property():
 
 def test_they_are_proved_in_a_few_executions(tmp_path: Path) -> None:
     results = dict(investigated(tmp_path, STARTED + PROVED))
-    assert len(results) == 11
+    assert len(results) == 12
     for name, result in results.items():
         assert (result.coverage, result.counterexample) == (Coverage.EXHAUSTED, None), (name, result)
 

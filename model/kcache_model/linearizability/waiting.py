@@ -28,7 +28,7 @@ a call that waits is reported as well, because each step must be explained. Thes
 Calls that wait for ever are correct if no other call would let one continue. A class that forgets to wake a call is its
 own specification, and there the call waits as well. So the waiting calls are repeated after all other calls: if one
 returns then, in whatever order they begin, it was forgotten
-(:meth:`~kcache_model.object_types.replayed.ReplaySpecification.are_forgotten`).
+(:mod:`~kcache_model.object_types.forgotten_calls`).
 
 In this module, threads that the class itself has started run at once, as far as they can. In reality they may run
 later: for this see :class:`~kcache_model.object_types.replay_steps.History`.
@@ -92,8 +92,11 @@ class WaitingSpecification(Protocol):
         """Return the outcome of the call that began in the step at ``position``; ``WAITS`` if it still waits."""
         ...
 
-    def are_forgotten(self, state: Any, positions: Sequence[int]) -> bool:
-        """Whether one of the waiting calls that began at ``positions`` would return if they all began now."""
+    def are_forgotten(self, state: Any, positions: Sequence[int]) -> bool | None:
+        """Whether one of the waiting calls that began at ``positions`` would return if they all began now.
+
+        ``None`` if this is not known.
+        """
         ...
 
     def is_settled(self, state: Any) -> bool:
@@ -108,8 +111,17 @@ class WaitingSpecification(Protocol):
         """Return each possible state after the next timeout; nothing if no call waits with a timeout."""
         ...
 
-    def overtake(self, state: Any, slow: Any, operations: tuple[Any, ...]) -> Iterator[tuple[Any, tuple[Outcome, ...]]]:
-        """Yield each state after a slow call during which others have given up, with the outcomes (slow call first)."""
+    def overtake(
+        self, state: Any, slow: Any, operations: tuple[Any, ...], *, may_wait: bool
+    ) -> Iterator[tuple[Any, tuple[Outcome, ...]]]:
+        """Yield each state after a slow call during which others have given up, with the outcomes (slow call first).
+
+        Args:
+            state: the state before the calls.
+            slow: the slow call.
+            operations: the others.
+            may_wait: whether the slow call may wait afterwards.
+        """
         ...
 
     def overtake_again(self, state: Any, operation: Any) -> tuple[Any, Any, tuple[Outcome, Outcome]] | None:
@@ -170,6 +182,7 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         self._observed = observed
         self._is_patient = is_patient
         self._expanded = 0
+        self._is_unknown = False
         self._pulse = pulse
         self._knows_timeouts = given_up is not None
         self._telling = telling
@@ -219,6 +232,17 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
             settled.add((call, result))
         return state, frozenset(settled)
 
+    def may_all_wait(self, at: int, calls: Collection[int]) -> bool:
+        """Whether some calls, which are open in the set ``at``, may all wait forever.
+
+        Raises:
+            TooManyWaysError: it is not known whether they were forgotten.
+        """
+        may_wait = super().may_all_wait(at, calls)
+        if not may_wait and self._is_unknown:
+            raise TooManyWaysError("it is not known whether a call still waits because its wake-up was lost")
+        return may_wait
+
     def _all_wait(self, state: Any, calls: Sequence[tuple[int, Any]]) -> bool:
         """Whether all of some open calls wait, none was forgotten, and no timeout ends a wait.
 
@@ -229,11 +253,14 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
             return False
         waiting = [outcome.position for _, outcome in calls if isinstance(outcome, _Waiting)]
         others = [(call, outcome) for call, outcome in calls if not isinstance(outcome, _Waiting)]
-        return not specification.are_forgotten(state, waiting) and all(
+        wait = all(
             outcome == ANYTHING
             or (outcome is None and not self._effects_of(state, call) and not self._begins_waiting(state, call))
             for call, outcome in others
         )
+        are_forgotten = specification.are_forgotten(state, waiting) if wait else True
+        self._is_unknown = self._is_unknown or are_forgotten is None
+        return are_forgotten is False
 
     def _begins_waiting(self, state: Any, call: int) -> bool:
         return self._specification.begin(state, self._operations[call]) is not None
@@ -266,8 +293,12 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
     ) -> Iterator[tuple[Any, frozenset[Any]]]:
         operations = tuple(self._operations[call] for call in calls)
         remaining = is_open - {(call, None) for call in (slow, *calls)}
-        for after, outcomes in self._specification.overtake(state, self._operations[slow], operations):
-            yield after, remaining | set(zip((slow, *calls), outcomes, strict=True))
+        may_wait = not self._knows_timeouts
+        for after, outcomes in self._specification.overtake(
+            state, self._operations[slow], operations, may_wait=may_wait
+        ):
+            if not outcomes[0].waits:
+                yield after, remaining | set(zip((slow, *calls), outcomes, strict=True))
             if len(calls) == 1 and not self._knows_timeouts:
                 yield state, remaining | {(slow, None), (calls[0], outcomes[1])}
 

@@ -11,7 +11,6 @@ together: :class:`History`.
 from __future__ import annotations
 
 import bisect
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -20,6 +19,7 @@ from typing import Any, Final, Protocol
 from ..history import PREFIX_THREAD, Call
 from ..linearizability.waiting import TooManyWaysError
 from ..outcomes import ANYTHING, WAITS, Outcome
+from .forgotten_calls import are_forgotten
 from .method_call import Form
 from .replay_steps import (
     Begun,
@@ -209,34 +209,38 @@ class ReplaySpecification:
         if not isinstance(operation, CalledBy) or self._competes(state, operation):
             return None
         after = (*state, Begun(operation))
-        stage = self._staged(after)
+        stage = self.staged(after)
         return after if stage is not None and stage.is_quiet and stage.outcomes[-1][0].waits else None
 
     def begin_alone(self, state: Calls, operation: Any) -> Calls | None:
         """The state in which a call has woken others, which continue after the next step; ``None`` if it wakes none."""
         if not isinstance(operation, CalledBy) or self._competes(state, operation):
             return None
-        stage = self._staged((*state, Begun(operation)))
+        stage = self.staged((*state, Begun(operation)))
         if stage is None or not stage.is_quiet or not self._woken(state, stage):
             return None
         after = (*state, Begun(operation, is_alone=True))
-        return after if self._staged(after) is not None else None
+        return after if self.staged(after) is not None else None
 
-    def _woken(self, state: Calls, after: Stage) -> set[str]:
-        """The names of the calls that have begun in a state and whose outcomes changed in the stage after it."""
-        before = self._staged(state) if any(map(is_further, state)) else None
-        if before is None:
-            return set()
-        pairs = zip(state, before.outcomes, after.outcomes, strict=False)
-        return {step.call.name for step, was, now in pairs if isinstance(step, Begun) and was != now}
+    def _woken(self, state: Calls, after: Stage) -> list[int]:
+        """The positions of the calls that have begun in a state and whose outcomes changed in the stage after it."""
+        before = self.staged(state) if any(map(is_further, state)) else None
+        pairs = zip(state, () if before is None else before.outcomes, after.outcomes, strict=False)
+        return [at for at, (step, was, now) in enumerate(pairs) if isinstance(step, Begun) and was != now]
 
     def _competes(self, state: Calls, operation: Any) -> bool:
-        """Whether a call has the name of a call that the previous step has woken: the woken call continues first."""
-        last = state[-1] if state else None
-        if not isinstance(last, Begun) or not last.is_alone:
+        """Whether a call has the name of a call that the last step has woken: the woken call continues first.
+
+        It may come first if the woken call looks again, and waits again.
+        """
+        if self.is_settled(state):
             return False
-        settled = self._staged((*state[:-1], Begun(last.call)))
-        return settled is None or operation.name in self._woken(state[:-1], settled)
+        settled = self.staged((*state[:-1], replace(state[-1], is_alone=False)))
+        if settled is None:
+            return True
+        same = [at for at in self._woken(state[:-1], settled) if state[at].call.name == operation.name]
+        after = self.staged((*state, Begun(operation))) if same else None
+        return bool(same) and (after is None or any(not after.outcomes[at][0].waits for at in same))
 
     def fits_own_threads(
         self,
@@ -288,44 +292,16 @@ class ReplaySpecification:
 
     def outcome_of(self, state: Calls, position: int) -> Outcome:
         """The outcome of the call that began as the step at a position; ``WAITS`` if it has none yet."""
-        stage = self._staged(state)
+        stage = self.staged(state)
         return WAITS if stage is None else stage.outcomes[position][0]
 
     def is_settled(self, state: Calls) -> bool:
         """Whether the calls that the last step has woken have gone on."""
         return not (state and isinstance(state[-1], Begun) and state[-1].is_alone)
 
-    def are_forgotten(self, state: Calls, positions: Sequence[int]) -> bool:
-        """Whether waiting calls were not woken, although one of them would return if they all began now, in any order.
-
-        To check this, the calls are removed from their positions and begin after the other steps. The other calls must
-        have the same outcomes without them: in a fair class, a call waits behind earlier calls, and waits there again.
-        """
-        if not positions:
-            return False
-        waiting = [state[position] for position in positions]
-        others = [position for position in range(len(state)) if position not in positions]
-        without = tuple(state[position] for position in others)
-        if not self.is_settled(without):
-            without = (*without[:-1], replace(without[-1], is_alone=False))
-        before, after = self._staged(state), self._staged(without) if without else None
-        if before is None or after is None or not all(isinstance(step, Begun) for step in waiting):
-            return False
-        given = (before.outcomes[position] for position in others)
-        if any(was != now and WAITS not in was for was, now in zip(given, after.outcomes, strict=True)):
-            return False
-        return not any(self._may_wait_after(without, order) for order in itertools.permutations(waiting))
-
-    def _may_wait_after(self, state: Calls, calls: Iterable[Begun]) -> bool:
-        """Whether calls that begin one after another all wait, or fail."""
-        first = len(state)
-        for step in calls:
-            after = self.begin(state, step.call)
-            if after is None and any(outcome.error is None for _, outcome in self.effects(state, step.call)):
-                return False
-            state = after or state
-        begun = (self.outcome_of(state, position) for position in range(first, len(state)))
-        return all(outcome.waits or outcome.error is not None for outcome in begun)
+    def are_forgotten(self, state: Calls, positions: Sequence[int]) -> bool | None:
+        """Whether calls wait only because nobody woke them; see :mod:`.forgotten_calls`."""
+        return are_forgotten(self, state, positions)
 
     def begin_asleep(self, state: Calls, operation: Any) -> Calls | None:
         """The state in which a call sleeps before it checks its condition again; ``None`` if it does not sleep.
@@ -335,27 +311,27 @@ class ReplaySpecification:
         if not isinstance(operation, CalledBy) or not self.effects(state, operation):
             return None
         after = (*state, Begun(operation, may_sleep=True))
-        stage = self._staged(after)
+        stage = self.staged(after)
         return after if stage is not None and stage.outcomes[-1][0].waits else None
 
     def let_time_pass(self, state: Calls) -> Sequence[Calls]:
         """The states after a timeout has ended a wait, one for each wait that may be next; none if no wait has one."""
-        stage = self._staged(state) if any(map(is_further, state)) else None
+        stage = self.staged(state) if any(map(is_further, state)) else None
         if stage is None or sum(isinstance(step, Passes) for step in state) >= _MOST_PASSES:
             return ()
         if not self.is_settled(state):
             return ()
         found = [(*state, Passes(wait)) for wait in range(stage.timeouts)]
-        return [after for after in found if self._staged(after) is not None]
+        return [after for after in found if self.staged(after) is not None]
 
     def overtake(
-        self, state: Calls, slow: Any, operations: tuple[Any, ...]
+        self, state: Calls, slow: Any, operations: tuple[Any, ...], *, may_wait: bool = False
     ) -> Iterator[tuple[Calls, tuple[Outcome, ...]]]:
         """Yield each state after calls that gave up waiting during a slow call, with the outcomes (slow call first).
 
         Nothing is yielded if the calls would wait or sleep without the slow call as well: then they did not wait for
         it. If calls give up at once, their outcomes must differ from those without the slow call, and the outcome of
-        the slow call must not.
+        the slow call must not. It must end, unless it ``may_wait``.
         """
         if not all(isinstance(call, CalledBy) for call in (slow, *operations)):
             return  # calls after the threads wait for none of them, not even for one that was cancelled
@@ -364,13 +340,17 @@ class ReplaySpecification:
         seen: set[tuple[Outcome, ...]] = set()
         for at in range(1, _MOST_POINTS):
             after = (*state, Overtaken(slow, at, operations))
-            stage = self._staged(after)
+            stage = self.staged(after)
             if stage is None:  # the other calls need not wait at this point
                 continue
             outcomes = stage.outcomes[-1]
             if outcomes[1].waits:
                 return  # the slow call has ended before this point, or waits
-            if not outcomes[0].waits and outcomes not in seen and self._tells(state, slow, operations, stage):
+            if (
+                (may_wait or not outcomes[0].waits)
+                and outcomes not in seen
+                and self._tells(state, slow, operations, stage)
+            ):
                 seen.add(outcomes)
                 yield after, outcomes
 
@@ -384,7 +364,7 @@ class ReplaySpecification:
             return None
         operations = (*last.calls, operation)
         after = (*state[:-1], replace(last, calls=operations))
-        before, stage = self._staged(state), self._staged(after)
+        before, stage = self.staged(state), self.staged(after)
         if before is None or stage is None or not self._tells(state[:-1], last.slow, operations, stage):
             return None
         slow, *others, given = stage.outcomes[-1]
@@ -404,8 +384,10 @@ class ReplaySpecification:
         found = [at for at, step in enumerate(state) if step == slow]
         if is_done and not found:
             return
-        for after, outcomes in self.overtake(state[: found[-1]] if is_done else state, slow, (operation,)):
-            stage = self._staged(after)
+        for after, outcomes in self.overtake(
+            state[: found[-1]] if is_done else state, slow, (operation,), may_wait=True
+        ):
+            stage = self.staged(after)
             if stage is not None and sum(stage.seconds[-1:]) <= _AT_ONCE_SECONDS:
                 yield outcomes[1]
 
@@ -426,7 +408,8 @@ class ReplaySpecification:
             self._seconds[counted] = () if stage is None else stage.seconds
         return self._seconds[counted]
 
-    def _staged(self, steps: Calls) -> Stage | None:
+    def staged(self, steps: Calls) -> Stage | None:
+        """The results of steps on a new object; ``None`` if they are not known."""
         counted = _counted(steps)
         if counted not in self._stages:
             if len(self._stages) >= _MOST_KEPT:

@@ -32,6 +32,8 @@ _SLOW_SECONDS: Final = 0.15
 """A call that takes longer is left out: judging one small program makes dozens of calls within a budget of seconds."""
 _LEAST_TRIED: Final = 4
 """The number of calls that are kept however slow all are: the quickest calls."""
+_AT_ONCE_SECONDS: Final = 0.001
+"""A call that takes no more virtual time than this does not wait. Each reading of the clock takes a microsecond."""
 _MOST_READS: Final = 6
 """Calls that read the object at the end of each execution: each of them prolongs all executions."""
 _MOST_WRITES: Final = 12
@@ -163,7 +165,7 @@ class Probed:
     def _takes_time(self, call: MethodCall) -> bool:
         """Whether a call sleeps or waits until its timeout: real threads would do so each time they read the object."""
         stage = self._tries.stage(self._with_needed(call))
-        return stage is not None and any(stage.seconds)
+        return stage is not None and any(seconds > _AT_ONCE_SECONDS for seconds in stage.seconds)
 
     def _returns_plain_data(self, call: MethodCall) -> bool:
         outcome = self.first[call]
@@ -171,6 +173,7 @@ class Probed:
             return False
         result = self._tries.result(self._with_needed(call))
         items = list(result) if isinstance(result, (list, set, frozenset)) else [result]
+        items = [*result, *result.values()] if type(result) is dict else items
         return not any(map(has_identity, items))
 
     def _succeeds_beside(self, call: MethodCall, others: Iterable[MethodCall]) -> bool:

@@ -23,12 +23,12 @@ from ..phases.budget_slices import LEAST_PROGRAMS
 from ..phases.explorer_phase import Search, explorer_phase
 from ..phases.phase import PhaseContext, PhaseOutcome
 from .context import own_patience, setting_of
+from .directed_programs import contested, filled, overfilled, woken
 from .programs import (
     LARGER_SHAPES,
     SHAPES,
     NoProgramError,
     each_call,
-    filled,
     litmus_tests,
     lonely_calls,
     random_program,
@@ -36,7 +36,6 @@ from .programs import (
     shapes_within,
     waiting_programs,
     with_cancellations,
-    woken,
 )
 
 _EXECUTIONS: Final = 400
@@ -56,6 +55,11 @@ _MOST_FILLED: Final = 60
 """The most programs on an object that holds two things; a class with twenty methods has hundreds."""
 _MOST_WOKEN: Final = 12
 """The most programs with a wait that is overtaken; most classes have one waiting call, and one that ends its wait."""
+_MOST_CONTESTED: Final = 20
+_CONTESTED_EXECUTIONS: Final = 150
+"""Executions of each of these programs: a call must come between a wake-up and the call that was woken."""
+_MOST_OVERFILLED: Final = 12
+"""The most programs of these kinds, so that those of the bound get their turn, too."""
 _BESIDE_FILLED: Final = 2
 """Random programs for each of these programs."""
 _WAITING_EVERY: Final = 3
@@ -98,12 +102,21 @@ def explorer(object_type: ObjectType, context: PhaseContext) -> PhaseOutcome:
             note = functools.partial(_note_exhausted, context.exhausted, program)
             yield Search(exploration_target, program, replace(options, executions=_FIRST_EXECUTIONS), note)
         alone = lonely_calls(explored_type, context.target)
-        for number, program in enumerate(itertools.chain(alone, _programs(explored_type, context, with_waits=True))):
+        thorough = replace(options, executions=_CONTESTED_EXECUTIONS)
+        contests = itertools.islice(contested(explored_type, context.target), _MOST_CONTESTED)
+        others = _programs(explored_type, context, with_waits=True)
+        for number, (program, chosen) in enumerate(
+            itertools.chain(
+                ((one, hunting(options, 0)) for one in alone),
+                ((one, thorough) for one in contests if one not in context.exhausted),
+                ((one, hunting(options, count)) for count, one in enumerate(others)),
+            )
+        ):
             while scope.is_next and (small := scope.program()) is not None:
                 yield Search(exploration_target, small, scope.options, scope.note)
             if scope.proved and number >= _LEAST_LARGER and context.programs is None:
                 return
-            yield Search(exploration_target, program, hunting(options, number), scope.note_larger)
+            yield Search(exploration_target, program, chosen, scope.note_larger)
 
     outcome = explorer_phase(context, searches, object_type.called, least=len(first))
     return outcome if outcome.finding is not None or outcome.refused else replace(outcome, proved=scope.proved)
@@ -285,6 +298,7 @@ def _programs(object_type: ObjectType, context: PhaseContext, *, with_waits: boo
     litmus = list(litmus_tests(object_type, context.target))
     yield from litmus if context.seed % 2 == 0 else reversed(litmus)
     yield from itertools.islice(woken(object_type, context.target), _MOST_WOKEN)
+    yield from itertools.islice(overfilled(object_type, context.target), _MOST_OVERFILLED)
     of_two = itertools.islice(filled(object_type, context.target), _MOST_FILLED)
     for number in itertools.count():
         if number % _BESIDE_FILLED == 0:

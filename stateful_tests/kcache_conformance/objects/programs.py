@@ -10,7 +10,6 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from operator import eq
 from typing import Any, Final
 
 from kcache_model.bound import Bound
@@ -37,9 +36,9 @@ SHAPES: Final = ((1, 1), (1, 1), (2, 1), (1, 2), (2, 2), (1, 1, 1))
 LARGER_SHAPES: Final = ((3, 1), (2, 3), (1, 1, 2), (2, 1, 1))
 
 _ATTEMPTS: Final = 200
-_MOST_SORTED: Final = 2_000
-"""Programs of a scope that are sorted before the first is explored. Whether one waits is found out when it is its turn,
-because that takes some replays of its calls: 2,000 programs would take seconds."""
+_MOST_SORTED: Final = 20_000
+"""Programs of a size that are put into another order before the first is explored, which takes a second. Whether one
+waits is found out when it is its turn, because that takes some replays of its calls."""
 _MOST_PAIRS: Final = 60
 """Pairs of calls that are tried before a call that raises after fewer calls."""
 _RARE: Final = 0.1
@@ -61,7 +60,7 @@ def shapes_within(threads: int, calls: int) -> tuple[tuple[int, ...], ...]:
 def litmus_tests(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
     """Yield the type's litmus tests that the target supports and in which no thread may wait forever."""
     for program in object_type.litmus_tests(target):
-        if _is_allowed(target, program) and not _may_wait_for_ever(object_type, program):
+        if is_allowed(target, program) and not may_wait_forever(object_type, program):
             yield program
 
 
@@ -72,7 +71,7 @@ def lonely_calls(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]
             program = way.with_calls((), ((next(template.smallest(0)),),))
             if template.name in getattr(object_type.specification(way), "spinning", ()):
                 continue
-            if _is_allowed(target, program) and _may_wait_for_ever(object_type, program):
+            if is_allowed(target, program) and may_wait_forever(object_type, program):
                 yield program
 
 
@@ -107,7 +106,7 @@ def each_call(object_type: ObjectType, target: ObjectTarget, deadline: float = f
                 others = [(*prefix, call), *((one,) for one in writes)]
                 both = (object_type.completed(way.with_calls((), ((*prefix, call), other))) for other in others)
                 valid = filter(object_type.is_valid, both)
-                wanted = (one for one in valid if not _may_wait_for_ever(object_type, one, is_late))
+                wanted = (one for one in valid if not may_wait_forever(object_type, one, is_late))
                 yield from itertools.islice(wanted, 1)
                 break
 
@@ -123,65 +122,6 @@ def _returns(specification: Specification[Any, Any], program: Any, call: Any) ->
         if operation == call:
             is_normal = outcome.error is None
     return is_normal
-
-
-def woken(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
-    """Yield programs in which a call that waits with a limit is overtaken: the thread that ends the wait calls it, too.
-
-    They show a wait in an ``if`` instead of a ``while``, and what a wait loses that ends in the moment of its limit.
-    """
-    way = object_type.usual_ways(target)[0]
-    specification = object_type.specification(way)
-    new: States = (specification.initial(way),)
-    small = [list(template.smallest(0)) for template in made_by_threads(object_type, target)]
-
-    def waits(states: States, call: Any) -> bool:
-        return follow(specification, states, call)[1].waits
-
-    for calls in small:
-        endless = next((call for call in calls if waits(new, call)), None)
-        limited = next((call for call in calls if not waits(new, call)), None)
-        if endless is None or limited is None:
-            continue
-        for other in (others[0] for others in small if others is not calls and not waits(new, others[0])):
-            if waits(follow(specification, new, other)[0], endless):
-                continue
-            for threads in (((limited,), (other, limited)), ((limited,), (limited,), (other,))):
-                program = object_type.completed(way.with_calls((), threads))
-                if _is_explorable(object_type, target, program):
-                    yield program
-
-
-def filled(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
-    """Yield programs of one call in each of two threads, after two calls, one of which adds something for them to use.
-
-    Many faults show only if an object holds two things: a loop skips one, or the wrong one is removed. Others show only
-    if something else has happened to what the object holds: it has expired, or has been used.
-    """
-    way = object_type.usual_ways(target)[0]
-    small = [list(template.smallest(0)) for template in made_by_threads(object_type, target)]
-    for puts in (calls for calls in small if getattr(calls[0], "puts_in", False)):
-        first, *others = puts
-        same = max(others, key=lambda one: _in_common(one, first), default=first)
-        about = [max(calls, key=lambda one: _in_common(one, first)) for calls in small]
-        seconds = (same, *(call for call in about if call.is_write and not getattr(call, "puts_in", False)))
-        pairs = itertools.combinations_with_replacement(about, 2)
-        for pair in sorted(pairs, key=lambda pair: (sum(not call.is_write for call in pair), pair[0] == pair[1])):
-            for second in seconds:
-                program = object_type.completed(way.with_calls((first, second), tuple((one,) for one in pair)))
-                if any(call.is_write for call in pair) and _is_explorable(object_type, target, program):
-                    yield program
-
-
-def _is_explorable(object_type: ObjectType, target: ObjectTarget, program: Any) -> bool:
-    is_possible = object_type.is_valid(program) and _is_allowed(target, program)
-    return is_possible and not _may_wait_for_ever(object_type, program)
-
-
-def _in_common(one: Any, other: Any) -> int:
-    """Return how many leading arguments two calls have in common."""
-    same = map(eq, map(repr, one.arguments), map(repr, other.arguments))
-    return sum(1 for _ in itertools.takewhile(bool, same))
 
 
 def random_program(
@@ -214,14 +154,14 @@ def random_program(
         if is_over():
             break
         program = _drawn(rng, object_type, target, vocabulary, shapes, keys)
-        is_judged = may_wait and _judges_waits(object_type.specification(program), program)
-        if not is_judged and _may_wait_for_ever(object_type, program) and object_type.unblock is not None:
+        is_judged = may_wait and judges_waits(object_type, program)
+        if not is_judged and may_wait_forever(object_type, program) and object_type.unblock is not None:
             position = rng.randrange(len(program.threads))
             last = (*program.threads[position], object_type.unblock)
             threads = (*program.threads[:position], last, *program.threads[position + 1 :])
             program = program.with_calls(program.prefix, threads)
         is_wanted = object_type.is_valid(program) and any(operation.is_write for operation in program.operations())
-        if is_wanted and (is_judged or not _may_wait_for_ever(object_type, program)):
+        if is_wanted and (is_judged or not may_wait_forever(object_type, program)):
             return program
     raise NoProgramError(f"no program of {object_type.name} was found in which no thread waits forever")
 
@@ -257,10 +197,9 @@ def scope_by_size(
     own = replace(object_type, vocabulary=tuple(one for one in object_type.vocabulary if one.name not in inherited))
     for operations in range(1, bound.operations + 1):
         programs = _candidates(own, target, Bound(bound.threads, operations), longest=operations, is_over=is_over)
-        some: list[Any] = []
+        some = list(itertools.islice(programs, _MOST_SORTED))
+        random.Random(0).shuffle(some)  # neighbours in the plain order differ in one call only
         if operations == 1:
-            some = list(itertools.islice(programs, _MOST_SORTED))
-            random.Random(0).shuffle(some)  # neighbours in the plain order differ in one call only
             some.sort(key=_unrelated)
         yield from _returning(own, itertools.chain(some, programs), is_over, waiting)
     for operations in range(1, bound.operations + 1) if inherited else ():
@@ -297,23 +236,26 @@ def _returning(
         if is_over():
             return
         specification = object_type.specification(program)
-        if _judges_waits(specification, program) or not _may_wait_for_ever(object_type, program, is_over):
-            if _begins(specification, program):
+        # Of a call that is cancelled, it is not known whether it has waked others.
+        is_judged = judges_waits(object_type, program) and not object_type.is_on_loop
+        if is_judged or not may_wait_forever(object_type, program, is_over):
+            if begins(specification, program):
                 yield program
-        elif waiting is not None and _begins(specification, program):
+        elif waiting is not None and begins(specification, program):
             waiting.append(program)
 
 
-def _begins(specification: Specification[Any, Any], program: Any) -> bool:
+def begins(specification: Specification[Any, Any], program: Any) -> bool:
     """Whether no call before the threads waits forever."""
     return getattr(specification, "never_waits", False) or states_before_threads(specification, program) is not None
 
 
-def _judges_waits(specification: Specification[Any, Any], program: Any) -> bool:
+def judges_waits(object_type: ObjectType, program: Any) -> bool:
     """Whether executions can be judged in which calls wait forever: not if threads of the class may run at any time.
 
     Executions in which a call loops forever take long, and prove nothing.
     """
+    specification = object_type.specification(program)
     polling = getattr(specification, "polling", ())
     polls = any(getattr(operation, "name", "") in polling for operation in program.operations())
     return not (polls or getattr(specification, "starts_threads", False))
@@ -329,7 +271,7 @@ def waiting_programs(object_type: ObjectType, target: ObjectTarget, bound: Bound
         returning: the number of its programs with threads that are not left out.
     """
     candidates = _candidates(object_type, target, bound)
-    return sum(_begins(object_type.specification(program), program) for program in candidates) - returning
+    return sum(begins(object_type.specification(program), program) for program in candidates) - returning
 
 
 def _candidates(
@@ -366,6 +308,15 @@ def _candidates(
                     program = object_type.completed(way.with_calls(prefix, threads))
                     if object_type.is_valid(program):
                         yield program
+
+
+def is_explorable(object_type: ObjectType, target: ObjectTarget, program: Any) -> bool:
+    """Whether a program is valid and allowed, and no thread may wait forever unless that can be judged."""
+    if not (object_type.is_valid(program) and is_allowed(target, program)):
+        return False
+    if judges_waits(object_type, program):
+        return begins(object_type.specification(program), program)
+    return not may_wait_forever(object_type, program)
 
 
 def offered(object_type: ObjectType, target: ObjectTarget) -> tuple[OperationTemplate, ...]:
@@ -412,11 +363,13 @@ def _drawn(
     return object_type.completed(way.with_calls(prefix, threads))
 
 
-def _is_allowed(target: ObjectTarget, program: Any) -> bool:
+def is_allowed(target: ObjectTarget, program: Any) -> bool:
+    """Whether the objects of a target offer everything that a program needs."""
     return all(map(target.allows_call, program.operations()))
 
 
-def _may_wait_for_ever(object_type: ObjectType, program: Any, is_late: Callable[[], bool] = lambda: False) -> bool:
+def may_wait_forever(object_type: ObjectType, program: Any, is_late: Callable[[], bool] = lambda: False) -> bool:
+    """Whether some order of the calls of a program ends with threads that wait forever."""
     return may_wait_for_ever(object_type.specification(program), program, is_late)
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 from kcache_model.errors import CannotExploreError
 from kcache_model.finding import Finding, FindingKind
 from kcache_model.object_types.object_type import ObjectType
+from kcache_model.object_types.specification import may_wait_for_ever
 from kcache_model.progress import ProgressListener
 from kcache_stress.objects.findings import Setting
 from kcache_stress.objects.named_target import load_object_target
@@ -130,13 +131,16 @@ def _searched(
         return Replayed(ReplayAnswer.REPRODUCED, "an interleaving of the same program still fails", explored.finding)
     if is_data_race and (explored is None or not explored.is_exhausted):
         return Replayed(ReplayAnswer.UNKNOWN, "some interleavings were not tried, and real threads show no data race")
-    finding = _stressed(target, setting, token, watch, min(_STRESS_SECONDS, seconds) if seconds > 0 else _ALONE_SECONDS)
+    waits = may_wait_for_ever(setting.object_type.specification(token.program), token.program)
+    least = min(_STRESS_SECONDS, seconds) if seconds > 0 else _ALONE_SECONDS
+    finding = None if waits else _stressed(target, setting, token, watch, least)
     if finding is not None:
         return Replayed(ReplayAnswer.REPRODUCED, "real threads still fail", finding)
     if explored is not None and explored.is_exhausted:
         note = f"no interleaving of the same program fails ({explored.executions} executions)"
         return Replayed(ReplayAnswer.FIXED, note)
-    return Replayed(ReplayAnswer.UNKNOWN, "it did not fail again on real threads; that proves nothing")
+    did = "real threads do not run it, because a call may wait forever" if waits else "it did not fail on real threads"
+    return Replayed(ReplayAnswer.UNKNOWN, f"it did not fail again, which proves nothing; {did}")
 
 
 def _stressed(

@@ -4,6 +4,7 @@ The twins show it only in programs in which another order of the calls waits for
 """
 
 import asyncio
+import contextlib
 import threading
 import time
 
@@ -78,6 +79,13 @@ class DeafSlot(Slot):
         self._changed.notify()
 
 
+class MuteSlot(Slot):
+    """It wakes nobody."""
+
+    def _wake(self):
+        pass
+
+
 class Gate:
     """A gate that can be closed again: who waits while it is opened and closed at once may miss it."""
 
@@ -143,6 +151,205 @@ class LeakyCounted(Counted):
     """As ``LeakyPolled``."""
 
     put = LeakyPolled.put
+
+
+class BusyPut:
+    """A mailbox whose put gives up if the lock is busy: then a reader waits rightly."""
+
+    def __init__(self):
+        self._changed, self._items = threading.Condition(), []
+
+    def _take_lock(self):
+        return self._changed.acquire(blocking=False)
+
+    def put(self, item):
+        if not self._take_lock():
+            return False
+        self._items.append(item)
+        self._changed.notify()
+        self._changed.release()
+        return True
+
+    def get(self):
+        with self._changed:
+            while not self._items:
+                self._changed.wait()
+            return self._items.pop(0)
+
+
+class RaisingPut(BusyPut):
+    """As ``BusyPut``; its put raises an exception instead."""
+
+    def _take_lock(self):
+        if not self._changed.acquire(blocking=False):
+            raise RuntimeError("busy")
+        return True
+
+
+class PatientPut(BusyPut):
+    """As ``BusyPut``; its put waits for a while."""
+
+    def _take_lock(self):
+        return self._changed.acquire(timeout=0.5)
+
+
+class Telling(Polled):
+    """A mailbox whose put tells how many wait."""
+
+    def __init__(self):
+        self._changed, self._items, self._waiting = threading.Condition(), [], 0
+
+    def put(self, item):
+        with self._changed:
+            self._items.append(item)
+            self._wake()
+            return self._waiting
+
+    def get(self):
+        with self._changed:
+            self._waiting += 1
+            while not self._items:
+                self._changed.wait()
+            self._waiting -= 1
+            return self._items.pop(0)
+
+    def _wake(self):
+        self._changed.notify()
+
+
+class DeafTelling(Telling):
+    """Its put wakes nobody."""
+
+    def _wake(self):
+        pass
+
+
+class Channel:
+    """A mailbox that can be closed: who reads then gets an exception."""
+
+    def __init__(self):
+        self._changed, self._is_closed = threading.Condition(), False
+
+    def close(self):
+        with self._changed:
+            self._is_closed = True
+            self._wake()
+
+    def _wake(self):
+        self._changed.notify_all()
+
+    def get(self):
+        with self._changed:
+            while not self._is_closed:
+                self._changed.wait()
+            raise EOFError
+
+
+class DeafChannel(Channel):
+    """Of two readers, its close wakes one."""
+
+    def _wake(self):
+        self._changed.notify()
+
+
+class Slots:
+    """A queue for a few items; ``_wait`` checks again after each wake-up."""
+
+    def __init__(self, size):
+        self._size, self._items, self._changed = size, [], threading.Condition()
+
+    def _wait(self, may_go_on):
+        while not may_go_on():
+            self._changed.wait()
+
+    def put(self, item):
+        with self._changed:
+            self._wait(lambda: len(self._items) < self._size)
+            self._items.append(item)
+            self._changed.notify_all()
+
+    def get(self):
+        with self._changed:
+            self._wait(lambda: self._items)
+            item = self._items.pop(0)
+            self._changed.notify_all()
+            return item
+
+
+class TornSlots(Slots):
+    """It does not check again."""
+
+    def _wait(self, may_go_on):
+        if not may_go_on():
+            self._changed.wait()
+
+
+class Loans:
+    """A pool whose connections are lent for a block."""
+
+    def __init__(self, size):
+        self._size, self._idle, self._opened, self._changed = size, [], 0, threading.Condition()
+
+    def _wait(self):
+        while not self._idle and self._opened == self._size:
+            self._changed.wait()
+
+    @contextlib.contextmanager
+    def connection(self):
+        with self._changed:
+            self._wait()
+            if not self._idle:
+                self._opened += 1
+                self._idle.append(self._opened)
+            number = self._idle.pop()
+        try:
+            yield number
+        finally:
+            with self._changed:
+                self._idle.append(number)
+                self._changed.notify()
+
+
+class TornLoans(Loans):
+    """Who was woken takes no second look."""
+
+    def _wait(self):
+        if not self._idle and self._opened >= self._size:
+            self._changed.wait()
+
+
+class Recent:
+    """A cache for a few values that drops the oldest."""
+
+    def __init__(self, size):
+        self._size, self._values, self._lock = size, {}, threading.Lock()
+
+    def set(self, key, value):
+        with self._lock:
+            self._values[key] = value
+            self._drop()
+
+    def _drop(self):
+        while len(self._values) > self._size:
+            del self._values[next(iter(self._values))]
+
+    def get(self, key):
+        with self._lock:
+            return self._values.get(key)
+
+    def __len__(self):
+        with self._lock:
+            return len(self._values)
+
+
+class TornRecent(Recent):
+    """It drops the oldest after it has released the lock."""
+
+    def set(self, key, value):
+        with self._lock:
+            self._values[key] = value
+        with self._lock:
+            self._drop()
 
 
 class AsyncSlots:

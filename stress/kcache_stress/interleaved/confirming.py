@@ -197,7 +197,7 @@ def _attempts(script: Script, run: Callable[[Script, Mapping[int, int], float], 
 
 def _free_runs(script: Script, run: Callable[[Script, Mapping[int, int], float], PausedRun]) -> Iterator[PausedRun]:
     """Yield runs in which the threads are not paused, at alternating levels of noise."""
-    until, freely = time.process_time() + _FREE_SECONDS, Script((), {}, script.standstill)
+    until, freely, stuck = time.process_time() + _FREE_SECONDS, Script((), {}, script.standstill), 0
     noise, before = Noise(0, with_library=True), sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)
     try:
@@ -205,7 +205,8 @@ def _free_runs(script: Script, run: Callable[[Script, Mapping[int, int], float],
             with noise.at(level):
                 observed = run(freely, {}, 1)
             yield observed
-            if not observed.has_ended or time.process_time() > until:
+            stuck += not observed.has_ended
+            if stuck == _MOST_STUCK or time.process_time() > until:
                 return
     finally:
         sys.setswitchinterval(before)

@@ -122,7 +122,7 @@ class CallJudge:
         is_stuck = execution.ending is Ending.DEADLOCK or (
             execution.ending is Ending.ENDLESS and execution.problem is not None
         )
-        if is_stuck and not self._is_alone and self._may_wait:
+        if is_stuck and not self._is_alone and (self._may_wait or given_up_in(execution)):
             return self._judge_standstill(execution, order)
         if execution.problem is not None:
             return execution.problem

@@ -179,15 +179,25 @@ class RealRun:
         """Check the invariants of the object, after the threads have ended."""
         self.broken = self._setting.object_type.broken_rules(self._driver, self._target)
 
-    def judged(self, *, is_over: bool = False) -> CallsVerdict:
-        """Check the history of the calls against the specification.
+    def judged(self) -> CallsVerdict:
+        """Check the history of the calls against the specification."""
+        return self._judged(self.history)
 
-        Args:
-            is_over: whether the calls that have not ended wait forever.
+    def standstill(self) -> Status:
+        """Check whether the calls that have not ended may wait forever, after some order of the others.
+
+        If no call is under way, something else hangs, which is a violation.
         """
-        setting, history = self._setting, self.history
-        if is_over:
-            history = [replace(call, outcome=WAITS) if call.returned is None else call for call in history]
+        specification = self._setting.object_type.specification(self._program)
+        if not self.under_way or not (
+            hasattr(specification, "begin") or may_wait_for_ever(specification, self._program)
+        ):
+            return Status.VIOLATION
+        waiting = [replace(call, outcome=WAITS) if call.returned is None else call for call in self.history]
+        return self._judged(waiting).status
+
+    def _judged(self, history: Sequence[Call[Any]]) -> CallsVerdict:
+        setting = self._setting
         return setting.object_type.judged(
             self._program, history, strict_errors=setting.strict_errors, budget=_BUDGET, created=self._created
         )
@@ -250,9 +260,7 @@ def reproduction_of(
         return verdict.status is Status.VIOLATION and (raised or kind is not FindingKind.EXCEPTION)
 
     def may_stand_still() -> bool:
-        if not may_wait_for_ever(setting.object_type.specification(program), program):
-            return False
-        return last[0].judged(is_over=True).status is not Status.VIOLATION
+        return last[0].standstill() is not Status.VIOLATION
 
     def overlapped() -> bool:
         calls = sorted(last[0].calls, key=lambda call: call.invoked)

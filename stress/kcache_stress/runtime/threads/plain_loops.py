@@ -89,17 +89,26 @@ def _loop_at(file: str, name: str, line: int) -> ast.While | None:
     inner = [node for node in _nodes(functions[-1]) if isinstance(node, _FUNCTIONS) and _covers(node, line)]
     is_only = len(loops) == 1 and inner == [functions[-1]]
     loop = loops[0] if is_only else None
-    return loop if isinstance(loop, ast.While) and not loop.orelse and _may_be_plain(loop.body) else None
+    return loop if isinstance(loop, ast.While) and not loop.orelse and _may_be_plain(loop.body, line) else None
 
 
-def _may_be_plain(body: list[ast.stmt]) -> bool:
-    """Whether the statements of a loop are of the kinds that :func:`_is_plain_body` allows; called once for each."""
-    return all(
-        isinstance(each, (ast.Pass, ast.Continue, ast.Break, ast.Return, ast.Raise, ast.Expr))
-        or (isinstance(each, ast.With) and _may_be_plain(each.body))
-        or (isinstance(each, ast.If) and all(_leaves(part) or _may_be_plain(part) for part in (each.body, each.orelse)))
-        for each in body
-    )
+def _may_be_plain(body: list[ast.stmt], line: int) -> bool:
+    """Whether the statements are of the kinds that :func:`_is_plain_body` allows, and a line is in no free branch."""
+    for each in body:
+        match each:
+            case ast.Pass() | ast.Continue() | ast.Break() | ast.Return() | ast.Raise() | ast.Expr():
+                continue
+            case ast.With(body=inner):
+                parts = [inner]
+            case ast.If(body=inner, orelse=otherwise):
+                parts = [inner, otherwise]
+            case _:
+                return False
+        for part in parts:
+            is_free = isinstance(each, ast.If) and _leaves(part)
+            if any(_covers(one, line) for one in part) if is_free else not _may_be_plain(part, line):
+                return False
+    return True
 
 
 @functools.lru_cache(20)
