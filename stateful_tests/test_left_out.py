@@ -274,7 +274,7 @@ def test_modules_in_python_beside_one_in_c_are_seen_unless_it_imports_them(
         text = MIXED.format(name=name, lock=lock)
         (tmp_path / f"body_{name}.py").write_text(text, encoding="utf-8")
         exploration_target = BodyExplorationTarget(f"{tmp_path / f'body_{name}.py'}:{name}")
-        assert ("mixed" in exploration_target.sandbox.roots.packages) == ("" not in tied)
+        assert ("mixed" in exploration_target.sandbox.owned.roots.packages) == ("" not in tied)
         sees = "mixed.stock" in exploration_target.sandbox.seen.instrumented
         assert sees == ("stock" not in tied)
         if sees:
@@ -301,7 +301,7 @@ def test_a_package_beside_c_that_can_be_loaded_once_only_stays_as_it_is(
     monkeypatch.delitem(sys.modules, "once", raising=False)
     if has_c:
         exploration_target = BodyExplorationTarget(f"{tmp_path / 'body_once.py'}:test")
-        assert not exploration_target.sandbox.roots.packages
+        assert not exploration_target.sandbox.owned.roots.packages
         assert explore(exploration_target, InterleavedProgram(), ExploreOptions(executions=20)).finding is None
     else:
         with pytest.raises(CannotExploreError, match="cannot be loaded a second time"):
@@ -311,7 +311,7 @@ def test_a_package_beside_c_that_can_be_loaded_once_only_stays_as_it_is(
 
 def test_what_a_test_names_is_added_as_the_option_adds_it(folder: Path) -> None:
     def roots(instrument: str, *asked: str) -> set[str]:
-        return {*BodyExplorationTarget(body(folder, instrument), asked).sandbox.roots.packages}
+        return {*BodyExplorationTarget(body(folder, instrument), asked).sandbox.owned.roots.packages}
 
     assert roots("") == {"plainly"}
     assert roots('(instrument="partly.stock")') == roots("", "partly.stock") == {"plainly", "partly.stock"}

@@ -106,14 +106,13 @@ def test_a_history_of_real_threads_may_end_with_a_call_that_waits(name: str, is_
 
 
 @pytest.mark.parametrize(("name", "hangs"), [("Slot", False), ("MuteSlot", True)])
-def test_threads_that_wait_rightly_do_not_hang(name: str, hangs: bool) -> None:
+def test_threads_whose_wake_up_is_lost_hang(name: str, hangs: bool) -> None:
     made = exploration_target(f"{FILE}:{name}")
     stress = ObjectStress(made.target, Setting(made._object_type, made.target.name), NoProgress(), 0, 0.2)
     with stress.underway():
-        kinds = {stress.run(program("", "get", "get", "put:1")).kind for _ in range(12)}
+        kinds = {stress.run(program("", "get", "put:1")).kind for _ in range(12)}
     assert kinds <= {None, FindingKind.HANG}
     assert (FindingKind.HANG in kinds) is hangs
-    assert "get" in stress.left_out or hangs  # such rounds take long
 
 
 @pytest.mark.parametrize(

@@ -231,7 +231,8 @@ class ReplaySpecification:
     def _competes(self, state: Calls, operation: Any) -> bool:
         """Whether a call has the name of a call that the last step has woken: the woken call continues first.
 
-        It may come first if the woken call looks again, and waits again.
+        It may come first if the woken call looks again and waits again, and if no other call needed the woken call: who
+        swaps values with it must not take the answer to it.
         """
         if self.is_settled(state):
             return False
@@ -239,8 +240,15 @@ class ReplaySpecification:
         if settled is None:
             return True
         same = [at for at in self._woken(state[:-1], settled) if state[at].call.name == operation.name]
-        after = self.staged((*state, Begun(operation))) if same else None
-        return bool(same) and (after is None or any(not after.outcomes[at][0].waits for at in same))
+        if not same:
+            return False
+        others = [at for at in range(len(state)) if at not in same]
+        after = self.staged((*state, Begun(operation)))
+        without = self.staged((*(state[at] for at in others), Begun(operation)))
+        if after is None or without is None or any(not after.outcomes[at][0].waits for at in same):
+            return True
+        pairs = zip([*(after.outcomes[at] for at in others), after.outcomes[-1]], without.outcomes, strict=True)
+        return any(list(map(_ending, was)) != list(map(_ending, now)) for was, now in pairs)
 
     def fits_own_threads(
         self,
@@ -437,6 +445,11 @@ class ReplaySpecification:
         if first != second:
             self.unsteady.add(str(getattr(calls[-1], "name", calls[-1])))
         return first != second
+
+
+def _ending(outcome: Outcome) -> tuple[bool, bool]:
+    """Whether a call has ended, and with an error."""
+    return outcome.waits, outcome.error is not None
 
 
 def _by_caller(operation: Any) -> CalledBy:

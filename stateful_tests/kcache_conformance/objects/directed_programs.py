@@ -12,7 +12,7 @@ from kcache_model.object_types.object_type import ObjectTarget, ObjectType
 from kcache_model.object_types.specification import States, as_called, follow, states_before_threads
 from kcache_model.object_types.vocabulary import OperationTemplate
 
-from .programs import is_explorable, made_by_threads
+from .programs import is_runnable, made_by_threads
 
 
 def woken(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
@@ -38,7 +38,7 @@ def woken(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
                 continue
             for threads in (((limited,), (other, limited)), ((limited,), (limited,), (other,))):
                 program = object_type.completed(way.with_calls((), threads))
-                if is_explorable(object_type, target, program):
+                if is_runnable(object_type, target, program):
                     yield program
 
 
@@ -59,7 +59,7 @@ def filled(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
         for pair in sorted(pairs, key=lambda pair: (sum(not call.is_write for call in pair), pair[0] == pair[1])):
             for second in seconds:
                 program = object_type.completed(way.with_calls((first, second), tuple((one,) for one in pair)))
-                if any(call.is_write for call in pair) and is_explorable(object_type, target, program):
+                if any(call.is_write for call in pair) and is_runnable(object_type, target, program):
                     yield program
 
 
@@ -89,7 +89,7 @@ def contested(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
             if before and before[-1] == wait and len(block) > 1:  # the block gives back what it has taken
                 holders = (block,) * len(before)
                 for threads in ((block + block, *holders), (block, block, *holders)):
-                    yield from _explorable(object_type, target, way, (), threads)
+                    yield from _runnable(object_type, target, way, (), threads, may_wait=True)
             for ends in small:
                 following, still_waits = after(states, ends[0])
                 if still_waits or after(following, wait)[1]:
@@ -100,7 +100,7 @@ def contested(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
                     ((wait,), (end, wait)),
                     ((wait,), (wait,), (end, other)),
                 ):
-                    yield from _explorable(object_type, target, way, before, threads)
+                    yield from _runnable(object_type, target, way, before, threads, may_wait=True)
 
 
 def overfilled(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
@@ -115,7 +115,7 @@ def overfilled(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
         first, second, third = puts[:3]
         about = [max(calls, key=lambda one: _in_common(one, first)) for calls in small]
         for call in (third, *about):
-            yield from _explorable(object_type, target, way, (first, second), ((third,), (call,)))
+            yield from _runnable(object_type, target, way, (first, second), ((third,), (call,)))
 
 
 def _with_each_key(template: OperationTemplate) -> list[Any]:
@@ -129,11 +129,17 @@ def _with_each_key(template: OperationTemplate) -> list[Any]:
     return list(dict.fromkeys(made))
 
 
-def _explorable(
-    object_type: ObjectType, target: ObjectTarget, way: Any, before: tuple[Any, ...], threads: tuple[Any, ...]
+def _runnable(
+    object_type: ObjectType,
+    target: ObjectTarget,
+    way: Any,
+    before: tuple[Any, ...],
+    threads: tuple[Any, ...],
+    *,
+    may_wait: bool = False,
 ) -> Iterator[Any]:
     program = object_type.completed(way.with_calls(before, threads))
-    if is_explorable(object_type, target, program):
+    if is_runnable(object_type, target, program, may_wait=may_wait):
         yield program
 
 

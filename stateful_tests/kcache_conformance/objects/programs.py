@@ -36,8 +36,8 @@ SHAPES: Final = ((1, 1), (1, 1), (2, 1), (1, 2), (2, 2), (1, 1, 1))
 LARGER_SHAPES: Final = ((3, 1), (2, 3), (1, 1, 2), (2, 1, 1))
 
 _ATTEMPTS: Final = 200
-_MOST_SORTED: Final = 20_000
-"""Programs of a size that are put into another order before the first is explored, which takes a second. Whether one
+_MOST_SORTED: Final = 5_000
+"""Programs of a size that are put into another order before the first is explored. Whether one
 waits is found out when it is its turn, because that takes some replays of its calls."""
 _MOST_PAIRS: Final = 60
 """Pairs of calls that are tried before a call that raises after fewer calls."""
@@ -310,11 +310,11 @@ def _candidates(
                         yield program
 
 
-def is_explorable(object_type: ObjectType, target: ObjectTarget, program: Any) -> bool:
-    """Whether a program is valid and allowed, and no thread may wait forever unless that can be judged."""
+def is_runnable(object_type: ObjectType, target: ObjectTarget, program: Any, *, may_wait: bool = False) -> bool:
+    """Whether a program is valid and allowed, and no thread may wait forever, or it ``may_wait`` and can be judged."""
     if not (object_type.is_valid(program) and is_allowed(target, program)):
         return False
-    if judges_waits(object_type, program):
+    if may_wait and judges_waits(object_type, program):
         return begins(object_type.specification(program), program)
     return not may_wait_forever(object_type, program)
 

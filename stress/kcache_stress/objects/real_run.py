@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import sys
 import time
@@ -183,15 +184,15 @@ class RealRun:
         """Check the history of the calls against the specification."""
         return self._judged(self.history)
 
-    def standstill(self) -> Status:
-        """Check whether the calls that have not ended may wait forever, after some order of the others.
+    @functools.cached_property
+    def may_wait(self) -> bool:
+        """Whether some order of whole calls ends with a call that waits forever."""
+        return may_wait_for_ever(self._setting.object_type.specification(self._program), self._program)
 
-        If no call is under way, something else hangs, which is a violation.
-        """
-        specification = self._setting.object_type.specification(self._program)
-        if not self.under_way or not (
-            hasattr(specification, "begin") or may_wait_for_ever(specification, self._program)
-        ):
+    def standstill(self) -> Status:
+        """Check whether the calls that have not ended may wait forever, after some order of the others."""
+        is_judged = hasattr(self._setting.object_type.specification(self._program), "begin") or self.may_wait
+        if not (is_judged and self.under_way):
             return Status.VIOLATION
         waiting = [replace(call, outcome=WAITS) if call.returned is None else call for call in self.history]
         return self._judged(waiting).status

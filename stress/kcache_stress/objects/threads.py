@@ -277,7 +277,9 @@ class ObjectStress:
             stuck = runs[min(part.at for part in parts if part.at < len(part.parts))]
             # Exceptions of calls are outcomes. If a thread of the pool has ended, the harness has an error.
             is_known = not self._pool.is_whole or self._waits_outside(stuck) or self._is_kept(program, stuck)
-            status = Status.UNKNOWN if is_known else stuck.standstill()
+            # No program is run whose calls may wait anyway, but calls may give up that would have ended the wait.
+            hangs = not is_known and stuck.may_wait
+            status = Status.UNKNOWN if is_known else Status.VIOLATION if hangs else stuck.standstill()
             self.undecided += status is Status.UNKNOWN
             if status is Status.OK:  # such a round takes as long as the patience lasts
                 waiting = {str(operation.name) for operation, _ in stuck.under_way.values()}
