@@ -61,7 +61,7 @@ def test_a_faulty_class_is_found(name: str) -> None:
     assert result.status is Status.VIOLATION, [finding.unconfirmed for finding in result.findings]
 
 
-@pytest.mark.parametrize(("name", "programs"), [("BadMailbox", 16), ("BadExpiring", 48)])
+@pytest.mark.parametrize(("name", "programs"), [("BadMailbox", 16), ("BadExpiring", 72)])
 def test_overtaken_waits_and_what_has_changed_are_tried_early(name: str, programs: int) -> None:
     assert checked(name, programs, file=Path(afterwards.__file__)).status is Status.VIOLATION
 
@@ -107,7 +107,7 @@ def test_real_threads_find_the_state_of_a_module_as_it_was() -> None:
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(("module", "name"), _named("Bad"))
 def test_another_faulty_class_is_found(module: ModuleType, name: str) -> None:
-    result = checked(name, 60, file=Path(str(module.__file__)))
+    result = checked(name, 75, file=Path(str(module.__file__)))
     assert result.status is Status.VIOLATION, (result.reasons, [finding.unconfirmed for finding in result.findings])
 
 

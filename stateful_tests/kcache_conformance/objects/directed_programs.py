@@ -123,10 +123,8 @@ def _with_each_key(template: OperationTemplate) -> list[Any]:
     if not template.arguments:
         return []
     first, *others = template.arguments
-    made = [
-        template.make(0, key, *(choice[0] for choice in others)) for key in first if not isinstance(key, LateArgument)
-    ]
-    return list(dict.fromkeys(made))
+    keys = (key for key in first if not isinstance(key, LateArgument))
+    return list(dict.fromkeys(template.make(0, key, *(choice[0] for choice in others)) for key in keys))
 
 
 def _runnable(

@@ -193,7 +193,7 @@ class PatientPut(BusyPut):
         return self._changed.acquire(timeout=0.5)
 
 
-class Telling(Polled):
+class Telling:
     """A mailbox whose put tells how many wait."""
 
     def __init__(self):

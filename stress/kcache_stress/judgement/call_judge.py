@@ -142,8 +142,6 @@ class CallJudge:
         outcomes = tuple(itertools.chain.from_iterable(execution.outcomes))
         if CANCELLED in outcomes:
             return self._judge_with_cancelled(execution, outcomes)
-        if any(wait.is_for_itself for wait in execution.waits):
-            return execution.problem or _deadlock(execution)
         is_begun = len(execution.outcomes) == len(self._program.threads)
         if not is_begun or getattr(self._specification, "starts_threads", False):
             self.proof_obstacles[STILL_WAITING] = None
