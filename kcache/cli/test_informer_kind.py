@@ -128,13 +128,16 @@ def test_an_informer_that_spins_is_a_hang(tmp_path: Path) -> None:
         "from kcache.informers import SharedIndexInformer\n\n\nclass Spinning(SharedIndexInformer):\n"
         "    def has_synced(self):\n        while True:\n            pass\n"
     )
-    done = kcache_command(
-        "check", "-x", "--kind", "informer", f"{file}:Spinning", "--patience", "1s", "--only", "litmus"
-    )
-    assert done.exit_code == 1
-    unwrapped = " ".join(done.output.split())
-    assert "a call of the informer did not return within 1 s" in unwrapped
-    assert "in has_synced" in unwrapped
+    for _ in range(3):  # on a busy machine, the call may be taken for hung before it has begun to spin
+        done = kcache_command(
+            "check", "-x", "--kind", "informer", f"{file}:Spinning", "--patience", "1s", "--only", "litmus"
+        )
+        assert done.exit_code == 1
+        unwrapped = " ".join(done.output.split())
+        assert "a call of the informer did not return within 1 s" in unwrapped
+        if "in has_synced" in unwrapped:
+            return
+    pytest.fail(unwrapped)
 
 
 def test_the_script_of_a_finding_shows_it(result: Path, monkeypatch: pytest.MonkeyPatch) -> None:
