@@ -187,7 +187,7 @@ ABSTRACT = [
 
 
 def _ends(abstract: Abstract, threads: tuple[tuple[str, ...], ...]) -> set[tuple[int, ...]]:
-    """All numbers of calls that the threads may have made when nobody goes on, by trying everything."""
+    """Return how many calls the threads may have made when none can go on; each order is tried."""
     found = set()
 
     def follow(state: Any, done: tuple[int, ...]) -> None:

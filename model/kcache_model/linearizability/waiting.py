@@ -27,8 +27,7 @@ a call that waits is reported as well, because each step must be explained. Thes
 
 Calls that wait for ever are correct if no other call would let one continue. A class that forgets to wake a call is its
 own specification, and there the call waits as well. So the waiting calls are repeated after all other calls: if one
-returns then, in whatever order they begin, it was forgotten
-(:mod:`~kcache_model.object_types.forgotten_calls`).
+returns then, in whatever order they begin, it was forgotten (:mod:`~kcache_model.object_types.forgotten_calls`).
 
 In this module, threads that the class itself has started run at once, as far as they can. In reality they may run
 later: for this see :class:`~kcache_model.object_types.replay_steps.History`.
@@ -248,22 +247,19 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
 
         A call that polls has not begun here, and would not return if it began now.
         """
-        specification = self._specification
+        specification, begin = self._specification, self._specification.begin
         if not specification.is_settled(state) or specification.let_time_pass(state):
             return False
         waiting = [outcome.position for _, outcome in calls if isinstance(outcome, _Waiting)]
         others = [(call, outcome) for call, outcome in calls if not isinstance(outcome, _Waiting)]
         wait = all(
             outcome == ANYTHING
-            or (outcome is None and not self._effects_of(state, call) and not self._begins_waiting(state, call))
+            or (outcome is None and not self._effects_of(state, call) and begin(state, self._operations[call]) is None)
             for call, outcome in others
         )
         are_forgotten = specification.are_forgotten(state, waiting) if wait else True
         self._is_unknown = self._is_unknown or are_forgotten is None
         return are_forgotten is False
-
-    def _begins_waiting(self, state: Any, call: int) -> bool:
-        return self._specification.begin(state, self._operations[call]) is not None
 
     def _following(self, state: Any, is_open: frozenset[Any]) -> Iterator[tuple[Any, frozenset[Any]]]:
         specification = self._specification
@@ -294,12 +290,11 @@ class WaitingMonitor(Monitor[Any, Any, Any]):
         operations = tuple(self._operations[call] for call in calls)
         remaining = is_open - {(call, None) for call in (slow, *calls)}
         may_wait = not self._knows_timeouts
-        for after, outcomes in self._specification.overtake(
-            state, self._operations[slow], operations, may_wait=may_wait
-        ):
+        overtaken = self._specification.overtake(state, self._operations[slow], operations, may_wait=may_wait)
+        for after, outcomes in overtaken:
             if not outcomes[0].waits:
                 yield after, remaining | set(zip((slow, *calls), outcomes, strict=True))
-            if len(calls) == 1 and not self._knows_timeouts:
+            if len(calls) == 1 and may_wait:
                 yield state, remaining | {(slow, None), (calls[0], outcomes[1])}
 
     def _overtaken_again(self, state: Any, is_open: frozenset[Any], call: int) -> Iterator[tuple[Any, frozenset[Any]]]:

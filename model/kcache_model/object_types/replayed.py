@@ -308,7 +308,7 @@ class ReplaySpecification:
         return not (state and isinstance(state[-1], Begun) and state[-1].is_alone)
 
     def are_forgotten(self, state: Calls, positions: Sequence[int]) -> bool | None:
-        """Whether calls wait only because nobody woke them; see :mod:`.forgotten_calls`."""
+        """Whether the wake-up of waiting calls was lost; ``None`` if unknown. See :mod:`.forgotten_calls`."""
         return are_forgotten(self, state, positions)
 
     def begin_asleep(self, state: Calls, operation: Any) -> Calls | None:

@@ -170,7 +170,7 @@ class _Scope:
     def program(self) -> Any:
         """Return the next program that is not exhausted; ``None`` if there is none.
 
-        Now and then it is one in which a call may wait forever: its other results are judged, but it proves nothing.
+        Now and then it is one that proves nothing: a call may wait forever, and that is not always judged.
         """
         self._number += 1
         if self._waiting and self._number % _WAITING_EVERY == 0:

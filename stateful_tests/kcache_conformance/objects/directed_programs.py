@@ -37,9 +37,7 @@ def woken(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
             if waits(follow(specification, new, other)[0], endless):
                 continue
             for threads in (((limited,), (other, limited)), ((limited,), (limited,), (other,))):
-                program = object_type.completed(way.with_calls((), threads))
-                if is_runnable(object_type, target, program):
-                    yield program
+                yield from _runnable(object_type, target, way, (), threads)
 
 
 def filled(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
@@ -56,11 +54,10 @@ def filled(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
         about = [max(calls, key=lambda one: _in_common(one, first)) for calls in small]
         seconds = (same, *(call for call in about if call.is_write and not getattr(call, "puts_in", False)))
         pairs = itertools.combinations_with_replacement(about, 2)
-        for pair in sorted(pairs, key=lambda pair: (sum(not call.is_write for call in pair), pair[0] == pair[1])):
+        writing = (pair for pair in pairs if any(call.is_write for call in pair))
+        for pair in sorted(writing, key=lambda pair: (sum(not call.is_write for call in pair), pair[0] == pair[1])):
             for second in seconds:
-                program = object_type.completed(way.with_calls((first, second), tuple((one,) for one in pair)))
-                if any(call.is_write for call in pair) and is_runnable(object_type, target, program):
-                    yield program
+                yield from _runnable(object_type, target, way, (first, second), tuple((one,) for one in pair))
 
 
 def contested(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]:
@@ -136,6 +133,7 @@ def _runnable(
     *,
     may_wait: bool = False,
 ) -> Iterator[Any]:
+    """Yield the program of some calls if it can be run."""
     program = object_type.completed(way.with_calls(before, threads))
     if is_runnable(object_type, target, program, may_wait=may_wait):
         yield program

@@ -1,6 +1,6 @@
 """Concurrent programs of object types, built from their vocabulary: random programs, and all programs of a small scope.
 
-In no program may a thread have to wait forever, except in programs of one call.
+In a program, a thread may wait forever only if that can be judged. Programs under stress never wait forever.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ LARGER_SHAPES: Final = ((3, 1), (2, 3), (1, 1, 2), (2, 1, 1))
 
 _ATTEMPTS: Final = 200
 _MOST_SORTED: Final = 5_000
-"""Programs of a size that are put into another order before the first is explored. Whether one
-waits is found out when it is its turn, because that takes some replays of its calls."""
+"""Programs of a size that are put into another order before the first is explored. Whether one waits is found out when
+it is its turn, because that takes some replays of its calls."""
 _MOST_PAIRS: Final = 60
 """Pairs of calls that are tried before a call that raises after fewer calls."""
 _RARE: Final = 0.1
@@ -172,8 +172,9 @@ def small_scope(
     """Yield all programs of a bound, in each usual configuration of the object, after no call or after one write.
 
     Calls that may wait on a new object come first, alone. Programs that differ only in the order of their threads occur
-    once; programs without writes, or in which a thread may wait forever, are left out. No programs follow once
-    ``deadline`` has passed, on the clock of ``time.monotonic``, or the user stops the run.
+    once; programs without writes are left out, and programs in which a thread may wait forever if that cannot be
+    judged. No programs follow once ``deadline`` has passed, on the clock of ``time.monotonic``, or the user stops the
+    run.
     """
     yield from lonely_calls(object_type, target)
     yield from _returning(object_type, _candidates(object_type, target, bound, deadline))
@@ -190,8 +191,8 @@ def scope_by_size(
 
     Among programs with one call for each thread, programs whose calls have the same key come first, and among these,
     programs after a call with a key: two threads that read and delete different or missing keys show nothing. Programs
-    with calls that a class of the standard library defines come last. No programs follow once ``is_over``. The programs
-    that are left out on the way, because a thread may wait forever, are added to ``waiting``.
+    with calls that a class of the standard library defines come last. No programs follow once ``is_over``. Programs
+    that are left out, because a thread may wait forever and that cannot be judged, are added to ``waiting``.
     """
     inherited = {template.name for template in object_type.vocabulary if template.is_inherited and template.weight}
     own = replace(object_type, vocabulary=tuple(one for one in object_type.vocabulary if one.name not in inherited))

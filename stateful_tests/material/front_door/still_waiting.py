@@ -73,14 +73,14 @@ class Slot:
 
 
 class DeafSlot(Slot):
-    """Who gets wakes another one who gets instead of the one who puts."""
+    """A reader may wake another reader, while a writer waits for the place."""
 
     def _wake(self):
         self._changed.notify()
 
 
 class MuteSlot(Slot):
-    """It wakes nobody."""
+    """No call wakes another one."""
 
     def _wake(self):
         pass
@@ -218,7 +218,7 @@ class Telling:
 
 
 class DeafTelling(Telling):
-    """Its put wakes nobody."""
+    """A put wakes no reader."""
 
     def _wake(self):
         pass
@@ -311,7 +311,7 @@ class Loans:
 
 
 class TornLoans(Loans):
-    """Who was woken takes no second look."""
+    """A call that was woken does not check again."""
 
     def _wait(self):
         if not self._idle and self._opened >= self._size:
@@ -388,7 +388,7 @@ class AsyncSlots:
 
 
 class LeakyAsyncSlots(AsyncSlots):
-    """Who is cancelled after it was woken keeps the wake-up."""
+    """A call that is cancelled after its wake-up does not pass the wake-up on."""
 
     def _leave(self, turn):
         pass

@@ -1,8 +1,8 @@
 """Executions at whose end some calls wait: what was called, and the orders in which calls began and ended.
 
 Waiting is right if the specification allows it: some order of the calls explains the outcomes of those that have ended,
-and after it each of the others waits for a call that nobody makes. If every order lets one of them return, its wake-up
-was lost, or calls wait for each other. :meth:`~kcache_model.linearizability.monitor.Monitor.may_all_wait` decides.
+and the others wait after it. If each order lets one of the others return, its wake-up was lost, or calls wait for each
+other. :meth:`~kcache_model.linearizability.monitor.Monitor.may_all_wait` decides.
 """
 
 from __future__ import annotations

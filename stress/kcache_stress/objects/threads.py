@@ -277,17 +277,19 @@ class ObjectStress:
             stuck = runs[min(part.at for part in parts if part.at < len(part.parts))]
             # Exceptions of calls are outcomes. If a thread of the pool has ended, the harness has an error.
             is_known = not self._pool.is_whole or self._waits_outside(stuck) or self._is_kept(program, stuck)
-            # No program is run whose calls may wait anyway, but calls may give up that would have ended the wait.
-            hangs = not is_known and stuck.may_wait
-            status = Status.UNKNOWN if is_known else Status.VIOLATION if hangs else stuck.standstill()
+            status = Status.UNKNOWN
+            if not is_known:  # programs whose calls may wait in any case are left out of stress tests
+                status = Status.VIOLATION if stuck.may_wait else stuck.standstill()
             self.undecided += status is Status.UNKNOWN
             if status is Status.OK:  # such a round takes as long as the patience lasts
                 waiting = {str(operation.name) for operation, _ in stuck.under_way.values()}
                 self.left_out |= dict.fromkeys(waiting, "it may wait forever if another call gives up")
-            hung = "" if status is not Status.VIOLATION else self._pool.stacks() or "a thread did not return"
+            hung = ""
+            if status is Status.VIOLATION:  # of the program, not of the outcomes of its calls
+                status, hung = Status.UNKNOWN, self._pool.stacks() or "a thread did not return"
             self._pool = ThreadPool(self._size)
             self._watch.rest()
-            return Round(tuple(stuck.history), CallsVerdict(Status.OK if status is Status.OK else Status.UNKNOWN), hung)
+            return Round(tuple(stuck.history), CallsVerdict(status), hung)
 
     def _judged(self, run: RealRun) -> Round:
         verdict = CallsVerdict(Status.UNKNOWN) if any(map(_is_ours, run.calls)) else run.judged()

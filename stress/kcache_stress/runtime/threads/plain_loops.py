@@ -1,9 +1,9 @@
 """Plain polling loops: ``while`` loops of which the source shows that an iteration without changes has no effect.
 
 The condition of such a loop consists of variables, plain attributes, items, comparisons and ``len``; its body of one
-call of ``sleep``, and of conditions; what a branch does that always ends the loop is free. Its values are of built-in
-types, so that no other code runs. It is in
-no other loop. Any other code may change hidden state: an iterator, a context variable, a socket.
+call of ``sleep``, and of conditions. A branch that always ends the loop may do anything. The values of the loop are of
+built-in types, so that no other code runs. It is in no other loop. Any other code may change hidden state: an iterator,
+a context variable, a socket.
 
 What only returns such an expression is plain, too: a property, a method, a function, and what :data:`_QUERIES` names.
 So is a block with a lock, if it does not sleep: to leave out a later time that it takes the lock hides nothing, as the
