@@ -252,7 +252,7 @@ def test_names_follow_attributes_slots_and_containers() -> None:
             self.inner = Inner()
             self.parts = {"x": [set(), set()]}
 
-    names = Names()
+    names = Names("indexer")
     root = names.root = Outer()
     root.inner.lock = object()
     assert names.of(root.inner.lock) == "indexer.inner.lock"
@@ -267,7 +267,7 @@ def test_names_follow_attributes_slots_and_containers() -> None:
 
 
 def test_values_are_short() -> None:
-    names = Names()
+    names = Names("indexer")
     assert names.text({"a": [1, 2, 3, 4, 5, 6], "b": {"c": {"d": 1}}}) == "{'a': [1, 2, 3, 4, ...], 'b': {'c': {...}}}"
     assert names.text([(1,), (1, 2), ()]) == "[(1,), (1, 2), ()]"
     assert names.text({"y", "x"}) == "{'x', 'y'}"

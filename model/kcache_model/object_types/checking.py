@@ -166,11 +166,18 @@ def _checked_waiting(
     if getattr(specification, "starts_threads", False):
         return CallsVerdict(Status.UNKNOWN, STILL_WAITING)
     calls = [call for call in calls if call.returned is not None or call.outcome in (None, WAITS)]
+    if hasattr(specification, "begin"):
+        calls = [_by_thread(specification, call) if call.outcome == WAITS else call for call in calls]
     try:
         is_right = are_explained(specification, initial, calls, agrees)
     except TooManyWaysError as error:
         return CallsVerdict(Status.UNKNOWN, str(error))
     return CallsVerdict(Status.OK) if is_right else CallsVerdict(Status.VIOLATION, WAITS_IN_VAIN)
+
+
+def _by_thread(specification: Any, call: Call[Any]) -> Call[Any]:
+    """The call as one of a thread: what reads the object back may wait, too."""
+    return replace(call, operation=specification.as_called(call.operation, call.thread))
 
 
 def calls_back(operation: Any) -> bool:

@@ -102,6 +102,7 @@ class Stage:
         seconds: the duration of each step in seconds of virtual time.
         refused: for each of ``calls`` in the last :class:`Overtaken` step, whether the call has given up; other calls
             may as well come before the slow call.
+        at_kept_locks: the steps whose call waits for a lock that a caller has kept at the end of its own call.
     """
 
     outcomes: tuple[tuple[Outcome, ...], ...]
@@ -109,6 +110,7 @@ class Stage:
     is_quiet: bool = True
     seconds: tuple[float, ...] = field(default=(), compare=False)
     refused: tuple[bool, ...] = field(default=(), compare=False)
+    at_kept_locks: frozenset[int] = field(default=frozenset(), compare=False)
 
 
 @dataclass(frozen=True)

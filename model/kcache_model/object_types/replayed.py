@@ -19,6 +19,7 @@ from typing import Any, Final, Protocol
 from ..history import PREFIX_THREAD, Call
 from ..linearizability.waiting import TooManyWaysError
 from ..outcomes import ANYTHING, WAITS, Outcome
+from .dead_ends import is_dead_end
 from .forgotten_calls import are_forgotten
 from .method_call import Form
 from .replay_steps import (
@@ -68,6 +69,8 @@ class ReplaySpecification:
         is_trusting: whether an outcome is replayed once, until someone asks to :meth:`look_again`.
 
     Attributes:
+        calls: the calls of the object, as far as they are known; they may end waits. See :mod:`.dead_ends`.
+        has_all_calls: whether these are all calls.
         unsteady: the names of calls whose outcome varied after the same calls; their outcomes are not compared.
     """
 
@@ -79,6 +82,8 @@ class ReplaySpecification:
         timing: Stages | None = None,
         is_trusting: bool = False,
     ) -> None:
+        self.calls: Sequence[Any] = ()
+        self.has_all_calls = False
         self.is_of_target = is_of_target
         self.unsteady: set[str] = set()
         self._replay = replay
@@ -101,7 +106,9 @@ class ReplaySpecification:
         if replay is None:
             return self
         timing = getattr(self._timing, "of_explorer", None) if self._timing is not self._replay else None
-        return ReplaySpecification(replay, is_of_target=self.is_of_target, timing=timing, is_trusting=True)
+        explored = ReplaySpecification(replay, is_of_target=self.is_of_target, timing=timing, is_trusting=True)
+        explored.calls, explored.has_all_calls = self.calls, self.has_all_calls
+        return explored
 
     @property
     def differing(self) -> frozenset[str]:
@@ -308,8 +315,9 @@ class ReplaySpecification:
         return not (state and isinstance(state[-1], Begun) and state[-1].is_alone)
 
     def are_forgotten(self, state: Calls, positions: Sequence[int]) -> bool | None:
-        """Whether the wake-up of waiting calls was lost; ``None`` if unknown. See :mod:`.forgotten_calls`."""
-        return are_forgotten(self, state, positions)
+        """Whether waiting calls wait in vain; ``None`` if unknown. See :mod:`.forgotten_calls`, :mod:`.dead_ends`."""
+        is_dead = is_dead_end(self, state, positions, self.calls, has_all=self.has_all_calls)
+        return is_dead or are_forgotten(self, state, positions)
 
     def begin_asleep(self, state: Calls, operation: Any) -> Calls | None:
         """The state in which a call sleeps before it checks its condition again; ``None`` if it does not sleep.

@@ -334,6 +334,8 @@ def _of_class(
     named += tuple(dict.fromkeys(_not_by_threads(kind, [*offered, *further], awaited)))
     timing = Replay(target, makes, driver)
     replayed = ReplaySpecification(replay, is_of_target=not model, timing=timing if model else None)
+    replayed.calls = [call for template in templates for call in template.smallest(0)]
+    replayed.has_all_calls = not (leave_out or impossible)
     reads = frozenset(probed.reads())
     return _Calls(templates, named, replay.driver, replayed, bool(model), bool(probed.objects), reads)
 

@@ -11,7 +11,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Final
 
@@ -115,6 +115,7 @@ def confirm(
             Answer.NOT_TRIED, f"not tried with real threads: they would wait for {reproduction.seconds:,.0f} s"
         )
     script, runs = script_of(interleaving), 0
+    script = replace(script, hangs_after=kind is FindingKind.DEADLOCK and not script.standstill)
 
     def run(script: Script, opcodes: Mapping[int, int], patience: float) -> PausedRun:
         return run_paused(
@@ -197,7 +198,7 @@ def _attempts(script: Script, run: Callable[[Script, Mapping[int, int], float], 
 
 def _free_runs(script: Script, run: Callable[[Script, Mapping[int, int], float], PausedRun]) -> Iterator[PausedRun]:
     """Yield runs in which the threads are not paused, at alternating levels of noise."""
-    until, freely, stuck = time.process_time() + _FREE_SECONDS, Script((), {}, script.standstill), 0
+    until, freely, stuck = time.process_time() + _FREE_SECONDS, replace(script, turns=(), visits={}), 0
     noise, before = Noise(0, with_library=True), sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)
     try:

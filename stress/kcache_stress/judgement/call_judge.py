@@ -119,6 +119,11 @@ class CallJudge:
             return None
         if execution.ending is Ending.DEADLOCK and self._is_kept(execution):
             return None
+        if execution.ending is Ending.DEADLOCK and execution.problem is not None and not execution.waits:
+            if self._is_alone or not self._may_wait:
+                return execution.problem
+            self.proof_obstacles[STILL_WAITING] = None  # a call before or after the threads waits
+            return None
         is_stuck = execution.ending is Ending.DEADLOCK or (
             execution.ending is Ending.ENDLESS and execution.problem is not None
         )

@@ -13,6 +13,7 @@ from kcache_model.outcomes import WAITS, Outcome
 
 from ..engine.events import PAUSE
 from ..engine.strategy import MOST_EVENTS
+from ..runtime.threads.locks import VirtualLock, VirtualRLock
 from ..runtime.threads.virtual_thread import NEVER, Timed
 
 if TYPE_CHECKING:
@@ -120,6 +121,15 @@ class Director:
         """Whether a thread sleeps. No call can end a sleep, so no call needs to begin during it."""
         waits_for = self.scheduler.actors[number].waits_for
         return isinstance(waits_for, Timed) and waits_for.waitable is NEVER
+
+    def waits_for_kept_lock(self, call: Made) -> bool:
+        """Whether a call waits for a lock that another caller has kept at the end of its own call."""
+        pending = self.scheduler.actors[self.threads[call.by.thread]].pending
+        lock = pending[1] if pending is not None and call.outcome.waits else None
+        if not isinstance(lock, (VirtualLock, VirtualRLock)) or lock.free or lock.owner not in self.turns:
+            return False
+        holder = self.scheduler.actors[lock.owner].pending
+        return holder is not None and isinstance(holder[1], _Turn)
 
     def _work(self, turn: _Turn) -> None:
         while True:

@@ -188,7 +188,7 @@ class ObjectRunner(ScenarioRunner):
             calls = itertools.chain(self._program.prefix, *self._program.threads)
             made = zip(calls, itertools.chain(self._prefix, *filter(None, results)), strict=False)
             failed = [brief_text(call) for call, outcome in made if outcome.error is not None]
-            why = waits_for_ever(error, self.made, next(reversed(failed), ""))
+            why = waits_for_ever(error, self.made, self._object_type.called, next(reversed(failed), ""))
             place = user_place(error)
             raise SetupDeadlockError(f"{brief_text(operation)}{f', at {place},' if place else ''} {why}") from error
 

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 from kcache_model.finding import FindingKind
 from kcache_model.history import FINAL_THREAD, PREFIX_THREAD, Call
 from kcache_model.linearizability import SearchBudget
-from kcache_model.object_types.checking import CallsVerdict
+from kcache_model.object_types.checking import CallsVerdict, calls_back
 from kcache_model.object_types.object_type import Driver, ObjectTarget, PreparedCall
 from kcache_model.object_types.specification import may_wait_for_ever
 from kcache_model.outcomes import WAITS, Outcome
@@ -195,7 +195,10 @@ class RealRun:
         if not (is_judged and self.under_way):
             return Status.VIOLATION
         waiting = [replace(call, outcome=WAITS) if call.returned is None else call for call in self.history]
-        return self._judged(waiting).status
+        status = self._judged(waiting).status
+        # What a callback does in the middle of a call is not one step with it, but then no whole calls would wait.
+        is_by_callback = status is Status.UNKNOWN and any(map(calls_back, self._program.operations()))
+        return Status.VIOLATION if is_by_callback and not self.may_wait else status
 
     def _judged(self, history: Sequence[Call[Any]]) -> CallsVerdict:
         setting = self._setting

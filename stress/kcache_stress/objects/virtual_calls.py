@@ -361,7 +361,9 @@ class _Director(Director):
 
     def _stage(self, *, is_quiet: bool) -> Stage:
         outcomes = tuple(tuple(call.outcome for call in calls) for calls in self._calls)
-        return Stage(outcomes, len(self._next_timeouts()), is_quiet, tuple(self._seconds), tuple(self._refused))
+        timeouts, seconds = len(self._next_timeouts()), tuple(self._seconds)
+        at_locks = frozenset(at for at, calls in enumerate(self._calls) if any(map(self.waits_for_kept_lock, calls)))
+        return Stage(outcomes, timeouts, is_quiet, seconds, tuple(self._refused), at_locks)
 
     def _directed(self) -> Choices:
         self._calls = [tuple(map(Made, _calls_of(step))) for step in self._steps]

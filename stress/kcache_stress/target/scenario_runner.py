@@ -150,7 +150,9 @@ class ScenarioRunner(InSandbox):
             if isinstance(error.waitable, OutsideWakeup):
                 raise UncontrolledError(f"it waits for {OUTSIDE}") from None
             return Execution(Ending.DEADLOCK, [], 0, [], [], problem=Problem(FindingKind.DEADLOCK, str(error)))
-        ending = strategy.ending if strategy.ending is not Ending.ENDLESS or problem is None else Ending.DEADLOCK
+        # The check after the threads may wait for ever, too.
+        is_stuck = problem is not None and (strategy.ending is Ending.ENDLESS or problem.kind is FindingKind.DEADLOCK)
+        ending = Ending.DEADLOCK if is_stuck else strategy.ending
         return Execution(
             ending,
             scheduler.trace,
@@ -171,7 +173,12 @@ class ScenarioRunner(InSandbox):
     def _perform(self, strategy: Strategy) -> tuple[Sequence[Part], Problem | None]:
         """Perform one execution from setup to check; return the parts of the threads, and the problem if any."""
         parts = self._explored(self._scenario.setup(self._modules.__getitem__), strategy)
-        return parts, self._problem(strategy.ending, parts, strategy.most_events)
+        try:
+            return parts, self._problem(strategy.ending, parts, strategy.most_events)
+        except SetupDeadlockError as error:
+            if isinstance(error.waitable, OutsideWakeup):
+                raise
+            return parts, Problem(FindingKind.DEADLOCK, str(error))
 
     def _explored(self, works: Sequence[Work], strategy: Strategy) -> Sequence[Part]:
         """Run the threads under ``strategy``, and return the part of each, with its result or error."""

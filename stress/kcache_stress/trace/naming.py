@@ -57,7 +57,7 @@ class Names:
         root: the object that the target has created; ``None`` before that.
     """
 
-    def __init__(self, called: str = "indexer", *, enters_library: bool = True) -> None:
+    def __init__(self, called: str, *, enters_library: bool = True) -> None:
         self.root: object = None
         self._enters_library = enters_library
         self._called = called

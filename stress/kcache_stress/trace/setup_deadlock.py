@@ -11,12 +11,13 @@ from ..runtime.threads.virtual_thread import SetupDeadlockError
 from .naming import Names
 
 
-def waits_for_ever(error: SetupDeadlockError, root: object, failed: str) -> str:
+def waits_for_ever(error: SetupDeadlockError, root: object, called: str, failed: str) -> str:
     """Return the text of the wait of a call outside the threads that never returns, with the holder of the lock.
 
     Args:
         error: the error that ended the call.
         root: the object whose locks are named.
+        called: its name.
         failed: the last call before it that raised an error; empty if there is none.
     """
     lock, trace = error.waitable, traceback.extract_tb(error.__traceback__)
@@ -24,7 +25,7 @@ def waits_for_ever(error: SetupDeadlockError, root: object, failed: str) -> str:
         return "waits for a notification that never comes"
     if not isinstance(lock, (VirtualLock, VirtualRLock)):
         return "waits for something that never happens"
-    names = Names()
+    names = Names(called)
     names.root = root
     suffix = f"; {failed} raised an error before, and seems to have kept the lock" if failed else ""
     return f"waits for {names.of(lock)}, held by {holder_text(lock.owner)}{suffix}"

@@ -1,0 +1,87 @@
+"""Dead ends: calls that wait because another call has ended badly, and that no call of the object can wake any more.
+
+A class that keeps a lock when a call raises an exception makes its next call wait forever, in one thread, too. As the
+class is its own specification, the wait would count as right. So such waits are looked at once more. A wait is a dead
+end if
+
+* it is there only because of one call that has ended: without this call, the waiting call returns;
+* that call has raised an exception, or the waiting call waits for a lock that it has kept; and
+* no single call of the object ends the wait, made by the thread of that call, or by another thread.
+
+What an ordinary call does, one other call undoes: after ``acquire`` comes ``release``, after ``get`` comes ``put``. It
+may take several, as for a latch that counts down from three. Therefore, calls that return count only if they keep a
+lock, which one call releases.
+
+Prior art: the sanity of a resource after an exception is the strong guarantee of exception safety (D. Abrahams, 1998),
+and progress from every reachable state is Lynch's liveness. Here only a bounded part of it is tested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
+
+from ..outcomes import WAITS
+from .replay_steps import Begun, CalledBy, Calls, Stage
+
+_MOST_CALLS: Final = 40
+"""Calls of the object that are tried. A class has about ten, with up to three combinations of values each."""
+
+
+class Staging(Protocol):
+    """The part of a specification by replay that is needed here."""
+
+    def staged(self, steps: Calls) -> Stage | None:
+        """Return the results of steps on a new object; ``None`` if they are not known."""
+        ...
+
+
+def is_dead_end(
+    specification: Staging, state: Calls, positions: Sequence[int], calls: Sequence[Any], *, has_all: bool
+) -> bool:
+    """Whether some of the waiting calls wait for ever because of how another call has ended.
+
+    Args:
+        specification: replays the steps.
+        state: the steps so far.
+        positions: the steps in which the waiting calls began.
+        calls: the calls of the object that may end a wait; if there are none, there is no dead end.
+        has_all: whether the object has no other calls. Otherwise, only locks that a call has kept after an exception
+            count.
+
+    Complexity: one replay for each step that counts; for a step that is the cause, two for each of ``calls``.
+    """
+    stage = specification.staged(state) if calls and positions else None
+    if stage is None:
+        return False
+    for at, step in enumerate(state):
+        outcome = stage.outcomes[at][0] if isinstance(step, (Begun, CalledBy)) else WAITS
+        is_sure = has_all and outcome.error is not None
+        if outcome.waits or not (is_sure or (stage.at_kept_locks and (has_all or outcome.error is not None))):
+            continue
+        without = specification.staged((*state[:at], *state[at + 1 :]))
+        if without is None:
+            continue
+        caused = [one for one in positions if not without.outcomes[one - (one > at)][0].waits]
+        if not is_sure:
+            caused = [one for one in caused if one in stage.at_kept_locks]
+        if caused and not _can_end(specification, state, caused, _caller(step), calls):
+            return True
+    return False
+
+
+def _can_end(specification: Staging, state: Calls, positions: Sequence[int], thread: int, calls: Sequence[Any]) -> bool:
+    """Whether one further call may end one of the waits, as far as is known."""
+    callers = [_caller(step) for step in state if isinstance(step, (Begun, CalledBy))]
+    busy = {_caller(state[position]) for position in positions}
+    for caller in dict.fromkeys((thread, 1 + max(callers))):
+        for call in calls[:_MOST_CALLS] if caller not in busy else ():
+            stage = specification.staged((*state, Begun(CalledBy(call, caller))))
+            if stage is None or any(not stage.outcomes[position][0].waits for position in positions):
+                return True
+    return False
+
+
+def _caller(step: Begun | CalledBy) -> int:
+    """The thread of a call."""
+    return step.call.thread if isinstance(step, Begun) else step.thread
