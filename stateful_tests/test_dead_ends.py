@@ -23,12 +23,13 @@ PAIRS = {
     "StaysBusy": "GetsFree",
     "KeepsWhatTheCallbackRaised": "ReleasesWhatTheCallbackRaised",
     "KeepsInTask": "ReleasesInTask",
+    "WaitsForItself": "SignalsByLock",
 }
 
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_call_that_makes_all_others_wait_is_found(name: str) -> None:
-    result = checked(name, 20, file=FILE)
+    result = checked(name, 40, file=FILE)
     assert result.status is Status.VIOLATION, result.reasons
     (finding,) = result.findings
     assert (finding.kind, finding.unconfirmed) == (FindingKind.DEADLOCK, "")
@@ -36,7 +37,7 @@ def test_a_call_that_makes_all_others_wait_is_found(name: str) -> None:
     assert finding.interleaving.calls
 
 
-@pytest.mark.parametrize("name", [*PAIRS.values(), "TakesAtMostOnce", "WaitsForSeveral"])
+@pytest.mark.parametrize("name", [*PAIRS.values(), "KnowsItsOwner", "TakesAtMostOnce", "WaitsForSeveral"])
 def test_a_wait_that_another_call_ends_is_right(name: str) -> None:
     result = checked(name, 30, file=FILE)
     assert (result.status, result.findings) == (Status.OK, ())

@@ -74,6 +74,8 @@ class Outcome:
 
 WAITS = Outcome(waits=True)
 """The call waits until another thread acts."""
+WAITED: Final = "waited forever"
+"""The end of such a call where calls are counted by their ends."""
 
 
 class _Untold(Outcome):

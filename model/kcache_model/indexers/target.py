@@ -176,14 +176,18 @@ def all_declared(declared: Iterable[str]) -> frozenset[str]:
 
 
 def class_hint(factory: object, name: str | None) -> str:
-    """Advice for a user who wants to check a class that is no Indexer; empty if the factory is no class."""
-    if not isinstance(factory, type):
-        return ""
-    named = "..."
+    """Advice for a user who wants to check objects of a class that is no Indexer; empty for a factory of Indexers."""
+    names = ["..."]
     with contextlib.suppress(TypeError, ValueError):  # callables written in C may have no signature
-        parameters = inspect.signature(factory).parameters.values()
-        named = ", ".join(f"{one.name}=..." for one in parameters if one.default is one.empty)
-    return f". To check it as a class of any kind, write its arguments: '{name}({named})'"
+        parameters = inspect.signature(factory).parameters.values()  # type: ignore[arg-type]
+        names = [f"{one.name}=..." for one in parameters if one.default is one.empty]
+    if isinstance(factory, type):
+        what = "it as a class of any kind"
+    elif not names or any("key" in each for each in names):
+        return ""
+    else:
+        what = "the objects that it returns"
+    return f". To check {what}, write its arguments: '{name}({', '.join(names)})'"
 
 
 def _require_signature(factory: Factory, name: str | None) -> None:

@@ -2,11 +2,11 @@
 
 A class that keeps a lock when a call raises an exception makes its next call wait forever, in one thread, too. As the
 class is its own specification, the wait would count as right. So such waits are looked at once more. A wait is a dead
-end if
+end if no single call of the object ends it, and one of these holds:
 
-* it is there only because of one call that has ended: without this call, the waiting call returns;
-* that call has raised an exception, or the waiting call waits for a lock that it has kept; and
-* no single call of the object ends the wait, made by the thread of that call, or by another thread.
+* The call waits for a lock that it holds itself.
+* Another call that has ended is the cause: without it, the waiting call returns. And it has raised an exception, or
+  the waiting call waits for a lock that it has kept.
 
 What an ordinary call does, one other call undoes: after ``acquire`` comes ``release``, after ``get`` comes ``put``. It
 may take several, as for a latch that counts down from three. Therefore, calls that return count only if they keep a
@@ -47,13 +47,16 @@ def is_dead_end(
         positions: the steps in which the waiting calls began.
         calls: the calls of the object that may end a wait; if there are none, there is no dead end.
         has_all: whether the object has no other calls. Otherwise, only locks that a call has kept after an exception
-            count.
+            count, and locks for which a call waits although it holds them itself.
 
     Complexity: one replay for each step that counts; for a step that is the cause, two for each of ``calls``.
     """
     stage = specification.staged(state) if calls and positions else None
     if stage is None:
         return False
+    for at in sorted(stage.at_own_locks.intersection(positions)):
+        if _waits_for_itself(specification, state, at):
+            return not _can_end(specification, state, [at], _caller(state[at]), calls)
     for at, step in enumerate(state):
         outcome = stage.outcomes[at][0] if isinstance(step, (Begun, CalledBy)) else WAITS
         is_sure = has_all and outcome.error is not None
@@ -68,6 +71,14 @@ def is_dead_end(
         if caused and not _can_end(specification, state, caused, _caller(step), calls):
             return True
     return False
+
+
+def _waits_for_itself(specification: Staging, state: Calls, at: int) -> bool:
+    """Whether a call waits for a lock that it holds itself; an earlier call of its thread may have kept it rightly."""
+    earlier = [step for step in state[:at] if isinstance(step, (Begun, CalledBy))]
+    others = [step for step in earlier if _caller(step) != _caller(state[at])]
+    stage = specification.staged((*others, state[at]))
+    return stage is not None and len(others) in stage.at_own_locks
 
 
 def _can_end(specification: Staging, state: Calls, positions: Sequence[int], thread: int, calls: Sequence[Any]) -> bool:

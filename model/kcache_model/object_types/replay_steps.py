@@ -102,7 +102,8 @@ class Stage:
         seconds: the duration of each step in seconds of virtual time.
         refused: for each of ``calls`` in the last :class:`Overtaken` step, whether the call has given up; other calls
             may as well come before the slow call.
-        at_kept_locks: the steps whose call waits for a lock that a caller has kept at the end of its own call.
+        at_kept_locks: the steps whose call waits for a lock that another caller has kept at the end of its call.
+        at_own_locks: the steps whose call waits for a lock that its own caller holds.
     """
 
     outcomes: tuple[tuple[Outcome, ...], ...]
@@ -111,6 +112,7 @@ class Stage:
     seconds: tuple[float, ...] = field(default=(), compare=False)
     refused: tuple[bool, ...] = field(default=(), compare=False)
     at_kept_locks: frozenset[int] = field(default=frozenset(), compare=False)
+    at_own_locks: frozenset[int] = field(default=frozenset(), compare=False)
 
 
 @dataclass(frozen=True)

@@ -295,10 +295,11 @@ def _of_class(
     templates = tuple(words.templates)
     probed = Probed(templates, replay, allowance)
     replay.driver = partial(driver, untold=probed.unsteady | probed.untried)
+    endless = [f"{name} (it never returned in one thread)" for name in probed.endless()]
     impossible = (
         *(f"{name} (it is too slow to be tried often enough)" for name in sorted(probed.untried)),
         *words.left_out,
-        *(f"{name} (it never returned in one thread)" for name in probed.endless()),
+        *endless,
         *(f"{name} (it raised {error} for all values that were tried)" for name, error in probed.refused()),
     )
     is_incomparable = {template.name for template in templates} <= probed.unsteady
@@ -335,7 +336,7 @@ def _of_class(
     timing = Replay(target, makes, driver)
     replayed = ReplaySpecification(replay, is_of_target=not model, timing=timing if model else None)
     replayed.calls = [call for template in templates for call in template.smallest(0)]
-    replayed.has_all_calls = not (leave_out or impossible)
+    replayed.has_all_calls = not leave_out and {*impossible} <= {*endless}
     reads = frozenset(probed.reads())
     return _Calls(templates, named, replay.driver, replayed, bool(model), bool(probed.objects), reads)
 

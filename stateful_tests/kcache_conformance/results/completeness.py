@@ -14,6 +14,7 @@ from typing import Final
 
 from kcache_model.object_types.method_call import result_name
 from kcache_model.object_types.plain_driver import INCOMPARABLE, NOT_CALLED
+from kcache_model.outcomes import WAITED
 
 Coverage = Mapping[str, Mapping[str, int]]
 """Name of a call -> ``ok`` or the error -> how often."""
@@ -123,11 +124,12 @@ def _why(name: str, reasons: Mapping[str, str], counts: Mapping[str, Counter[str
     if not errors:
         return "it was not called before the run ended"
     error, _ = errors.most_common(1)[0]
-    return f"it raised {error} in all {errors.total()} calls"
+    did = WAITED if error == WAITED else f"raised {error}"
+    return f"it {did} in all {errors.total()} calls"
 
 
 def _raised(results: Counter[str]) -> str:
-    errors = Counter({name: count for name, count in results.items() if name not in ("ok", NOT_CALLED)})
+    errors = Counter({name: count for name, count in results.items() if name not in ("ok", WAITED, NOT_CALLED)})
     total = results.total() - results[NOT_CALLED]
     if total < _FEW_CALLS or errors.total() < _OFTEN * total:
         return ""

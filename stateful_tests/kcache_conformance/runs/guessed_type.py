@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import inspect
 from collections.abc import Sequence
 from types import ModuleType
@@ -229,7 +230,7 @@ def look_job(outlet: Outlet, spec: str) -> None:
 
 def _kind_made_by(function: Any) -> type | None:
     """Return the class of a function's result, called without arguments; ``None`` for a plain value or an error."""
-    if not inspect.isroutine(function):
+    if not (inspect.isroutine(function) or isinstance(function, functools.partial)):
         return None
     try:
         kind = type(function())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable
 
@@ -197,6 +198,57 @@ class ReleasesInTask(KeepsInTask):
             if value > 1:
                 raise ValueError(value)
             self._items[key] = value
+
+
+class WaitsForItself:
+    """``put`` calls ``size`` with the lock held once there are two items."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._items: set[int] = set()
+
+    def put(self, item: int) -> None:
+        with self._lock:
+            self._items.add(item)
+            if len(self._items) > 1 and self.size() > 5:
+                self._items.clear()
+
+    def size(self) -> int:
+        with self._lock:
+            return len(self._items)
+
+
+class SignalsByLock:
+    """Right: the lock is a signal, which another thread sets."""
+
+    def __init__(self) -> None:
+        self._signal = threading.Lock()
+        self._signal.acquire()
+
+    def wait(self) -> None:
+        self._signal.acquire()
+
+    def set(self) -> None:
+        with contextlib.suppress(RuntimeError):
+            self._signal.release()
+
+
+class KnowsItsOwner:
+    """Right: a thread that locks twice waits for itself, and no other thread may unlock."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._owner: int | None = None
+
+    def lock(self) -> None:
+        self._lock.acquire()
+        self._owner = threading.get_ident()
+
+    def unlock(self) -> None:
+        if self._owner != threading.get_ident():
+            raise RuntimeError("another thread has locked it")
+        self._owner = None
+        self._lock.release()
 
 
 class TakesAtMostOnce:

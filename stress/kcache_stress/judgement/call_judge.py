@@ -25,7 +25,7 @@ from kcache_model.object_types.specification import (
     as_called,
     may_wait_for_ever,
 )
-from kcache_model.outcomes import ANYTHING, CANCELLED, ErrorKind, Outcome, unexplained_text
+from kcache_model.outcomes import ANYTHING, CANCELLED, WAITED, ErrorKind, Outcome, unexplained_text
 from kcache_model.rules import BrokenRule
 from kcache_model.verdict import Status
 
@@ -99,22 +99,29 @@ class CallJudge:
         self._verdicts: dict[object, Problem | None] = {}
         self._looked_through: dict[tuple[Outcome, ...], list[BrokenRule]] = {}
         self._ended: Counter[tuple[tuple[Outcome, ...], ...]] = Counter()
+        self._stuck: Counter[tuple[Any, ...]] = Counter()
         self._waiting: frozenset[int] = frozenset()
         self._as_far: dict[tuple[CallProgram[Any], frozenset[int]], CallJudge] = {}
 
     @property
     def calls(self) -> Counter[tuple[str, str]]:
-        """(operation, ``"ok"`` or the kind of error) -> number of calls in the judged executions that ended so."""
+        """(operation, its end) -> number of calls in the judged executions; ends: ``ok``, an error, ``WAITED``."""
         counts: Counter[tuple[str, str]] = Counter()
         for outcomes, count in self._ended.items():
             for operations, ended in zip((self._program.prefix, *self._program.threads), outcomes, strict=False):
                 for operation, outcome in zip(operations, ended, strict=False):
                     counts[str(operation.name), "ok" if outcome.error is None else str(outcome.error)] += count
+        for waiting, count in self._stuck.items():
+            for operation in waiting:
+                counts[str(operation.name), WAITED] += count
         return counts
 
     def judge(self, execution: Execution[Outcome], order: HappensBefore | None = None) -> Problem | None:
         """Return the violation that the execution shows, or ``None``; see :class:`~..engine.execution.Judge`."""
         self._ended[execution.prefix, *map(tuple, execution.outcomes)] += 1
+        if execution.ending is Ending.DEADLOCK:
+            begun = zip(self._program.threads, map(len, execution.outcomes), strict=False)
+            self._stuck[tuple(own[ended] for own, ended in begun if ended < len(own))] += 1
         if execution.ending in (Ending.DEADLOCK, Ending.ENDLESS) and self._is_lonely_wait(execution):
             return None
         if execution.ending is Ending.DEADLOCK and self._is_kept(execution):

@@ -122,14 +122,21 @@ class Director:
         waits_for = self.scheduler.actors[number].waits_for
         return isinstance(waits_for, Timed) and waits_for.waitable is NEVER
 
-    def waits_for_kept_lock(self, call: Made) -> bool:
-        """Whether a call waits for a lock that another caller has kept at the end of its own call."""
-        pending = self.scheduler.actors[self.threads[call.by.thread]].pending
+    def holder(self, call: Made) -> int | None:
+        """Return the thread that holds the lock for which a call waits; ``None`` if another call is to release it.
+
+        Threads count that rest between two calls, and the thread of the call itself. A lock that a thread creates and
+        acquires twice is a signal, as in a Condition.
+        """
+        number = self.threads[call.by.thread]
+        pending = self.scheduler.actors[number].pending
         lock = pending[1] if pending is not None and call.outcome.waits else None
         if not isinstance(lock, (VirtualLock, VirtualRLock)) or lock.free or lock.owner not in self.turns:
-            return False
-        holder = self.scheduler.actors[lock.owner].pending
-        return holder is not None and isinstance(holder[1], _Turn)
+            return None
+        if lock.owner == number:
+            return None if lock.maker == number else number
+        resting = self.scheduler.actors[lock.owner].pending
+        return lock.owner if resting is not None and isinstance(resting[1], _Turn) else None
 
     def _work(self, turn: _Turn) -> None:
         while True:

@@ -362,8 +362,11 @@ class _Director(Director):
     def _stage(self, *, is_quiet: bool) -> Stage:
         outcomes = tuple(tuple(call.outcome for call in calls) for calls in self._calls)
         timeouts, seconds = len(self._next_timeouts()), tuple(self._seconds)
-        at_locks = frozenset(at for at, calls in enumerate(self._calls) if any(map(self.waits_for_kept_lock, calls)))
-        return Stage(outcomes, timeouts, is_quiet, seconds, tuple(self._refused), at_locks)
+        numbered = [(at, call) for at, calls in enumerate(self._calls) for call in calls[:1]]
+        holders = [(at, self.holder(call), self.threads[call.by.thread]) for at, call in numbered]
+        by_others = frozenset(at for at, holder, own in holders if holder not in (None, own))
+        own = frozenset(at for at, holder, own in holders if holder == own)
+        return Stage(outcomes, timeouts, is_quiet, seconds, tuple(self._refused), by_others, own)
 
     def _directed(self) -> Choices:
         self._calls = [tuple(map(Made, _calls_of(step))) for step in self._steps]
