@@ -120,6 +120,7 @@ def explorer_phase(
             options = replace(
                 search.options,
                 seconds=remaining if context.seconds == inf else min(search.options.seconds, remaining),
+                whole_seconds=context.seconds_within(search.options.whole_seconds),
                 minimise_seconds=context.seconds_within(search.options.minimise_seconds),
                 confirm_until=context.deadline + _LATE_SHARE * context.options.budget_seconds,
                 data_races=context.options.data_races,

@@ -6,10 +6,11 @@ other calls, or during these calls. ``submit(1); results()`` may return an empty
 No order of whole calls explains both results, although the class is correct.
 
 The method. The order that explains the calls also contains steps of the threads of the class. A call runs until it ends
-or waits. A thread of the class runs until it waits, ends, or has released a lock: its accesses while it holds the lock
-are one step. Between two steps, calls may begin, end, and continue after a wait. Time may pass at any moment, so that a
-wait with a timeout ends: threads may be slow. The search tries all orders that agree with the history: if a call had
-ended before another call began, it comes first. One order is enough in which each call has its recorded outcome.
+or waits. A thread of the class runs until it waits, ends, has released a lock, or has put or taken an item of a
+C queue: its accesses while it holds the lock are one step. Between two steps, calls may begin, end, and continue after
+a wait. Time may pass at any moment, so that a wait with a timeout ends: threads may be slow. The search tries all orders
+that agree with the history: if a call had ended before another call began, it comes first. One order is enough in which
+each call has its recorded outcome.
 
 Violations. If a thread of the class reads, computes and writes without a lock, these accesses are one step here. If a
 call sees a state within this step, or its effect is lost, no order explains that. If no order explains the calls,
@@ -46,7 +47,7 @@ from kcache_model.object_types.object_type import Driver
 from kcache_model.object_types.replay_steps import CalledBy, History
 from kcache_model.outcomes import Outcome
 
-from ..engine.events import PAUSE, RELEASE, Event, are_dependent
+from ..engine.events import PAUSE, RELEASE, Channel, Event, are_dependent
 from ..modules.sandbox import Sandbox
 from ..runtime.threads.deadlines import next_timeouts
 from .direct_access import report_direct_access
@@ -331,7 +332,7 @@ class OwnThreads(Director):
 
         def rests(before: int) -> bool:
             is_apart = not self._orders.apart.isdisjoint(self._look())
-            return is_apart or rests_at_once or any(_is_release(event, number) for event in trace[before:])
+            return is_apart or rests_at_once or any(_ends_step(event, number) for event in trace[before:])
 
         return self.go_on(number, 1, rests)
 
@@ -352,9 +353,11 @@ class OwnThreads(Director):
         return list(found.values())
 
 
-def _is_release(event: Event, number: int) -> bool:
+def _ends_step(event: Event, number: int) -> bool:
+    """Whether a thread has released its lock, or put or taken an item of a queue in C, which needs no lock."""
     who, kind, obj, _ = event
-    return who == number and kind == RELEASE and getattr(obj, "owner", None) == number
+    is_release = kind == RELEASE and getattr(obj, "owner", None) == number
+    return who == number and (is_release or issubclass(type(obj), Channel))
 
 
 def _commute(some: Sequence[Event], others: Sequence[Event]) -> bool:
