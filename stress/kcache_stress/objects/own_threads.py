@@ -8,9 +8,9 @@ No order of whole calls explains both results, although the class is correct.
 The method. The order that explains the calls also contains steps of the threads of the class. A call runs until it ends
 or waits. A thread of the class runs until it waits, ends, has released a lock, or has put or taken an item of a
 C queue: its accesses while it holds the lock are one step. Between two steps, calls may begin, end, and continue after
-a wait. Time may pass at any moment, so that a wait with a timeout ends: threads may be slow. The search tries all orders
-that agree with the history: if a call had ended before another call began, it comes first. One order is enough in which
-each call has its recorded outcome.
+a wait. Time may pass at any moment, so that a wait with a timeout ends: threads may be slow. The search tries all
+orders that agree with the history: if a call had ended before another call began, it comes first. One order is enough
+in which each call has its recorded outcome.
 
 Violations. If a thread of the class reads, computes and writes without a lock, these accesses are one step here. If a
 call sees a state within this step, or its effect is lost, no order explains that. If no order explains the calls,
