@@ -250,15 +250,55 @@ def test_a_waiter_that_is_cancelled_after_it_was_woken_is_found() -> None:
         def samples() -> Strategy:
             return PartialOrderSampling(0)
 
-        return explored(kind, *threads, before="acquire", cancel=1, strategy=samples, most=400)[0].problem
+        return explored(kind, *threads, before="acquire", cancel=1, strategy=samples, most=1_600)[0].problem
 
     found = sampled(LosingLimiter)
     assert found is not None
     assert "never comes" in found.summary
     assert sampled(Limiter) is None
-    sound, outcomes = explored(Limiter, "acquire -release", "acquire -release", cancel=1)
+    sound, outcomes = explored(Limiter, "acquire -release", "acquire -release", cancel=1, most=8_000)
     assert (sound.problem, sound.coverage, sound.note) == (None, Coverage.EXHAUSTED, "")
     assert {CANCELLED, NOT_BEGUN} <= outcomes
+
+
+class Connector:
+    """Connects once. Its first await does not wait, and the other calls wait for its end."""
+
+    def __init__(self) -> None:
+        self._is_connecting = False
+        self._connected = asyncio.Event()
+
+    async def connect(self) -> None:
+        if self._is_connecting:
+            await self._connected.wait()
+            return
+        self._is_connecting = True
+        await asyncio.sleep(0)
+        self._connected.set()
+
+
+class CarefulConnector(Connector):
+    """The right twin: who waits is told of the failure, too, and tries again."""
+
+    async def connect(self) -> None:
+        while self._is_connecting and not self._connected.is_set():
+            await self._connected.wait()
+        if self._connected.is_set():
+            return
+        self._is_connecting = True
+        try:
+            await asyncio.sleep(0)
+        finally:
+            self._connected.set()
+
+
+def test_a_call_may_be_cancelled_at_its_first_await_even_if_that_does_not_wait() -> None:
+    problem = explored(Connector, "connect", "connect", cancel=1)[0].problem
+    assert problem is not None
+    assert "never comes" in problem.summary
+    sound, outcomes = explored(CarefulConnector, "connect", "connect", cancel=1)
+    assert (sound.problem, sound.coverage) == (None, Coverage.EXHAUSTED)
+    assert CANCELLED in outcomes
 
 
 class Naps:

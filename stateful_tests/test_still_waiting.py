@@ -81,7 +81,7 @@ def test_a_wake_up_that_a_cancelled_call_keeps_is_found(name: str, is_found: boo
     """The second waiter may wait forever in another order: if it comes after the one who takes the slot for good."""
     acquire, release = (MethodCall(name, is_async=True) for name in ("acquire", "release"))
     wanted = ObjectProgram((acquire,), ((acquire,), (acquire,), (release,)), 1, Cancelled.STRICT)
-    options = ExploreOptions(executions=3_000, seconds=600.0, strategy="dpor", minimise_seconds=0.0)
+    options = ExploreOptions(executions=8_000, seconds=600.0, strategy="dpor", minimise_seconds=0.0)
     explored = explore(exploration_target(f"{FILE}:{name}"), wanted, options)
     assert (explored.finding is not None) is is_found
     assert is_found or explored.is_exhausted, explored.note

@@ -39,13 +39,12 @@ class _Call:
         completion: a lock that is released when the call has ended.
         value: its result.
         error: its exception.
-        has_begun: whether it has begun.
         is_over: whether it has ended.
         is_cancelled: whether the environment has cancelled it.
         task: the task that makes it.
     """
 
-    __slots__ = ("completion", "error", "has_begun", "is_cancelled", "is_over", "task", "value", "work")
+    __slots__ = ("completion", "error", "is_cancelled", "is_over", "task", "value", "work")
 
     def __init__(self, work: Callable[[], Coroutine[Any, Any, object]], completion: Any) -> None:
         self.work = work
@@ -53,7 +52,7 @@ class _Call:
         self.task: Any = None
         self.value: object = None
         self.error: BaseException | None = None
-        self.has_begun = self.is_over = self.is_cancelled = False
+        self.is_over = self.is_cancelled = False
 
     def cancel(self) -> None:
         """Cancel the task of the call at its await, unless the call has ended."""
@@ -123,7 +122,6 @@ class LoopThread:
 
     async def _serve(self, thread: int, call: _Call) -> None:
         while True:
-            call.has_begun = True
             try:
                 call.value = await call.work()
             except (UnwindError, GeneratorExit):

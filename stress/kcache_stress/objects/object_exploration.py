@@ -18,7 +18,7 @@ from kcache_model.interleaved_program import LOOP_CONTRACTS, LoopContract, cance
 from kcache_model.object_types.checking import CallsVerdict
 from kcache_model.object_types.object_type import Driver, ObjectTarget, ObjectType
 from kcache_model.object_types.smaller import smaller
-from kcache_model.outcomes import Outcome
+from kcache_model.outcomes import CANCELLED, Outcome
 from kcache_model.places import place_of as user_place
 from kcache_model.progress import ProgressListener
 from kcache_model.render import brief_text, operation_text
@@ -421,6 +421,8 @@ class ObjectExplorationTarget:
         """Try to confirm a finding: run its program with real threads."""
         if is_seen and not self._object_type.confirms_seen:
             return Confirmation(Answer.NOT_TRIED)
+        if CANCELLED in itertools.chain.from_iterable(counterexample.execution.outcomes):
+            return Confirmation(Answer.NOT_TRIED, "not tried with real threads: there, no call is cancelled")
         assert finding.interleaving is not None
         setting = Setting(self._type_on_real_threads, self.target.name, strict_errors)
         reproduction = reproduction_of(setting, self.target, program, finding.kind, counterexample.execution.seconds)

@@ -74,8 +74,6 @@ class _Arrivals:
 class Cancellable(Protocol):
     """Call that may be cancelled."""
 
-    has_begun: bool
-    """Whether it has begun."""
     is_over: bool
     """Whether it has ended."""
 
@@ -150,13 +148,13 @@ class ServedLoop(VirtualLoop):
 
     def begin_iteration(self, timeout: float | None) -> list[events.Handle]:
         """Wait for a call or the next timer, if nothing is ready; return the calls that have arrived."""
-        self._offer_cancellations()
         self._is_waiting = timeout is None
         if timeout is None:
             self._bell.acquire()
         elif timeout > 0:
             self._bell.acquire(timeout=timeout)
         self._is_waiting = False
+        self._offer_cancellations()
         able: list[Pending] = [(WRITE, self._arrivals, each) for each in self._sources if each.has_something()]
         one = AtomicAccesses(((WRITE, self._arrivals, _CALLS), *able))
         self._scheduler.touch(one, one, WRITE)
@@ -174,11 +172,11 @@ class ServedLoop(VirtualLoop):
             self._offered.append((name, call))
 
     def _offer_cancellations(self) -> None:
-        """Start a source for each call that has reached an await."""
-        awaiting = [(name, call) for name, call in self._offered if call.has_begun and not call.is_over]
-        self._offered = [(name, call) for name, call in self._offered if not call.has_begun]
-        for name, call in awaiting:
-            self._start_source(name, call)
+        """Start a source for each new call. Its cancellation is queued behind its first step."""
+        offered, self._offered = self._offered, []
+        for name, call in offered:
+            if not call.is_over:
+                self._start_source(name, call)
 
     def _start_source(self, name: tuple[int, int], call: Cancellable) -> None:
         cancellations, scheduler = self._loops.cancellations, self._scheduler
