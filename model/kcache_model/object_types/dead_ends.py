@@ -21,8 +21,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
+from ..history import PREFIX_THREAD
 from ..outcomes import WAITS
-from .replay_steps import Begun, CalledBy, Calls, Stage
+from .replay_steps import Begun, CalledBy, Calls, Overtaken, Passes, Stage
 
 _MOST_CALLS: Final = 40
 """Calls of the object that are tried. A class has about ten, with up to three combinations of values each."""
@@ -58,7 +59,7 @@ def is_dead_end(
         if _waits_for_itself(specification, state, at):
             return not _can_end(specification, state, [at], _caller(state[at]), calls)
     for at, step in enumerate(state):
-        outcome = stage.outcomes[at][0] if isinstance(step, (Begun, CalledBy)) else WAITS
+        outcome = stage.outcomes[at][0] if _is_call(step) else WAITS
         is_sure = has_all and outcome.error is not None
         if outcome.waits or not (is_sure or (stage.at_kept_locks and (has_all or outcome.error is not None))):
             continue
@@ -75,15 +76,14 @@ def is_dead_end(
 
 def _waits_for_itself(specification: Staging, state: Calls, at: int) -> bool:
     """Whether a call waits for a lock that it holds itself; an earlier call of its thread may have kept it rightly."""
-    earlier = [step for step in state[:at] if isinstance(step, (Begun, CalledBy))]
-    others = [step for step in earlier if _caller(step) != _caller(state[at])]
+    others = [step for step in state[:at] if _is_call(step) and _caller(step) != _caller(state[at])]
     stage = specification.staged((*others, state[at]))
     return stage is not None and len(others) in stage.at_own_locks
 
 
 def _can_end(specification: Staging, state: Calls, positions: Sequence[int], thread: int, calls: Sequence[Any]) -> bool:
     """Whether one further call may end one of the waits, as far as is known."""
-    callers = [_caller(step) for step in state if isinstance(step, (Begun, CalledBy))]
+    callers = [_caller(step) for step in state if _is_call(step)]
     busy = {_caller(state[position]) for position in positions}
     for caller in dict.fromkeys((thread, 1 + max(callers))):
         for call in calls[:_MOST_CALLS] if caller not in busy else ():
@@ -93,6 +93,12 @@ def _can_end(specification: Staging, state: Calls, positions: Sequence[int], thr
     return False
 
 
-def _caller(step: Begun | CalledBy) -> int:
-    """The thread of a call."""
-    return step.call.thread if isinstance(step, Begun) else step.thread
+def _is_call(step: Any) -> bool:
+    """Whether a step is one call."""
+    return not isinstance(step, (Overtaken, Passes))
+
+
+def _caller(step: Any) -> int:
+    """The thread of a call; calls before the threads have no other thread."""
+    call = step.call if isinstance(step, Begun) else step
+    return call.thread if isinstance(call, CalledBy) else PREFIX_THREAD

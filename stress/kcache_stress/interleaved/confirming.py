@@ -115,7 +115,7 @@ def confirm(
             Answer.NOT_TRIED, f"not tried with real threads: they would wait for {reproduction.seconds:,.0f} s"
         )
     script, runs = script_of(interleaving), 0
-    script = replace(script, hangs_after=kind is FindingKind.DEADLOCK and not script.standstill)
+    script = replace(script, hangs=kind is FindingKind.DEADLOCK and not script.standstill)
 
     def run(script: Script, opcodes: Mapping[int, int], patience: float) -> PausedRun:
         return run_paused(

@@ -361,7 +361,7 @@ class _Conductor(Unwatched):
             tick(0.0)
             still += _TICK_SECONDS
             if self._is_over:
-                is_expected = self._script.standstill or self._script.hangs_after
+                is_expected = self._script.standstill or self._script.hangs
                 if is_expected and still > _STANDSTILL_SECONDS * self._patience:
                     self.observed.is_standstill = self._stands_still()
                     return
@@ -377,11 +377,11 @@ class _Conductor(Unwatched):
         if not self._is_over:
             return self._beats, self._turn, self._has_begun
         # Frames are read only if needed: reading them keeps their objects alive and so delays finalizers.
-        return self._places() if self._script.standstill or self._script.hangs_after else None
+        return self._places() if self._script.standstill or self._script.hangs else None
 
     def _places(self) -> object:
         """Return the positions of the numbered threads, and of the thread that calls the body if it may hang."""
-        others = [self._main] if self._script.hangs_after and self._main is not None else []
+        others = [self._main] if self._script.hangs and self._main is not None else []
         return _places_of([*self._threads.values(), *others])  # a copy: threads start meanwhile
 
     def _settle(self) -> None:
@@ -392,12 +392,7 @@ class _Conductor(Unwatched):
             time.sleep(_WAITING_SECONDS)
 
     def _stands_still(self) -> bool:
-        """Whether each thread in the standstill of the script is alive and has its line on the stack.
-
-        If the script hangs after its threads, these must have ended.
-        """
-        if self._script.hangs_after:
-            return bool(self._threads) and not any(thread.is_alive() for thread in self._threads.values())
+        """Whether each thread in the standstill of the script is alive and has its line on the stack."""
         frames = sys._current_frames()
         for number, line in self._script.standstill.items():
             thread = self._threads.get(number)

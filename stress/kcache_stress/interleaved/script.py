@@ -57,13 +57,13 @@ class Script:
         turns: the turns in their order; after the last turn, all threads run freely.
         visits: number of a thread -> the lines with events that the thread visits, in order.
         standstill: number of a thread -> the line at which it waits in the deadlock; empty if there is no deadlock.
-        hangs_after: whether the deadlock comes after the threads have ended: what reads the object back waits.
+        hangs: whether there is a deadlock without such lines: in an event loop, or in what reads the object back.
     """
 
     turns: tuple[Turn, ...]
     visits: Mapping[int, tuple[Line, ...]]
     standstill: Mapping[int, Line] = field(default_factory=dict)
-    hangs_after: bool = False
+    hangs: bool = False
 
     def one_after_another(self) -> Script:
         """Return a script in which each thread runs to its end before the next thread begins."""

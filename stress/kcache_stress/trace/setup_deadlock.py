@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import traceback
 
+from ..engine.scheduling import HUB
 from ..engine.waits import holder_text
 from ..runtime.threads.locks import VirtualLock, VirtualRLock
 from ..runtime.threads.virtual_thread import SetupDeadlockError
@@ -27,5 +28,7 @@ def waits_for_ever(error: SetupDeadlockError, root: object, called: str, failed:
         return "waits for something that never happens"
     names = Names(called)
     names.root = root
+    if lock.owner == HUB and not failed:
+        return f"waits for {names.of(lock)}, which it holds itself, or a call before it has kept"
     suffix = f"; {failed} raised an error before, and seems to have kept the lock" if failed else ""
     return f"waits for {names.of(lock)}, held by {holder_text(lock.owner)}{suffix}"
