@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ..anomaly import Anomaly
-from ..history import Call
+from ..history import PREFIX_THREAD, Call
 from ..linearizability import SearchBudget
 from ..linearizability.search import search_linearization
 from ..linearizability.waiting import TooManyWaysError, are_explained
@@ -15,11 +15,12 @@ from ..outcomes import ANYTHING, WAITS, ErrorKind, Outcome
 from ..render import no_order_text
 from ..verdict import Status
 from .callbacks import Behaviour, Callback
-from .method_call import MethodCall
+from .method_call import Form, MethodCall
 from .specification import SLOW_WAITS, STILL_WAITING, Specification, States, WaitsMayBeSlow, as_called, follow
 
 CALLED_BACK: Final = "a callback calls the object in the middle of a call, so this call need not be one step"
 """Reason for which such results are no violation: a class may run callbacks without its lock."""
+REFUSED: Final = "several calls run functions of their callers, and another one may have been refused meanwhile"
 WAITS_IN_VAIN: Final = "a call waits forever although every order of the calls lets it return"
 _NANOSECONDS: Final = 1e9
 """Nanoseconds in a second."""
@@ -98,6 +99,8 @@ def check_calls(
         return verdict
     if not verdict.is_error and any(calls_back(call.operation) for call in calls):
         return CallsVerdict(Status.UNKNOWN, CALLED_BACK)
+    if verdict.wrong is not None and may_be_refused(calls, verdict.wrong):
+        return CallsVerdict(Status.UNKNOWN, REFUSED)
     look_again = getattr(specification, "look_again", lambda _: False)
     return checked() if look_again([call.operation for call in calls]) else verdict
 
@@ -177,7 +180,7 @@ def _checked_waiting(
 
 def _by_thread(specification: Any, call: Call[Any]) -> Call[Any]:
     """The call as one of a thread: what reads the object back may wait, too."""
-    return replace(call, operation=specification.as_called(call.operation, call.thread))
+    return replace(call, operation=specification.as_called(call.operation, max(call.thread, PREFIX_THREAD)))
 
 
 def calls_back(operation: Any) -> bool:
@@ -185,6 +188,29 @@ def calls_back(operation: Any) -> bool:
     call = getattr(operation, "operation", operation)
     passed = call.arguments if isinstance(call, MethodCall) else ()
     return any(isinstance(value, Callback) and value.behaviour is Behaviour.CALLS_BACK for value in passed)
+
+
+def may_be_refused(calls: Sequence[Call[Any]], wrong: Call[Any]) -> bool:
+    """Whether a call may have been refused, or has told how many are under way, while others run functions.
+
+    A class may count the calls that run a function of their caller, and raise an exception if there are too many. If
+    only one such call is open, a replay finds out. No replay has several calls that are paused in their functions.
+
+    Args:
+        calls: all calls.
+        wrong: the call whose outcome nothing explains.
+    """
+    operation = getattr(wrong.operation, "operation", wrong.operation)
+    raised = wrong.outcome is not None and wrong.outcome.error is not None
+    if not (raised or getattr(operation, "form", None) is Form.READ):
+        return False
+    open_calls = [call for call in calls if call is not wrong and not (call.precedes(wrong) or wrong.precedes(call))]
+    return sum(_passes_function(call.operation) for call in open_calls) > 1
+
+
+def _passes_function(operation: Any) -> bool:
+    call = getattr(operation, "operation", operation)
+    return isinstance(call, MethodCall) and any(isinstance(value, Callback) for value in call.arguments)
 
 
 def _timed(specification: Any, call: Call[Any], created: int) -> Call[Any]:

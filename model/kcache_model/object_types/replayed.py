@@ -482,7 +482,9 @@ def _counted(calls: Calls) -> Calls:
 
     def counted(step: Any) -> Any:
         if isinstance(step, CalledBy):
-            return CalledBy(step.operation, numbers.setdefault(step.thread, len(numbers)), earliest=step.earliest)
+            is_of_threads = step.thread >= 0  # calls before the threads have no number
+            number = numbers.setdefault(step.thread, len(numbers)) if is_of_threads else step.thread
+            return CalledBy(step.operation, number, earliest=step.earliest)
         if isinstance(step, Begun):
             return replace(step, call=counted(step.call))
         if isinstance(step, Overtaken):

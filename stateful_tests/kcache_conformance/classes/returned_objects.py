@@ -187,8 +187,10 @@ def _root(module: str) -> str:
 
 
 def _share_state(creator: object, result: object) -> bool:
-    """Whether one object refers to the other, or both refer to the same object that may change."""
+    """Whether one object refers to the other, or both, or their common class, refer to an object that may change."""
     if any(each is one for one, other in ((creator, result), (result, creator)) for each in _within(other)):
+        return True
+    if type(creator) is type(result) and any(map(_is_state, vars(type(creator)).values())):
         return True
     theirs = {id(value) for value in all_attributes(result).values() if _may_change(value)}
     return any(id(value) in theirs for value in all_attributes(creator).values() if _may_change(value))
@@ -205,6 +207,11 @@ def _within(value: object, depth: int = _DEPTH) -> Iterator[object]:
         yield each
         if depth and _may_change(each):
             yield from _within(each, depth - 1)
+
+
+def _is_state(value: object) -> bool:
+    """Whether an attribute of a class is an object that its objects share, such as a lock, and not a method."""
+    return _may_change(value) and not (callable(value) or hasattr(type(value), "__get__"))
 
 
 def _may_change(value: object) -> bool:

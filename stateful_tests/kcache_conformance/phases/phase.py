@@ -76,6 +76,10 @@ class PhaseContext:
         return is_known
 
 
+_UNDECIDED_SHARE: Final = 0.05
+"""The share of rounds that may be too hard to judge. Rounds are a sample: the others still are one."""
+
+
 @dataclass(frozen=True)
 class PhaseOutcome:
     """The result of a phase.
@@ -133,8 +137,9 @@ class PhaseOutcome:
             return "its finding is not confirmed"
         if self.finding is None and not self.counts.get("programs"):
             return "no program could be run"
-        if self.finding is None and self.counts.get("undecided"):
-            return f"{self.counts['undecided']} rounds were too hard to judge"
+        undecided = self.counts.get("undecided", 0)
+        if self.finding is None and undecided > _UNDECIDED_SHARE * self.counts.get("rounds", 0):
+            return f"{undecided} rounds were too hard to judge"
         return ""
 
 

@@ -43,6 +43,8 @@ def _counted(phase: PhaseFinished) -> str:
         text += f", {counts['operations']} operations"
     if "overlapping" in counts:
         text += f", {phase.few_overlaps or str(counts['overlapping']) + ' rounds with overlapping calls'}"
+    if phase.phase == "stress" and counts.get("undecided"):
+        text += f", {counts['undecided']} rounds too hard to judge"
     if phase.phase == "saved" and counts.get("undecided"):
         text += f"; unknown whether {counts['undecided']} of them still fail"
     if phase.phase in ("stress", "fuzz") and phase.skipped:

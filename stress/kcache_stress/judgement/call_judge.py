@@ -16,7 +16,7 @@ from kcache_model.finding import FindingKind
 from kcache_model.history import Call
 from kcache_model.linearizability.monitor import IMPOSSIBLE, Monitor
 from kcache_model.linearizability.waiting import TooManyWaysError, WaitingMonitor
-from kcache_model.object_types.checking import CALLED_BACK, CallsVerdict, calls_back
+from kcache_model.object_types.checking import CALLED_BACK, REFUSED, CallsVerdict, calls_back, may_be_refused
 from kcache_model.object_types.specification import (
     SLOW_WAITS,
     STILL_WAITING,
@@ -250,11 +250,21 @@ class CallJudge:
         if problem.kind in (FindingKind.NONLINEARIZABLE, FindingKind.DEADLOCK) and is_by_callback:
             self.proof_obstacles[CALLED_BACK] = None
             return None
+        if problem.wrong_call is not None and self._may_be_refused(execution, problem.wrong_call):
+            self.proof_obstacles[REFUSED] = None
+            return None
         if not getattr(self._specification, "look_again", lambda _: False)(self._called):
             return problem
         self.monitor = Monitor(self._specification.effects, self._initial, self._called, self._agrees)
         self._plain = Orders(self.monitor, self.monitor.start)
         return self._judge_as_known(execution, outcomes, shape, given_up)
+
+    def _may_be_refused(self, execution: Execution[Outcome], wrong: int) -> bool:
+        """Whether a call may have been refused while several others ran functions of their callers."""
+        outcomes = itertools.chain.from_iterable(execution.outcomes)
+        spans = list(itertools.chain.from_iterable(execution.spans))
+        calls = [Call(0, *each) for each in zip(self._operations, *zip(*spans, strict=True), outcomes, strict=False)]
+        return wrong < len(calls) and may_be_refused(calls, calls[wrong])
 
     def _judge_as_known(
         self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: tuple[GaveUp, ...]

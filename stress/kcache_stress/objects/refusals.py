@@ -11,6 +11,10 @@ library object. Other numbers are no flags: if the slow call subtracts an amount
 wrong sum meanwhile. Containers are no flags: if the slow call removes an item and puts it back, other calls miss the
 item. After the call has found the lock or the flag, it must not write anything without holding a lock.
 
+While a call runs a function of its caller and holds no lock, numbers are flags, too: a class counts what is under way
+(``self._running += 1``, then the job, then ``self._running -= 1``), and refuses a further job, or tells how many there
+are. Other calls come at this moment even in one thread, if the function makes them.
+
 Further calls may run before the slow call continues, if they may as well run before the whole slow call.
 """
 
@@ -42,14 +46,17 @@ class Refusals:
         scheduler: of the threads.
         made: the object under test, before the slow call begins; the values of its flags are recorded.
         slow: the number of the thread of the slow call.
+        runs_function: whether the slow call runs a function of its caller.
     """
 
-    def __init__(self, scheduler: Scheduler, made: object, slow: int) -> None:
+    def __init__(self, scheduler: Scheduler, made: object, slow: int, *, runs_function: bool = False) -> None:
+        self._runs_function = runs_function
         self._scheduler = scheduler
         self._slow = slow
         self._began = len(scheduler.trace)
         self._kept: list[object] = []
         self._flags: dict[Place, object] = {}
+        self._numbers: dict[Place, object] = {}
         self._met: set[Place] = set()
         self._keep(made, 0)
 
@@ -81,7 +88,15 @@ class Refusals:
                 elif how == WRITE and not held.of(number) and (met or finds_taken):
                     return False
         self._met |= met
-        return (bool(met) or finds_taken) and met <= self._flags.keys()
+        flags = self._flags if self._holds_lock(position) else self._flags | self._numbers
+        return (bool(met) or finds_taken) and met <= flags.keys()
+
+    def _holds_lock(self, position: int) -> bool:
+        """Whether the slow call holds a lock, or runs no function of its caller."""
+        held = HeldLocks()
+        for event in self._scheduler.trace[:position]:
+            held.see(event)
+        return bool(held.of(self._slow)) or not self._runs_function
 
     def commutes(self, number: int, position: int) -> bool:
         """Whether the ended call of a thread may as well come before the slow call: no conflict with it so far.
@@ -107,7 +122,8 @@ class Refusals:
         now: dict[Place, object] = {}
         for obj in self._kept:
             now |= {(id(obj), name): value for name, value in attributes(obj).items()}
-        before = ((place, self._flags[place]) for place in self._met)
+        flags = self._numbers | self._flags
+        before = ((place, flags[place]) for place in self._met)
         return all(place in now and type(now[place]) is type(flag) and now[place] == flag for place, flag in before)
 
     def _keep(self, obj: object, depth: int) -> None:
@@ -121,5 +137,7 @@ class Refusals:
         for name, value in own.items():
             if is_any(value, (*_FLAGS, *numbers)):
                 self._flags[id(obj), name] = value
+            elif is_any(value, (int, float)):
+                self._numbers[id(obj), name] = value
             else:
                 self._keep(value, depth + 1)

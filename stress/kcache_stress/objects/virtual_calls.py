@@ -7,30 +7,32 @@ can end a sleep, so no other call needs to begin during it.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from kcache_model.errors import CannotExploreError
 from kcache_model.history import PREFIX_THREAD
+from kcache_model.object_types.callbacks import Callback
 from kcache_model.object_types.object_type import Driver, Load
 from kcache_model.object_types.replay_steps import Begun, CalledBy, Calls, History, Overtaken, Passes, Stage
 from kcache_model.outcomes import WAITS, Outcome
 
 from ..engine.strategy import MOST_EVENTS
 from ..modules.copies import Copies
+from ..modules.sandbox import Sandbox
 from ..runtime.threads.deadlines import next_timeouts
-from ..runtime.threads.scheduler import TICK, Scheduler
+from ..runtime.threads.scheduler import TICK
 from ..runtime.threads.standstill import WORKS, Watched
-from ..runtime.threads.virtual_thread import NEVER, SetupDeadlockError, Timed, UncontrolledError, VirtualThread
-from ..stacks import OWN_FILES
+from ..runtime.threads.virtual_thread import SetupDeadlockError, Timed, UncontrolledError
 from ..target.scenario_runner import Load as Loads
 from ..target.scenario_runner import Scenario, ScenarioRunner
+from .direct_access import report_direct_access
 from .directing import Choices, Director, Lost, Made
 from .named_target import Place
 from .open_blocks import abandon_blocks
 from .own_threads import Orders, OwnThreads
 from .refusals import Refusals
+from .resting_loop import RestingLoop
 
 T = TypeVar("T")
 
@@ -168,7 +170,7 @@ class VirtualCalls:
             began = scheduler.now
             made = self._make()
             scheduler.settle()
-            directors.append(_Director(scheduler, made, steps, threads, began))
+            directors.append(_Director(self._copies.sandbox, made, steps, threads, began))
             return directors[0]
 
         return directors[0].stage if self._directed(direct, calls, driver, elsewhere) else None
@@ -255,64 +257,6 @@ def _calls_of(step: Any) -> tuple[CalledBy, ...]:
     return (step.call if isinstance(step, Begun) else step,)
 
 
-class _Loop:
-    """Observer of a call that polls: it sleeps, and then returns to a position that it had before the sleep.
-
-    The call rests at this position: real threads may be late, so another call may act before the call polls again.
-
-    Attributes:
-        rests: whether the call is at this position.
-    """
-
-    def __init__(self) -> None:
-        self.rests = False
-        self._seen: set[tuple[tuple[int, int | None], ...]] = set()
-        self._asleep: _Stack = ()
-        self._again: _Stack = ()
-
-    def rests_at(self, thread: VirtualThread) -> bool:
-        """Record the position of the call, which has just paused. Return whether the call rests there.
-
-        Raises:
-            Lost: the call continues at a new position after its sleep.
-        """
-        if thread.finished:
-            return self.rests
-        at = _stack(thread)
-        self.rests = bool(self._again) and at == self._again and not self._asleep
-        if isinstance(thread.waits_for, Timed) and thread.waits_for.waitable is NEVER:
-            self._asleep = at
-        elif self._asleep and at != self._asleep:
-            if _lines(at) not in self._seen:
-                raise Lost
-            self._asleep, self._again = (), at
-            self.rests = True
-        self._seen.add(_lines(at))
-        return self.rests
-
-
-_Stack: TypeAlias = "tuple[tuple[int, int, int | None], ...]"
-"""The code, the instruction and the line of each frame of a thread."""
-
-
-def _lines(stack: _Stack) -> tuple[tuple[int, int | None], ...]:
-    """The lines of a stack, without instructions: the compiler emits the test of a loop twice (first and later)."""
-    return tuple((code, line) for code, _, line in stack)
-
-
-def _stack(thread: VirtualThread) -> _Stack:
-    """The frames of a thread, except for the frames of the explorer."""
-    running = thread.greenlet
-    frame = None if running is None else running.gr_frame
-    frame = frame or sys._getframe()  # this thread runs: it is choosing the next thread
-    found = []
-    while frame is not None:
-        if not frame.f_code.co_filename.startswith(OWN_FILES):
-            found.append((id(frame.f_code), frame.f_lasti, frame.f_lineno))
-        frame = frame.f_back
-    return tuple(found)
-
-
 class _Polls(Exception):
     """A call sleeps again and again: it polls for another thread, and no further call can begin meanwhile."""
 
@@ -321,7 +265,7 @@ class _Director(Director):
     """Director of a replay: takes the steps of the replay one after another.
 
     Args:
-        scheduler: of the threads.
+        sandbox: contains the threads.
         driver: makes the calls.
         steps: the steps to take.
         threads: caller -> number of its virtual thread.
@@ -332,14 +276,15 @@ class _Director(Director):
     """
 
     def __init__(
-        self, scheduler: Scheduler, driver: Driver, steps: Calls, threads: Mapping[int, int], created: float
+        self, sandbox: Sandbox, driver: Driver, steps: Calls, threads: Mapping[int, int], created: float
     ) -> None:
-        super().__init__(scheduler, threads)
+        super().__init__(sandbox.scheduler, threads)
+        self._sandbox = sandbox
         self._created = created
         self._driver = driver
         self._steps = steps
         self._paused = -1
-        self._loops: dict[int, _Loop] = {}
+        self._loops: dict[int, RestingLoop] = {}
         self._passes = 0
         self._calls: list[tuple[Made, ...]] = []
         self._seconds: list[float] = []
@@ -357,6 +302,8 @@ class _Director(Director):
 
     def make(self, call: CalledBy) -> Outcome:
         """Make a call and return its outcome."""
+        if self._paused >= 0:  # what it reads may be what the paused call has written
+            report_direct_access(self._driver.made, call.operation, self._sandbox)
         return self._driver.call(call.operation, call.thread)
 
     def _stage(self, *, is_quiet: bool) -> Stage:
@@ -381,7 +328,7 @@ class _Director(Director):
                 yield from self._pass(step.wait)
             else:
                 if isinstance(step, Begun) and step.may_sleep:
-                    self._loops[self.threads[step.call.thread]] = _Loop()
+                    self._loops[self.threads[step.call.thread]] = RestingLoop()
                 yield from self._begin(calls[0])
                 if not (isinstance(step, Begun) and step.is_alone):
                     yield from self._settle()
@@ -399,7 +346,9 @@ class _Director(Director):
         """
         self._refused = []
         slow = self.threads[step.slow.thread]
-        refusals = Refusals(self.scheduler, self._driver.made, slow)
+        passed = getattr(step.slow.operation, "arguments", ())
+        runs_function = any(isinstance(value, Callback) for value in passed)
+        refusals = Refusals(self.scheduler, self._driver.made, slow, runs_function=runs_function)
         yield from self._begin(calls[0], step.at)
         is_paused = calls[0].outcome.waits and self.scheduler.actors[slow].enabled
         if not is_paused:
