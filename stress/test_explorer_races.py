@@ -44,6 +44,14 @@ def test_a_step_on_two_containers_is_one_event(tmp_path, monkeypatch):
     assert result.problem is not None
 
 
+@pytest.mark.parametrize("name", ["lib_csv_readers", "lib_print_stream"])
+def test_what_c_reads_behind_an_iterator_or_of_sys_is_seen(name, tmp_path, monkeypatch):
+    result = explored(name, tmp_path, monkeypatch, Granularity.FREE, twin=False, audits=False)
+    assert result.problem is not None
+    result = explored(name, tmp_path, monkeypatch, Granularity.FREE, twin=True)
+    assert (result.problem, result.coverage) == (None, Coverage.EXHAUSTED), result.note
+
+
 @pytest.mark.one_in(29, start=4)
 @pytest.mark.parametrize("granularity", GRANULARITIES, ids=str)
 @pytest.mark.parametrize("name", race_names())

@@ -13,7 +13,7 @@ import operator
 import sys
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from kcache_model.foreign import is_a, is_any
@@ -32,6 +32,8 @@ _SIMPLE: Final = frozenset(
 """Functions in C that only read their argument, if it is one container of atoms."""
 _FOREIGN: Final = WRITE
 _READING: Final = 0
+_STREAMS: Final[Mapping[object, tuple[str, ...]]] = {print: ("stdout",), input: ("stdin", "stdout", "stderr")}
+"""The functions that use a stream of ``sys``, and its names: code may replace it meanwhile."""
 _NATIVE: Final = frozenset({_BUILTIN, types.MethodWrapperType, type(array.array("b").extend)})
 
 
@@ -228,6 +230,8 @@ def call_hooks(accesses: Accesses) -> dict[str, Callable[..., Any]]:
             foreign_code.doubt(no_proof[callee][0], lasts=no_proof[callee][1])
         if callee in functions.SILENT_CALLS:
             return
+        for stream in _STREAMS.get(callee, ()):
+            report(sys.__dict__, stream, 0)
         if not is_known_function(callee):
             what = f"calls {callee.__module__}.{callee.__qualname__}"
             foreign_code.enter_c(sys._getframe(1), what, callee.__module__ or "", arguments)

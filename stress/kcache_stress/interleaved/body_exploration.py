@@ -133,17 +133,20 @@ class BodyExplorationTarget:
     def share(self) -> AuditShare:
         """Budget of audits for the searches of the test."""
         has_run = any(shape.events for shape in self._shapes.values())
-        if not (has_run or self._is_on_loop) and self._may_run_a_loop:
+        if not has_run and (self._is_on_loop or self._may_run_a_loop):
             items = self.target.items
             program = InterleavedProgram(parameters={} if items is None else items.first_parameters)
             with (
                 contextlib.suppress(UncontrolledError, CannotExploreError, TargetError),
                 self.open_runner(program),
             ):
-                pass  # its first execution shows whether it runs a loop
+                pass  # its first execution shows whether it runs a loop, and threads beside it
             self._copies = self._loaded(self._packages, self.granularity)  # without what that execution has left
         # Callbacks of a loop are never interrupted, so an audit at opcodes would show nothing.
-        return AuditShare(thorough=0) if self._is_on_loop else self._share
+        if self._is_on_loop:
+            return AuditShare(thorough=0)
+        # Beside a loop, not all places of a thread can be left: the thread of the loop waits for it there.
+        return AuditShare() if self.target.is_async else self._share
 
     @share.setter
     def share(self, share: AuditShare) -> None:

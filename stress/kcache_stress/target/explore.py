@@ -255,6 +255,10 @@ class _Exploration(Generic[P, A]):
         budget = share.due(self.options.seconds) if proves else NO_AUDIT
         try:
             result = self._investigated(program, self.options, self.exploration_target.granularity, budget)
+            if proves and result.coverage is Coverage.EXHAUSTED and self.exploration_target.share != share:
+                share = self.exploration_target.share  # threads ran beside a loop, but not in the first execution
+                budget = share.due(self.options.seconds)
+                result = self._investigated(program, self.options, self.exploration_target.granularity, budget)
             finding = None if result.problem is None else self._finding(program, result, until)
         except (UncontrolledError, CannotExploreError) as error:  # while a finding is described; while loading
             return Explored(Coverage.BUDGET_SPENT, 1, note=str(error), refused=str(error))
