@@ -31,7 +31,7 @@ from kcache_model.errors import TargetError
 from kcache_model.finding import FindingKind
 from kcache_model.history import Call
 from kcache_model.indexers.probing import probe
-from kcache_model.indexers.target import make_target
+from kcache_model.indexers.target import class_hint, make_target
 from kcache_model.object_types.checking import check_calls
 from kcache_model.object_types.plain import Functional, MethodCall, ObjectProgram
 from kcache_model.object_types.replayed import ReplaySpecification
@@ -717,7 +717,8 @@ def test_a_class_that_is_taken_for_an_indexer_is_told_how_it_is_checked(kind: An
         probe(make_target(kind, "sized.py:Sized"), Semantics.CLASSIC)
 
 
-def test_a_function_is_not() -> None:
-    with pytest.raises(TargetError) as told:
+def test_a_function_is_told_how_its_objects_are_checked() -> None:
+    hint = "To check the objects that it returns, write its arguments: 'sized.py:make(size=...)'"
+    with pytest.raises(TargetError, match=re.escape(hint)):
         make_target(lambda size: Sized(size), "sized.py:make")  # type: ignore[arg-type,misc]
-    assert "write its arguments" not in str(told.value)
+    assert class_hint(lambda key_func, indexers: None, "sized.py:make") == ""

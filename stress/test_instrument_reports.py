@@ -232,9 +232,9 @@ CASES = {
     "sorted(d, key=d.get)": ["r d"],
     "min(l, default=1)": ["r l"],
     "str(l)": ["r l"],
-    "print(end='', *l)": ["r l"],
-    "print(1, file=t)": ["w t"],
-    "print(1)": [],
+    "print(end='', *l)": ["r l", "r dict['stdout']"],
+    "print(1, file=t)": ["r dict['stdout']", "w t"],
+    "print(1)": ["r dict['stdout']"],
     "isinstance(l, list)": [],
     "own(l, d)": [],
     "own(*l)": ["r l"],
@@ -330,7 +330,7 @@ CLASSES = {
     "class C:\n  n = 0\n  def up(self): C.n += 1\ndef main(): C().up()": ["r type n", "w type n"],
     "class C:\n  def __init__(self): self.n = 0\n  def up(self): self.n = 1\ndef main(): C()": [],
     "class C:\n  def __init__(self):\n    print(self, end='', file=None)\n    self.n = 0\n"
-    "  def __str__(self): return ''\n  def up(self): self.n = 1\ndef main(): C()": ["w C n"],
+    "  def __str__(self): return ''\n  def up(self): self.n = 1\ndef main(): C()": ["r dict stdout", "w C n"],
     "class C:\n  def __init__(self): self.__n = 0\n  def up(self): self.__n += 1\ndef main(): C().up()": [
         "r C _C__n",
         "w C _C__n",
@@ -468,7 +468,9 @@ def test_what_is_printed_where_somebody_reads_it_is_written_there():
     log = []
     main = load("def main(*all):\n    print(*all)\n", lambda item, _slot, write: log.append((item, write)))["main"]
     main()
-    assert log == []
+    which = (sys.__dict__, 0)
+    assert log == [which]
+    log.clear()
     with contextlib.redirect_stdout(stream):
         main()
-    assert log == [(stream, 1)]
+    assert log == [which, (stream, 1)]

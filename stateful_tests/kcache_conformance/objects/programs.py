@@ -20,6 +20,7 @@ from kcache_model.object_types.object_type import ObjectTarget, ObjectType
 from kcache_model.object_types.specification import (
     Specification,
     States,
+    as_called,
     follow,
     may_wait_for_ever,
     states_before_threads,
@@ -68,10 +69,12 @@ def lonely_calls(object_type: ObjectType, target: ObjectTarget) -> Iterator[Any]
     """Yield each call that may wait forever on a new object, alone: it may wait for another thread, not for itself."""
     for way in object_type.usual_ways(target):
         for template in made_by_threads(object_type, target):
-            program = way.with_calls((), ((next(template.smallest(0)),),))
-            if template.name in getattr(object_type.specification(way), "spinning", ()):
+            call, specification = next(template.smallest(0)), object_type.specification(way)
+            program = way.with_calls((), ((call,),))
+            if template.name in getattr(specification, "spinning", ()):
                 continue
-            if is_allowed(target, program) and may_wait_forever(object_type, program):
+            waits = follow(specification, (specification.initial(way),), as_called(specification, call, 0))[1].waits
+            if is_allowed(target, program) and waits:
                 yield program
 
 
