@@ -46,9 +46,10 @@ def test_methods_of_an_object_of_the_same_class_are_called_if_the_class_holds_a_
 def test_who_may_have_been_refused_while_several_calls_run_functions(
     operation: MethodCall, outcome: Outcome, open_ones: int, expected: bool
 ) -> None:
-    wrong = Call(9, operation, 10, 11, outcome)
-    others = [Call(thread, JOB, thread, 20 if thread < open_ones else thread + 1, returned(1)) for thread in range(3)]
-    assert may_be_refused([*others, wrong], wrong) is expected
+    wrong = Call(9, operation, 10, 20, outcome)
+    others = [Call(thread, JOB, thread, 30 if thread < open_ones else thread + 1, returned(1)) for thread in range(3)]
+    again = [Call(0, JOB, 12, 14, returned(1))]  # of a thread that counts already
+    assert may_be_refused([*others, *again, wrong], wrong) is expected
 
 
 @pytest.mark.parametrize(("undecided", "is_open"), [(0, False), (5, False), (6, True)])

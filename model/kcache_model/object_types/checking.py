@@ -194,7 +194,8 @@ def may_be_refused(calls: Sequence[Call[Any]], wrong: Call[Any]) -> bool:
     """Whether a call may have been refused, or has told how many are under way, while others run functions.
 
     A class may count the calls that run a function of their caller, and raise an exception if there are too many. If
-    only one such call is open, a replay finds out. No replay has several calls that are paused in their functions.
+    only one such call is open, a replay finds out. No replay has calls of several threads that are paused in their
+    functions.
 
     Args:
         calls: all calls.
@@ -204,8 +205,8 @@ def may_be_refused(calls: Sequence[Call[Any]], wrong: Call[Any]) -> bool:
     raised = wrong.outcome is not None and wrong.outcome.error is not None
     if not (raised or getattr(operation, "form", None) is Form.READ):
         return False
-    open_calls = [call for call in calls if call is not wrong and not (call.precedes(wrong) or wrong.precedes(call))]
-    return sum(_passes_function(call.operation) for call in open_calls) > 1
+    overlapping = (call for call in calls if call is not wrong and not (call.precedes(wrong) or wrong.precedes(call)))
+    return len({call.thread for call in overlapping if _passes_function(call.operation)}) > 1
 
 
 def _passes_function(operation: Any) -> bool:

@@ -261,10 +261,14 @@ class CallJudge:
 
     def _may_be_refused(self, execution: Execution[Outcome], wrong: int) -> bool:
         """Whether a call may have been refused while several others ran functions of their callers."""
-        outcomes = itertools.chain.from_iterable(execution.outcomes)
-        spans = list(itertools.chain.from_iterable(execution.spans))
-        calls = [Call(0, *each) for each in zip(self._operations, *zip(*spans, strict=True), outcomes, strict=False)]
-        return wrong < len(calls) and may_be_refused(calls, calls[wrong])
+        calls = [
+            Call(thread, operation, begun, ended, outcome)
+            for thread, outcomes in enumerate(execution.outcomes)
+            for operation, (begun, ended), outcome in zip(
+                self._program.threads[thread], execution.spans[thread], outcomes, strict=False
+            )
+        ]
+        return may_be_refused(calls, calls[wrong])
 
     def _judge_as_known(
         self, execution: Execution[Outcome], outcomes: tuple[Outcome, ...], shape: Shape, given_up: tuple[GaveUp, ...]
