@@ -37,7 +37,7 @@ def test_a_call_that_makes_all_others_wait_is_found(name: str) -> None:
     assert finding.interleaving.calls
 
 
-@pytest.mark.parametrize("name", [*PAIRS.values(), "KnowsItsOwner", "TakesAtMostOnce", "WaitsForSeveral"])
+@pytest.mark.parametrize("name", [*PAIRS.values(), "KnowsItsOwner", "HandsOut", "TakesAtMostOnce", "WaitsForSeveral"])
 def test_a_wait_that_another_call_ends_is_right(name: str) -> None:
     result = checked(name, 30, file=FILE)
     assert (result.status, result.findings) == (Status.OK, ())

@@ -82,7 +82,7 @@ class ReplaySpecification:
         timing: Stages | None = None,
         is_trusting: bool = False,
     ) -> None:
-        self.calls: Sequence[Any] = ()
+        self.calls: list[Any] = []
         self.has_all_calls = False
         self.is_of_target = is_of_target
         self.unsteady: set[str] = set()
@@ -107,7 +107,7 @@ class ReplaySpecification:
             return self
         timing = getattr(self._timing, "of_explorer", None) if self._timing is not self._replay else None
         explored = ReplaySpecification(replay, is_of_target=self.is_of_target, timing=timing, is_trusting=True)
-        explored.calls, explored.has_all_calls = self.calls, self.has_all_calls
+        explored.calls, explored.has_all_calls = [*self.calls], self.has_all_calls
         return explored
 
     @property

@@ -166,10 +166,11 @@ def may_wait_for_ever(
         return is_over and not may_go_on
 
     stuck = is_stuck((0,) * len(program.threads), states)
-    return _may_all_wait(specification, program, start) if waits and hasattr(specification, "begin") else stuck
+    waits = waits and hasattr(specification, "begin")
+    return _may_all_wait(specification, program, start, is_late) if waits else stuck
 
 
-def _may_all_wait(specification: Any, program: CallProgram[Any], start: Any) -> bool:
+def _may_all_wait(specification: Any, program: CallProgram[Any], start: Any, is_late: Callable[[], bool]) -> bool:
     """Like :func:`may_wait_for_ever`, but a call begins as soon as its thread reaches it, and may wait after that."""
     seen: set[tuple[tuple[int, ...], tuple[int | None, ...], Any]] = set()
 
@@ -183,6 +184,8 @@ def _may_all_wait(specification: Any, program: CallProgram[Any], start: Any) -> 
         if (done, waiting, state) in seen:
             return False
         seen.add((done, waiting, state))
+        if is_late():
+            return True
         if all(count == len(thread) for count, thread in zip(done, program.threads, strict=True)):
             return False
         later = specification.let_time_pass(state)

@@ -335,7 +335,8 @@ def _of_class(
     named += tuple(dict.fromkeys(_not_by_threads(kind, [*offered, *further], awaited)))
     timing = Replay(target, makes, driver)
     replayed = ReplaySpecification(replay, is_of_target=not model, timing=timing if model else None)
-    replayed.calls = [call for template in templates for call in template.smallest(0)]
+    # Most names of calls that end something come later than the names of those that begin it.
+    replayed.calls = [call for template in reversed(templates) for call in template.smallest(0)]
     replayed.has_all_calls = not leave_out and {*impossible} <= {*endless}
     reads = frozenset(probed.reads())
     return _Calls(templates, named, replay.driver, replayed, bool(model), bool(probed.objects), reads)

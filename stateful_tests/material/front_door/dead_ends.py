@@ -251,6 +251,29 @@ class KnowsItsOwner:
         self._lock.release()
 
 
+class Handle:
+    """What :class:`HandsOut` hands out."""
+
+    def __init__(self, lock: threading.Lock) -> None:
+        self._lock = lock
+
+    def acquire(self) -> None:
+        self._lock.acquire()
+
+    def release(self) -> None:
+        self._lock.release()
+
+
+class HandsOut:
+    """Right: the lock is taken and freed by objects that a call returns, to each thread its own."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def handle(self) -> Handle:
+        return Handle(self._lock)
+
+
 class TakesAtMostOnce:
     """Right: an item is gone if the function that was to handle it raises. Another item ends the wait."""
 

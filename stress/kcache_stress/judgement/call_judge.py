@@ -224,7 +224,12 @@ class CallJudge:
     @functools.cached_property
     def _may_wait(self) -> bool:
         """Whether some order of the calls ends with a call that waits for ever."""
-        return may_wait_for_ever(self._specification, self._program)
+        return may_wait_for_ever(self._specification, self._program, self._is_late)
+
+    def _is_late(self) -> bool:
+        """Show a sign of life, as there may be thousands of orders. They are all tried."""
+        self.pulse()
+        return False
 
     def _is_kept(self, execution: Execution[Outcome]) -> bool:
         """Whether a call waits for a lock that calls of an ended thread keep, as these calls also do without others.
