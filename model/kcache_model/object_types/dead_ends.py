@@ -61,9 +61,8 @@ def is_dead_end(
         if _waits_for_itself(specification, state, at):
             return not _can_end(specification, state, [at], _caller(state[at]), calls)
     at_locks = sorted(stage.at_kept_locks.intersection(positions))
-    causes: dict[
-        int, Sequence[int]
-    ] = {}  # the step of a call that may be the cause -> the waits that it may have caused
+    # The step of a call that may be the cause -> the waits that it may cause.
+    causes: dict[int, Sequence[int]] = {}
     for at, step in enumerate(state):
         outcome = stage.outcomes[at][0] if _is_call(step) else WAITS
         if not outcome.waits and outcome.error is not None and has_all:
