@@ -278,7 +278,7 @@ class Connector:
 
 
 class CarefulConnector(Connector):
-    """The right twin: who waits is told of the failure, too, and tries again."""
+    """The right twin: a failed call wakes the calls that wait for it, and one of them tries again."""
 
     async def connect(self) -> None:
         while self._is_connecting and not self._connected.is_set():

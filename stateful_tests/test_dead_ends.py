@@ -1,4 +1,4 @@
-"""Calls that wait because of how another call has ended: nobody can end the wait, or another call does."""
+"""Calls that wait because another call has ended badly. Either no call can end the wait, or one can."""
 
 from __future__ import annotations
 

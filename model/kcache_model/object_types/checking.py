@@ -185,9 +185,14 @@ def _by_thread(specification: Any, call: Call[Any]) -> Call[Any]:
 
 def calls_back(operation: Any) -> bool:
     """Whether a callback that a call passes calls the object again."""
+    return any(callback.behaviour is Behaviour.CALLS_BACK for callback in callbacks_of(operation))
+
+
+def callbacks_of(operation: Any) -> list[Callback]:
+    """The callbacks that a call passes."""
     call = getattr(operation, "operation", operation)
     passed = call.arguments if isinstance(call, MethodCall) else ()
-    return any(isinstance(value, Callback) and value.behaviour is Behaviour.CALLS_BACK for value in passed)
+    return [value for value in passed if isinstance(value, Callback)]
 
 
 def may_be_refused(calls: Sequence[Call[Any]], wrong: Call[Any]) -> bool:
@@ -206,12 +211,7 @@ def may_be_refused(calls: Sequence[Call[Any]], wrong: Call[Any]) -> bool:
     if not (raised or getattr(operation, "form", None) is Form.READ):
         return False
     overlapping = (call for call in calls if call is not wrong and not (call.precedes(wrong) or wrong.precedes(call)))
-    return len({call.thread for call in overlapping if _passes_function(call.operation)}) > 1
-
-
-def _passes_function(operation: Any) -> bool:
-    call = getattr(operation, "operation", operation)
-    return isinstance(call, MethodCall) and any(isinstance(value, Callback) for value in call.arguments)
+    return len({call.thread for call in overlapping if callbacks_of(call.operation)}) > 1
 
 
 def _timed(specification: Any, call: Call[Any], created: int) -> Call[Any]:

@@ -19,22 +19,15 @@ and progress from every reachable state is Lynch's liveness. Here only a bounded
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from ..history import PREFIX_THREAD
 from ..outcomes import WAITS
-from .replay_steps import Begun, CalledBy, Calls, Overtaken, Passes, Stage
+from .forgotten_calls import Staging
+from .replay_steps import Begun, CalledBy, Calls, Overtaken, Passes
 
 _MOST_CALLS: Final = 40
 """Calls of the object that are tried. A class has about ten, with up to three combinations of values each."""
-
-
-class Staging(Protocol):
-    """The part of a specification by replay that is needed here."""
-
-    def staged(self, steps: Calls) -> Stage | None:
-        """Return the results of steps on a new object; ``None`` if they are not known."""
-        ...
 
 
 def is_dead_end(
@@ -51,8 +44,7 @@ def is_dead_end(
         has_all: whether the object has no other calls. Otherwise, only locks that a call has kept after an exception
             count, and locks for which a call waits although it holds them itself.
 
-    Complexity: one replay for each step that counts; for a step that is the cause, mostly one more, at most two for
-    each of ``calls``.
+    Complexity: mostly one replay; at most two for each step and each of ``calls``.
     """
     stage = specification.staged(state) if calls and positions else None
     if stage is None:

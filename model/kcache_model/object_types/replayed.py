@@ -315,7 +315,7 @@ class ReplaySpecification:
         return not (state and isinstance(state[-1], Begun) and state[-1].is_alone)
 
     def are_forgotten(self, state: Calls, positions: Sequence[int]) -> bool | None:
-        """Whether waiting calls wait in vain; ``None`` if unknown. See :mod:`.forgotten_calls`, :mod:`.dead_ends`."""
+        """Whether nothing will end some waits; ``None`` if unknown. See :mod:`.forgotten_calls`, :mod:`.dead_ends`."""
         is_dead = is_dead_end(self, state, positions, self.calls, has_all=self.has_all_calls)
         return is_dead or are_forgotten(self, state, positions)
 

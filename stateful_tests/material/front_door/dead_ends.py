@@ -252,7 +252,7 @@ class KnowsItsOwner:
 
 
 class Handle:
-    """What :class:`HandsOut` hands out."""
+    """An object that :class:`HandsOut` returns."""
 
     def __init__(self, lock: threading.Lock) -> None:
         self._lock = lock

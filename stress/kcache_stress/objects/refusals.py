@@ -88,15 +88,15 @@ class Refusals:
                 elif how == WRITE and not held.of(number) and (met or finds_taken):
                     return False
         self._met |= met
-        flags = self._flags if self._holds_lock(position) else self._flags | self._numbers
+        flags = self._flags | self._numbers if self._may_count(position) else self._flags
         return (bool(met) or finds_taken) and met <= flags.keys()
 
-    def _holds_lock(self, position: int) -> bool:
-        """Whether the slow call holds a lock, or runs no function of its caller."""
+    def _may_count(self, position: int) -> bool:
+        """Whether the slow call runs a function of its caller and holds no lock."""
         held = HeldLocks()
         for event in self._scheduler.trace[:position]:
             held.see(event)
-        return bool(held.of(self._slow)) or not self._runs_function
+        return self._runs_function and not held.of(self._slow)
 
     def commutes(self, number: int, position: int) -> bool:
         """Whether the ended call of a thread may as well come before the slow call: no conflict with it so far.

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from kcache_model.errors import CannotExploreError
 from kcache_model.history import PREFIX_THREAD
-from kcache_model.object_types.callbacks import Callback
+from kcache_model.object_types.checking import callbacks_of
 from kcache_model.object_types.object_type import Driver, Load
 from kcache_model.object_types.replay_steps import Begun, CalledBy, Calls, History, Overtaken, Passes, Stage
 from kcache_model.outcomes import WAITS, Outcome
@@ -346,8 +346,7 @@ class _Director(Director):
         """
         self._refused = []
         slow = self.threads[step.slow.thread]
-        passed = getattr(step.slow.operation, "arguments", ())
-        runs_function = any(isinstance(value, Callback) for value in passed)
+        runs_function = bool(callbacks_of(step.slow))
         refusals = Refusals(self.scheduler, self._driver.made, slow, runs_function=runs_function)
         yield from self._begin(calls[0], step.at)
         is_paused = calls[0].outcome.waits and self.scheduler.actors[slow].enabled
